@@ -9,7 +9,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from emulator.checks.app.driver import AppReport
+from emulator.checks.app.report import AppReport, causes
 from emulator.checks.suite.search import SuiteReport
 from emulator.control.audit.audit import audit_of
 from emulator.control.coverage import GROUPS, Points, summary
@@ -114,20 +114,19 @@ GOES_WRONG: Mapping[str, tuple[str, str]] = {
 
 
 def of_app(report: AppReport) -> Area:
-    """What was found in an application; each run but the two undisturbed ones is a question."""
+    """What was found in an application; each run but the two baselines is a question."""
     if report.failure or report.unstable:
-        reason = report.failure or report.unstable[0]
+        reason = report.failure or report.unstable[0].sentence
         return APP._replace(not_asked=f"The command does not end the same way twice: {reason}")
     findings = [
         ExamFinding(
-            finding.case.kind.name,
-            f"{finding.case.sentence}: {finding.differences[0]}",
-            finding.fix,
+            cause.worst.rule or cause.worst.case.kind.name,
+            f"{cause.title} ({cause.worst.case.sentence})",
+            cause.worst.fix,
         )
-        for finding in report.findings
+        for cause in causes(report.findings)
     ]
-    asked = report.runs - 2
-    return APP._replace(asked=asked, passed=asked - len(findings), findings=findings)
+    return APP._replace(asked=report.cases, passed=report.cases - len(report.findings), findings=findings)
 
 
 def of_receiver(results: Iterable[Mapping[str, Any]]) -> Area:

@@ -16,14 +16,14 @@ import click
 
 from emulator.cli.exec import handling, past_proxies
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, option, variable, write_text
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, variable, write_text
 from emulator.cli.runs import ProgressLine
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
-    from emulator.checks.app.driver import Ending
+    from emulator.checks.app.endings import Ending
 
 
 NOTHING_SEEN = (
@@ -33,7 +33,7 @@ NOTHING_SEEN = (
 
 OWN_WORLDS = (
     "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
-    "in a suite of tests with a world each, such as pytest's, call payments.test_app(story) in a test instead."
+    "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
 )
 
 SHOWN_APPS = 3
@@ -51,7 +51,8 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
-@click.option("--only", multiple=True, metavar="CASE", help="Only this case, such as 4:drop-after; repeatable.")
+@click.option("--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'; repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
@@ -65,6 +66,7 @@ def app(
     *,
     check: str,
     only: tuple[str, ...],
+    ignore: tuple[str, ...],
     budget: float | None,
     jobs: int,
     pairs: bool,
@@ -77,20 +79,21 @@ def app(
 
     \b
     payments-emulator test app -- python buy.py
-    payments-emulator test app --check 'python orders.py --summary' -- npm run story
+    payments-emulator test app --check 'python orders.py --summary' -- npm run scenario
 
-    COMMAND runs twice undisturbed, then once for each request and each webhook delivery that can go wrong, each time
-    in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must end as the
-    undisturbed one did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
+    COMMAND runs twice undisturbed, the baseline, then once for each request and each webhook delivery that can go
+    wrong, each time in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must
+    end as the baseline did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
     --check.
 
-    Exit status 1 where a run ended differently, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
+    Exit status 1 where a run ended otherwise, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
     was found before.
     """
     # Imported here: the help of this command needs no driver.
-    from emulator.checks.app.driver import sweep as run_sweep
+    from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
 
+    search = Search(only, pairs=pairs, ignore=known_rules(ignore))
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
     runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
     shown = ProgressLine(quiet=as_json)
@@ -98,7 +101,7 @@ def app(
         # SIGTERM too is to end the commands under way.
         with handling(signal.default_int_handler):
             limits = RunLimits(jobs, budget, shown.show, runs.stop)
-            report = run_sweep(runs.play, limits, only=only, with_pairs=pairs)
+            report = examine(runs.play, limits, search)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     shown.end()
@@ -108,7 +111,7 @@ def app(
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
-    click.echo(report.as_json() if as_json else report.text())
+    click.echo(report.as_json() if as_json else "\n".join(report.lines(colour=True)))
     if runs.other_apps and not as_json:
         click.echo(f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
     if report.interrupted:
@@ -116,13 +119,25 @@ def app(
     return (UNFINISHED if report.remaining else 0) if report.passed else FOUND
 
 
+def known_rules(names: Sequence[str]) -> Sequence[str]:
+    """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
+    # Imported here: the help of this command needs no audit.
+    from emulator.control.audit.audit import RULES
+
+    known = [rule.name for rule in RULES]
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(f"there is no rule {name!r}; {guidance(name, known)}", param_hint="'--ignore'")
+    return names
+
+
 class CommandRuns:
-    """The runs of the story, and of the application's own check, each in a sandbox of its own."""
+    """The runs of the scenario, and of the application's own check, each in a sandbox of its own."""
 
     def __init__(
-        self, story: Sequence[str], check: Sequence[str], key: str, afterwards: str, chosen: Mapping[str, Any]
+        self, scenario: Sequence[str], check: Sequence[str], key: str, afterwards: str, chosen: Mapping[str, Any]
     ) -> None:
-        self._story = story
+        self._scenario = scenario
         self._check = check
         self._key = key
         self._afterwards = afterwards
@@ -138,7 +153,7 @@ class CommandRuns:
         self._commands.stop()
 
     def play(self, case: Case | None) -> Ending:
-        """Run the story once, with the faults of a case or without any."""
+        """Run the scenario once, with the faults of a case or without any."""
         # Imported here: the help of this command needs no HTTP client.
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
@@ -152,7 +167,7 @@ class CommandRuns:
             if token:
                 api.client.headers["Emulator-Token"] = token
             arrange(api, case)
-            failure = _failure(*self._run(self._story, variables))
+            failure = _failure(*self._run(self._scenario, variables))
             check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
             ending = finish(api, case, failure, check, self._afterwards)
             own = self._key.split("_", 2)[-1]
@@ -190,35 +205,43 @@ def _outcome(status: int, output: str) -> str:
     return output if status == 0 else f"exit status {status}, {output}"
 
 
-REPEAT = 'payments.testApp(story, { only: ["{case}"] })'
+REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 
 
-@click.command("story", hidden=True)
+@click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case; repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
-@click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the story.")
-def app_story(
-    *, control_token: str | None, only: tuple[str, ...], budget: float | None, pairs: bool, afterwards: str
+@click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the scenario.")
+def app_scenario(
+    *,
+    control_token: str | None,
+    only: tuple[str, ...],
+    ignore: tuple[str, ...],
+    budget: float | None,
+    pairs: bool,
+    afterwards: str,
 ) -> None:
-    """Try a story that the program at the other end of standard input and output plays."""
+    """Try a scenario that the program at the other end of standard input and output plays."""
     # Imported here: the list of commands needs no driver.
-    from emulator.checks.app.driver import sweep
+    from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
 
     def play(case: Case | None) -> Ending:
         return _played(case, afterwards, control_token)
 
     try:
-        report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
+        search = Search(only, pairs=pairs, ignore=known_rules(ignore), in_test=True)
+        report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
     _send({"report": json.loads(report.as_json()), "text": report.text()})
 
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
-    """How the story ends, once, with the faults of a case or without any."""
+    """How the scenario ends, once, with the faults of a case or without any."""
     from emulator.testing.api import Api
     from emulator.testing.stories import arrange, finish
 
@@ -229,7 +252,7 @@ def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
     if token:
         api.client.headers["Emulator-Token"] = token
     arrange(api, case)
-    ending = finish(api, case, _ask("story").get("failure"), _check, afterwards)
+    ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
     api.close()
     _ask("close")
     return ending

@@ -32,7 +32,7 @@ PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 
 NO_STORY = (
     "Name a command that does what your application does, for the world of the key in PAYMENTS_EMULATOR_KEY, with "
-    "--story, or call payments.test_app(story) in a test."
+    "--story, or call payments.test_app(scenario) in a test."
 )
 NO_RECEIVER = "Start your webhook receiver, and name it with --receiver URL and --secret SECRET."
 
@@ -175,17 +175,14 @@ def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None)
 
 def _swept(plan: ExamPlan) -> Area:
     from emulator.checks import grade_report
-    from emulator.checks.app.cases import cases
-    from emulator.checks.app.driver import sweep
-    from emulator.checks.suite.search import sample
+    from emulator.checks.app.driver import Search, examine
     from emulator.cli.app import CommandRuns
 
     if not plan.story:
         return grade_report.APP._replace(not_asked=NO_STORY)
     runs = CommandRuns(plan.story, (), plan.key, "2d", plan.chosen)
-    chosen = sample([case.name for case in cases(runs.play(None).places)], plan.most)
     with _limited(plan, "app", runs.stop) as limits:
-        report = sweep(runs.play, limits, only=chosen)
+        report = examine(runs.play, limits, Search(most=plan.most))
     if report.interrupted:
         raise KeyboardInterrupt
     return grade_report.of_app(report)

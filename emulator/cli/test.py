@@ -35,7 +35,7 @@ SHOWN_IDS = 5
         "receiver": ("receiver:receiver", "Test a webhook receiver with valid and invalid deliveries."),
         "client": ("test:client", "Report where your client breaks the service's usage rules."),
         "all": ("report:everything", "Test an application, its tests, its receiver and its client, in one report."),
-        "story": ("app:app_story", ""),
+        "scenario": ("app:app_scenario", ""),
     },
 )
 def test() -> None:

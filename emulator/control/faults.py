@@ -90,7 +90,7 @@ async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:
 
 async def clear(engine: Engine, runtime: Runtime, query: Body) -> None:
     """DELETE /faults."""
-    await runtime.serve(faults.clear, {}, None)
+    await runtime.serve(faults.clear, {"id": query.get("id")}, None)
 
 
 OPERATIONS = {"arrangeFault": arrange, "listFaults": index, "clearFaults": clear}

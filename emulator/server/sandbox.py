@@ -207,7 +207,7 @@ class Sandbox:
     def _site(self) -> ASGIApp:
         from emulator.ui.site import site
 
-        return site(self.engine, self.options.profile)
+        return site(self.engine, self.options.profile, shows_last=self.options.control_token is None)
 
     def application(self) -> RootApp:
         """The ASGI application: the service, the control API, the console and the site."""

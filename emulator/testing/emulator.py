@@ -13,11 +13,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import httpx
 
-from emulator.checks.app.driver import AppReport
+from emulator.checks.app.driver import Search
+from emulator.checks.app.report import AppReport
 from emulator.testing.api import JSON, Api
 from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.collector import Delivery
-from emulator.testing.stories import AFTERWARDS, try_story
+from emulator.testing.stories import AFTERWARDS, try_scenario
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 
@@ -233,26 +234,30 @@ class Emulator(BaseEmulator):
 
     def test_app(
         self,
-        story: Callable[[Emulator], Any],
+        scenario: Callable[[Emulator], Any],
         /,
         *,
         only: Sequence[str] = (),
+        ignore: Sequence[str] = (),
         budget: float | None = None,
+        whole: bool = False,
         afterwards: str = AFTERWARDS,
         pairs: bool = False,
     ) -> AppReport:
-        """Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends.
+        """Repeat a scenario once for each request and webhook that can go wrong in it, and compare how it ends.
 
-        ``story(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
+        ``scenario(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
         does in it. It may return a function, which is called after faults have ended and the clock was moved by
         ``afterwards``; what that returns must be the same each time. So must the numbers of objects by kind and status
-        and their sums of money and links. ``only`` names single cases, ``budget`` (seconds, real time) ends the search
-        early, ``pairs`` tries two faults at once as well.
+        and their sums of money and links. ``only`` has patterns of cases (``5:*``, ``*:twice``, ``lost``), ``ignore``
+        rules of the audit that count for nothing; ``pairs`` tries two faults at once as well. ``budget`` (seconds, real
+        time) ends the search early, which is a warning, or with ``whole`` an error.
 
         Raises ``AssertionError`` with everything that was found.
         """
         __tracebackhide__ = True
-        return try_story(self, story, only=only, budget=budget, afterwards=afterwards, pairs=pairs)
+        search = Search(only, pairs=pairs, ignore=ignore, in_test=True)
+        return try_scenario(self, scenario, search, budget=budget, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:
         # Loaded on first use: most tests await nothing.

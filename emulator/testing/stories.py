@@ -1,14 +1,17 @@
-"""``payments.test_app``: a story of a test repeated for each request and webhook that can go wrong on its way."""
+"""``payments.test_app``: a scenario of a test repeated for each request and webhook that can go wrong on its way."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from emulator.checks.app.cases import DELIVERY, REQUEST, WRITES, Case, Place, digest
-from emulator.checks.app.driver import AppReport, AuditNote, Ending, SentWrite, sweep
+from emulator.checks.app.cases import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.app.driver import Search, examine
+from emulator.checks.app.endings import AuditNote, Ending, SentWrite, digest
+from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
 from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator
@@ -16,54 +19,62 @@ from emulator.testing.base_emulator import BaseEmulator
 E = TypeVar("E", bound=BaseEmulator)
 
 AFTERWARDS = "2d"
-"""How far the clock is moved after a story, without faults: the default retry policy ends within (B-84)."""
+"""How far the clock is moved after a scenario, without faults: the default retry policy ends within (B-84)."""
 
 HARNESS = "/v1/webhooks/"
 """Requests to it are the test's, not the application's: they set the receiver up, and no fault strikes them."""
 
-SNAPSHOT = "story"
+SNAPSHOT = "scenario"
 
 ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
 SENTINEL = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
 """A fault that never strikes. It is gone after a run that reset its world."""
 
-REPEAT = 'payments.test_app(story, only=["{case}"])'
+REPEAT = 'payments.test_app(scenario, only=["{case}"])'
 
 MEASURED = ("slow-webhook-answer",)
 """The rules of the audit that measure how fast this machine is."""
 
 
-def try_story(
-    emulator: E,
-    story: Callable[[E], Any],
-    *,
-    only: Sequence[str] = (),
-    budget: float | None = None,
-    afterwards: str,
-    pairs: bool = False,
-) -> AppReport:
-    """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings.
+class UnfinishedTestApp(UserWarning):
+    """A budget ended before every case of a scenario was tried."""
 
-    ``story`` is what the application does in a world. It may return a function, which is called when time has moved on.
+
+def try_scenario(
+    emulator: E,
+    scenario: Callable[[E], Any],
+    search: Search,
+    *,
+    budget: float | None = None,
+    whole: bool = False,
+    afterwards: str,
+) -> AppReport:
+    """Return the report of a scenario, in worlds that start as ``emulator`` did.
+
+    ``scenario`` is what the application does in a world. It may return a function, which is called when time has moved
+    on. Raises ``AssertionError`` for problems, and with ``whole`` where ``budget`` (seconds, real time) ended first,
+    which is a warning else.
     """
     __tracebackhide__ = True
 
     def play(case: Case | None) -> Ending:
-        with emulator.another("story") as world:
+        with emulator.another("scenario") as world:
             arrange(world.api, case)
             failure, check = None, None
             try:
-                check = story(world)
+                check = scenario(world)
             except (Exception, AssertionError) as error:
                 failure = one_line(error)
             return finish(world.api, case, failure, check, afterwards)
 
-    report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
+    report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
-    if not report.passed:
+    if not report.passed or (report.remaining and whole):
         raise AssertionError(report.text())
+    if report.remaining:
+        warnings.warn(f"payments.test_app: {report.unfinished}", UnfinishedTestApp, stacklevel=3)
     return report
 
 

@@ -243,10 +243,11 @@ None is for operations of the control API that are about no world. Raises :class
 
 
 class AuthenticatedOperation:
-    """The authentication of one operation."""
+    """The authentication of one operation, which traces call by ``name``."""
 
-    def __init__(self, next_app: ASGIApp, authenticate: Authenticate, required: bool) -> None:
+    def __init__(self, next_app: ASGIApp, name: str, authenticate: Authenticate, required: bool) -> None:
         self._next_app = next_app
+        self._name = name
         self._authenticate = authenticate
         self._required = required
 
@@ -266,7 +267,7 @@ class AuthenticatedOperation:
         if traceparent or runtime.traces.records_all:
             tracestate = ",".join(context.header_values(b"tracestate"))
             given = trace_headers(traceparent, tracestate)
-            runtime.traces.begin(context.request_id, given, f"{context.method} {context.path}")
+            runtime.traces.begin(context.request_id, given, self._name)
         with runtime.in_use():
             await self._next_app(scope, receive, send)
 
@@ -288,7 +289,8 @@ class AuthenticationAPI(SecurityAPI):
 
     def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
         required = bool(operation.security) and {} not in operation.security
-        return AuthenticatedOperation(self.next_app, self._authenticate, required)
+        name = f"{operation.method.upper()} {self.base_path}{operation.path}"
+        return AuthenticatedOperation(self.next_app, name, self._authenticate, required)
 
 
 class AuthenticationMiddleware(SecurityMiddleware):

@@ -21,9 +21,10 @@ from contract_tests.contract.document.reader import (
     resolved,
     responses,
 )
+from contract_tests.contract.document.request_bodies import OBJECTS, WITH, request
 from contract_tests.robustness.state.golden import differences
 from contract_tests.support.sandbox import Sandbox
-from emulator.checks.document.object_factory import OF_FIELD, PREREQUISITES, ObjectFactory, webhook_receiver
+from emulator.checks.document.object_factory import OF_FIELD, ObjectFactory, webhook_receiver
 from emulator.document import bundles
 from emulator.document.tree import at
 
@@ -87,43 +88,6 @@ VALUES: dict[str, Any] = {
     "createPaymentMethod.iban": "GB29 NWBK 6016 1331 9268 19",
 }
 """Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
-
-PRICE = {"plan": ..., "unit_amount": 500, "interval": "month"}
-
-CARD = {
-    "type": "bank_card",
-    "phone": ...,
-    "number": "4242 4242 4242 4242",
-    "exp_month": 12,
-    "exp_year": 2030,
-    "cvc": "123",
-}
-
-WITH: dict[str, dict[str, Any]] = {
-    "createSubscription.unit_amount": PRICE,
-    "createSubscription.currency": PRICE,
-    "createSubscription.interval": PRICE,
-    "createSubscription.interval_count": PRICE,
-    "createCheckoutSession.subscription_data": {"mode": "subscription", "subscription_data": {"interval": "month"}},
-    "createPaymentLink.products": {"payment_link_type": "product", "amount": ..., "products": ["{product}"]},
-    "createPaymentLink.max_usage": {"validity_type": "limited", "max_usage": 5},
-    "createPaymentLink.expires_at": {"validity_type": "limited", "max_usage": 5},
-    "createPaymentIntent.customer": {"payment_method": ...},
-    "createPaymentIntent.payment_method_types": {"payment_method": ...},
-    "createPaymentMethod.number": CARD,
-    "createPaymentMethod.exp_month": CARD,
-    "createPaymentMethod.exp_year": CARD,
-    "createPaymentMethod.cvc": CARD,
-    "createPaymentMethod.iban": {"type": "bank_transfer", "phone": ..., "iban": "FR14 2004 1010 0505 0001 3M02 606"},
-    "createPaymentMethod.email": {"type": "paypal", "phone": ..., "email": "awa@example.com"},
-}
-"""What has to be sent along with a field; ``...`` leaves something out."""
-
-OBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "updatePaymentLink.max_usage": ("link", {"validity_type": "limited", "max_usage": 5}),
-    "updatePaymentLink.expires_at": ("link", {"validity_type": "limited", "max_usage": 5}),
-}
-"""Objects that differ from the prerequisites because an operation can change a field only then, by kind."""
 
 NOT_ALONE: dict[str, str] = {
     "createPaymentMethod.type": "another type takes other fields; those are sent, each with its type",
@@ -223,15 +187,8 @@ class Sender:
         return self._respond(body)
 
     def _body(self, scene: dict[str, Any]) -> dict[str, Any]:
-        operation_id, operation = self._case.operation_id, self._case.operation
-        if self._case.name in OBJECTS:
-            kind, fields = OBJECTS[self._case.name]
-            body = self._factory.filled(PREREQUISITES[kind].body, scene) | fields
-            scene[kind] = self._factory.http.post(PREREQUISITES[kind].path.lstrip("/"), json=body).json()
-        self._path = operation.path.format(**self._factory.parameters(operation_id, operation.path, scene))
-        body = self._factory.body(operation_id, operation.path, operation.method, scene)
-        more = self._factory.filled(WITH.get(self._case.name, {}), scene)
-        return {name: value for name, value in {**body, **more}.items() if value is not ...}
+        self._path, body = request(self._factory, self._case.operation, self._case.field, scene)
+        return dict(body)
 
     def _value(self, scene: dict[str, Any], unlike: Any) -> Any:
         case, factory = self._case, self._factory

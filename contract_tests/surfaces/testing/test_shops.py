@@ -17,6 +17,8 @@ from contract_tests.support.shops import REQUIRED, SHOPS, ExampleShop
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
 
+pytestmark = pytest.mark.long
+
 OTHERS = [shop for shop in SHOPS.values() if shop.tests and (REQUIRED or shop.is_available)]
 
 FAULTS = ("--only=2:drop-after", "--only=12:slow")
@@ -53,7 +55,7 @@ def test_its_story_ends_the_same(shop: ExampleShop, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(shop.path)
     ended = run_command("test", "app", *FAULTS, "--", *shop.command(shop.story))
     assert ended.status == 0, ended.output + ended.errors
-    assert "the story ends the same after every fault." in ended.output
+    assert ended.output.startswith("No problem in ")
 
 
 @each([shop for shop in OTHERS if shop.serve])

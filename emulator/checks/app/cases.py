@@ -1,16 +1,11 @@
-"""The cases of a sweep: the places of a story where a fault can strike, and how the world stands at the end of a run.
-
-The digest of a world is how many objects of each kind and status there are, their sums of money, and their links.
-"""
+"""The cases of ``test app``: the places of a scenario, the faults that can strike at each, and the order they are tried in."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from fnmatch import fnmatchcase
+from itertools import combinations, zip_longest
 from typing import Any, NamedTuple
-
-from emulator.presentation.languages.language import plain_money
 
 # -- places, and the faults that are tried at each
 
@@ -21,27 +16,33 @@ SWAPPED = "swapped"
 
 WRITES = frozenset(["POST", "PATCH", "PUT", "DELETE"])
 
-AGAIN = "Send a request again"
-LIMITED = "Wait when you are asked to"
-OVERTAKEN = "Be ready for the webhook before the answer"
-MISSED = "Ask for what never came"
-REPEATED = "Handle an event once"
-DISORDER = "Take events in any order"
-FORGED = "Verify every webhook"
-"""The sections of the guide's page "Test app" that say how to fix what a fault shows."""
+
+class Advice(NamedTuple):
+    """What a fault shows, and the section of the guide's page "Test app" that says how to be ready for it."""
+
+    problem: str
+    section: str
+
+
+AGAIN = Advice("A request whose response is lost is not recovered", "Send a request again")
+LIMITED = Advice("A 429 is not waited for and tried again", "Wait when you are asked to")
+OVERTAKEN = Advice(
+    "A webhook that comes before the response is not understood", "Be ready for the webhook before the answer"
+)
+MISSED = Advice("What a lost webhook would have said is never asked for", "Ask for what never came")
+REPEATED = Advice("An event that comes twice is handled twice", "Handle an event once")
+DISORDER = Advice("An event that comes late undoes a newer state, or is not understood", "Take events in any order")
+FORGED = Advice("A forged webhook is believed", "Verify every webhook")
 
 
 class FaultKind(NamedTuple):
-    """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
-
-    ``section`` is that of the guide's page "Test app" which says how to be ready for it.
-    """
+    """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people."""
 
     name: str
     about: str
     then: Mapping[str, Any]
     sentence: str
-    section: str
+    advice: Advice
     writes_only: bool = False
 
 
@@ -64,7 +65,7 @@ FAULT_KINDS = (
     FaultKind("forged", DELIVERY, {"forge": True}, "delivered after a forged copy of it", FORGED),
     FaultKind("answered-late", DELIVERY, {"late_answer": True}, "answered too late, so delivered again", REPEATED),
 )
-"""What is tried, in this order. A read has the same end whether its answer is lost, garbled or late."""
+"""What is tried. A read has the same end whether its answer is lost, garbled or late."""
 
 
 class Place(NamedTuple):
@@ -114,32 +115,75 @@ class Case(NamedTuple):
 
 
 def cases(places: Sequence[Place]) -> list[Case]:
-    """Every fault that makes a difference, at every place."""
-    return [Case(place, kind) for place in places for kind in FAULT_KINDS if _differs(place, kind)]
+    """Return every fault that makes a difference, at every place, in the order in which they are tried.
+
+    Each kind has one case in each round, so that a budget which ends early has seen all kinds; and the places of a
+    kind come from all over the scenario, each kind beginning elsewhere.
+    """
+    columns = []
+    for number, kind in enumerate(FAULT_KINDS):
+        column = [Case(place, kind) for place in places if _differs(place, kind)]
+        start = number * len(column) // len(FAULT_KINDS)
+        columns.append(_spread([*column[start:], *column[:start]]))
+    return [case for round in zip_longest(*columns) for case in round if case]
+
+
+def _spread(column: list[Case]) -> list[Case]:
+    """Return the cases so that the first few come from all over the list: its halves, quarters, eighths …"""
+    width = max(len(column) - 1, 1).bit_length()
+    order = (int(f"{number:0{width}b}"[::-1], 2) for number in range(2**width))
+    return [column[index] for index in order if index < len(column)]
 
 
 def pairs(cases: Sequence[Case]) -> list[Case]:
-    """Each two cases at different places as one, those at places near each other first."""
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(_place(case) for case in cases))}
+    """Return each two cases at different places as one, those at places near each other first."""
+    ordered = sorted(cases, key=lambda case: (case.place.about != REQUEST, case.place.number))
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(_place(case) for case in ordered))}
 
     def distance(pair: tuple[Case, Case]) -> int:
         return numbers[_place(pair[1])] - numbers[_place(pair[0])]
 
-    both = [pair for pair in combinations(cases, 2) if distance(pair)]
+    both = [pair for pair in combinations(ordered, 2) if distance(pair)]
     return [Case(first.place, first.kind, second) for first, second in sorted(both, key=distance)]
 
 
-def named(name: str, cases: Sequence[Case]) -> Case | None:
-    """The case with a name, or the pair of two of them; None if there is none."""
-    found = {case.name: case for case in cases}
-    first, _, second = name.partition("+")
-    if first not in found or (second and second not in found):
-        return None
-    return Case(found[first].place, found[first].kind, found.get(second))
+def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
+    """Return the cases that patterns name: ``5:drop-after``, ``*:twice``, ``5:*``, a kind such as ``twice``, or a pair.
+
+    Raises ``LookupError`` for a pattern that names none.
+    """
+    if not patterns:
+        return list(cases)
+    found: dict[str, Case] = {}
+    for pattern in patterns:
+        matching = _matching(cases, pattern)
+        if not matching:
+            raise LookupError(_unknown(pattern, cases))
+        found |= {case.name: case for case in matching}
+    return list(found.values())
+
+
+def _matching(cases: Sequence[Case], pattern: str) -> list[Case]:
+    first, _, second = pattern.partition("+")
+    if second:
+        both = _matching(cases, first)[:1], _matching(cases, second)[:1]
+        return [Case(one.place, one.kind, other) for one, other in zip(*both, strict=False)]
+    return [case for case in cases if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, pattern)]
+
+
+def _unknown(pattern: str, every: Sequence[Case]) -> str:
+    """Return what the scenario has instead of a case."""
+    number, _, kind = pattern.rpartition(":")
+    near = sorted(case.name for case in every if str(case.place.number) == number)
+    last = max((case.place.number for case in every), default=0)
+    has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
+    if not number and kind not in {each.name for each in FAULT_KINDS}:
+        has = f"kinds of fault are {', '.join(each.name for each in FAULT_KINDS)}"
+    return f"{pattern} is no case of this scenario; {has}"
 
 
 def parts(case: Case) -> Iterator[Case]:
-    """A case, or the two of a pair."""
+    """Yield a case, or the two of a pair."""
     yield Case(case.place, case.kind)
     if case.second:
         yield case.second
@@ -153,131 +197,3 @@ def _differs(place: Place, kind: FaultKind) -> bool:
     if kind.about != place.about or (kind.name == SWAPPED and place.is_last):
         return False
     return not kind.writes_only or place.title.split()[0] in WRITES
-
-
-# -- the digest of a world
-
-
-AMOUNTS = {
-    "customer": None,
-    "address": None,
-    "product": None,
-    "subscription_plan": "amount",
-    "subscription": None,
-    "invoice": "total",
-    "payment_intent": "amount",
-    "transaction": "amount",
-    "refund": "amount",
-    "checkout_session": "amount_total",
-    "payment_link": None,
-}
-"""The kinds that are counted, and the field with the amount in minor units that is summed, if there is one."""
-
-
-class Group(NamedTuple):
-    """Objects that are counted together. ``currency`` is None where no amount is summed."""
-
-    kind: str
-    status: str
-    currency: str | None
-
-    def __str__(self) -> str:
-        return f"{_plural(self.kind)} {self.status}".rstrip()
-
-    def counted(self, part: Sum) -> str:
-        """``1 refund succeeded``."""
-        noun = _singular(self.kind) if part.number == 1 else _plural(self.kind)
-        return f"{part.number} {noun} {self.status}".rstrip() + _amount(self, part)
-
-
-class Sum(NamedTuple):
-    """How many objects a group has, and their amount in minor units."""
-
-    number: int = 0
-    amount: int = 0
-
-
-class LinkedKinds(NamedTuple):
-    """Objects of one kind that name an object of another one, such as the refunds of a transaction."""
-
-    kind: str
-    of: str
-
-
-class Digest(NamedTuple):
-    """``links`` says for each link how many objects are named by one, by two and by more objects."""
-
-    sums: Mapping[Group, Sum]
-    links: Mapping[LinkedKinds, Mapping[int, int]]
-
-
-def digest(exported: Mapping[str, Any]) -> Digest:
-    """The digest of an exported snapshot. Ids, times and texts are left out: they may differ between two runs."""
-    rows = {
-        kind: list(objects.values())
-        for name, objects in exported.items()
-        if "/" in name and (kind := name.rpartition("/")[2]) in AMOUNTS
-    }
-    return Digest(_sums(rows), _links(rows))
-
-
-def _sums(rows: Mapping[str, list[Any]]) -> dict[Group, Sum]:
-    sums: dict[Group, Sum] = {}
-    for kind, objects in rows.items():
-        field = AMOUNTS[kind]
-        for row in objects:
-            group = Group(kind, str(row.get("status") or ""), row.get("currency") if field else None)
-            number, amount = sums.get(group, Sum())
-            sums[group] = Sum(number + 1, amount + (int(row.get(field) or 0) if field else 0))
-    return sums
-
-
-def _links(rows: Mapping[str, list[Any]]) -> dict[LinkedKinds, dict[int, int]]:
-    kinds = {row["id"]: kind for kind, objects in rows.items() for row in objects}
-    naming: dict[LinkedKinds, Counter[str]] = {}
-    for kind, objects in rows.items():
-        for row in objects:
-            named = {value for value in row.values() if isinstance(value, str) and value in kinds} - {row["id"]}
-            for id in named:
-                naming.setdefault(LinkedKinds(kind, kinds[id]), Counter())[id] += 1
-    return {link: dict(Counter(numbers.values())) for link, numbers in naming.items()}
-
-
-def differences(clean: Digest, other: Digest) -> Iterator[str]:
-    """What the other world has more or less of, as sentences; links only of kinds that it has as many of."""
-    for group in sorted({*clean.sums, *other.sums}, key=str):
-        wanted, found = clean.sums.get(group, Sum()), other.sums.get(group, Sum())
-        if wanted.number != found.number:
-            yield f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
-        elif wanted.amount != found.amount:
-            yield f"{group}:{_amount(group, found)} instead of{_amount(group, wanted)}"
-    numbers, others = totals(clean), totals(other)
-    for link in sorted({*clean.links, *other.links}):
-        spread, found_spread = (_spread(each.links.get(link, {})) for each in (clean, other))
-        if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
-            yield f"{_plural(link.of)} by their {_plural(link.kind)}: {found_spread} instead of {spread}"
-
-
-def totals(digest: Digest) -> Counter[str]:
-    """How many objects of each kind there are, in any status."""
-    numbers: Counter[str] = Counter()
-    for group, part in digest.sums.items():
-        numbers[group.kind] += part.number
-    return numbers
-
-
-def _amount(group: Group, part: Sum) -> str:
-    return f" ({plain_money(part.amount, group.currency)})" if group.currency and part.number else ""
-
-
-def _singular(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
-def _plural(kind: str) -> str:
-    words = _singular(kind)
-    return f"{words}es" if words.endswith("s") else f"{words}s"
-
-
-def _spread(numbers: Mapping[int, int]) -> str:
-    return ", ".join(f"{count} with {number}" for number, count in sorted(numbers.items())) or "none"

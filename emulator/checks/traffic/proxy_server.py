@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -216,6 +217,18 @@ class Traffic:
             await self._room.acquire()
 
 
+def _readable(context: RequestContext, body: bytes) -> str:
+    """The body as text. Raises :class:`ApiError` for one in which a key would not be found: compressed, or no UTF-8."""
+    plain = (context.header(b"content-encoding") or "identity").strip().lower() == "identity"
+    with suppress(UnicodeDecodeError):
+        if plain and "\0" not in (text := body.decode()):
+            return text
+    raise ApiError(
+        "SANDBOX_ONLY",
+        message="The proxy passes on bodies that are UTF-8 and not compressed: in others it finds no live key.",
+    )
+
+
 class ServiceForwarder(ContextLayer):
     """Answers requests with what the service at ``upstream`` (a URL without ``/v1``) answers to them.
 
@@ -234,7 +247,7 @@ class ServiceForwarder(ContextLayer):
             authorization = context.authorization()
             body = await whole_body(receive, limits.BODY.most)
             headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
-            if has_live_key(target, *headers, body.decode("utf-8", "replace")):
+            if has_live_key(target, *headers, _readable(context, body)):
                 raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
             url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
             if context.path.startswith(API):

@@ -99,10 +99,11 @@ def arranged(world: World, query: Query) -> Page[Outcome]:
     return paginate(world.table(Outcome), query)
 
 
-def clear_arranged(world: World) -> None:
-    """DELETE /_emulator/outcomes."""
+def clear_arranged(world: World, id: str | None = None) -> None:
+    """DELETE /_emulator/outcomes: all of them, or the one with this id; one that was used up is gone already."""
     for outcome in world.table(Outcome):
-        world.remove(outcome)
+        if id in (None, outcome.id):
+            world.remove(outcome)
 
 
 # -- the operator

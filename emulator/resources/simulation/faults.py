@@ -169,10 +169,11 @@ def index(world: World, query: Query) -> Page[Fault]:
     return paginate(world.table(Fault), query)
 
 
-def clear(world: World) -> None:
-    """DELETE /_emulator/faults."""
+def clear(world: World, id: str | None = None) -> None:
+    """DELETE /_emulator/faults: all of them, or the one with this id; one that was used up is gone already."""
     for fault in world.table(Fault):
-        world.remove(fault)
+        if id in (None, fault.id):
+            world.remove(fault)
 
 
 # -- the reset

@@ -31,14 +31,14 @@ SOURCES = {"python": "python-shop/shop.py", "node": "node-shop/shop.js"}
 
 UNSAFE = (
     "answer lost after it was executed",
-    "sent again without an Idempotency-Key",
-    "Test app, Send a request again",
+    "1. A request is sent again without an Idempotency-Key",
+    "#send-a-request-again",
 )
-NEW_KEY = ("answer lost after it was executed", "sent again with another Idempotency-Key")
+NEW_KEY = ("answer lost after it was executed", "1. A request is sent again with another Idempotency-Key")
 FORGED = ("delivered after a forged copy of it", "A webhook that was tampered with was accepted")
-LIMITED = ("answered 429 with Retry-After\n    the story fails: ", "Test app, Wait when you are asked to")
-REFUSED = ("warning of the audit: A request with a permanent error was sent again unchanged",)
-TWO_REFUNDS = ("The story fails without any fault", "2 refunds were made of one")
+LIMITED = ("answered 429 with Retry-After\n        ", "the scenario fails: ", "#wait-when-you-are-asked-to")
+REFUSED = ("A request with a permanent error was sent again unchanged",)
+TWO_REFUNDS = ("The scenario fails without any fault", "2 refunds were made of one")
 
 
 def _python(mistake: str, changes: Sequence[Change], cases: Sequence[str], sentences: Sequence[str]) -> BrokenShop:
@@ -87,7 +87,7 @@ PYTHON_SHOPS = (
         [
             "checkout.session.completed: delivered twice\n",
             "4 baskets were shipped of 2",
-            "Test app, Handle an event once",
+            "#handle-an-event-once",
         ],
     ),
     _python(
@@ -101,8 +101,8 @@ PYTHON_SHOPS = (
         ["1:swapped"],
         [
             "payment_intent.failed: delivered after the next one\n",
-            "the story fails: ",
-            "Test app, Take events in any order",
+            "the scenario fails: ",
+            "#take-events-in-any-order",
         ],
     ),
     _python(
@@ -114,7 +114,7 @@ PYTHON_SHOPS = (
             )
         ],
         [],
-        ["The story fails without any fault", "an order was shipped that nobody paid"],
+        ["The scenario fails without any fault", "an order was shipped that nobody paid"],
     ),
     _python(
         "a 429 not tried again",
@@ -130,7 +130,7 @@ PYTHON_SHOPS = (
             Change('wish["baskets"])}', 'wish["baskets"], wish["price"])}'),
         ],
         [],
-        ["The story fails without any fault", "the buyer paid 200 for what costs 4000"],
+        ["The scenario fails without any fault", "the buyer paid 200 for what costs 4000"],
     ),
     _python("a refund asked for twice", [Change(', key=f"refund-{id}-{amount}")', ")")], [], TWO_REFUNDS),
     _python(
@@ -170,7 +170,7 @@ NODE_SHOPS = (
         "an event handled twice",
         [Change("if (this.handled.has(id)) return;", "")],
         ["1:twice", "1:answered-late"],
-        ["transaction.succeeded: delivered twice\n", "2 months were counted of one", "Test app, Handle an event once"],
+        ["transaction.succeeded: delivered twice\n", "2 months were counted of one", "#handle-an-event-once"],
     ),
     _node(
         "an older event undoes a newer one",
@@ -182,7 +182,7 @@ NODE_SHOPS = (
         [
             "subscription.payment_failed: delivered after the next one\n",
             "a member who paid is overdue",
-            "Test app, Take events in any order",
+            "#take-events-in-any-order",
         ],
     ),
     _node(
@@ -195,7 +195,7 @@ NODE_SHOPS = (
             Change('if (type === "subscription.payment_failed") this.members.set(customer, "overdue");', ""),
         ],
         [],
-        ["The story fails without any fault", "a member came in who had not paid"],
+        ["The scenario fails without any fault", "a member came in who had not paid"],
     ),
     _node(
         "a 429 not tried again",
@@ -210,7 +210,7 @@ NODE_SHOPS = (
             Change("plan: this.plan.id }", 'unit_amount: price, interval: "month" }'),
         ],
         [],
-        ["The story fails without any fault", "the member paid 100 for what costs 5000"],
+        ["The scenario fails without any fault", "the member paid 100 for what costs 5000"],
     ),
     _node("a refund asked for twice", [Change(", `refund-${transaction}-${amount}`)", ")")], [], TWO_REFUNDS),
     _node(

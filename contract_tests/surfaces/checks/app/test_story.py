@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.cases import FAULT_KINDS
-from emulator.checks.app.driver import AppReport
+from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
+from emulator.checks.app.report import AppReport
 from emulator.testing import Emulator
+from emulator.testing.stories import UnfinishedTestApp
 
 EMAIL = "awa@example.com"
 
@@ -90,7 +91,7 @@ def story(kind: type[Shop]) -> Callable[[Emulator], Callable[[], int]]:
 def deliveries_only(payments: Emulator, kind: type[Shop]) -> str:
     """The findings about deliveries of the one event that the shop reacts to."""
     with pytest.raises(AssertionError) as found:
-        payments.test_app(story(kind))
+        payments.test_app(story(kind), only=["lost", "twice", "answered-late"])
     return str(found.value)
 
 
@@ -103,23 +104,25 @@ def test_a_shop_that_remembers_and_reconciles_survives_every_webhook_fault(payme
 def test_a_shop_that_forgets_what_it_handled_ships_twice(payments: Emulator) -> None:
     text = deliveries_only(payments, Forgetful)
     sentence = "checkout.session.completed: answered too late, so delivered again\n"
-    assert f"{sentence}    the story's check returns 2 instead of 1\n" in text
+    assert text.splitlines()[1] == "1. An event that comes twice is handled twice: the check returns 2 instead of 1"
+    assert f"{sentence}        the check returns 2 instead of 1\n" in text
     assert "checkout.session.completed: delivered twice\n" in text
     assert "never delivered" not in text
 
 
 def test_a_shop_that_never_asks_misses_a_lost_webhook(payments: Emulator) -> None:
     text = deliveries_only(payments, Trusting)
-    assert "checkout.session.completed: never delivered\n    the story's check returns 0 instead of 1" in text
+    assert "checkout.session.completed: never delivered\n        the check returns 0 instead of 1" in text
     assert "delivered twice" not in text
 
 
 def test_a_shop_that_verifies_no_webhook_is_found_by_the_audit(payments: Emulator) -> None:
     """A forged delivery is passed on as it came: to reject it is up to the application."""
     text = failing(payments, story(Shop), "1:forged")
-    assert "customer.created: delivered after a forged copy of it\n    error of the audit" in text
-    assert "(forged-webhook-believed)\n    how to fix it: guide, Test app, Verify every webhook\n" in text
-    assert 'again: payments.test_app(story, only=["1:forged"])' in text
+    title = "1. A webhook that was tampered with was accepted (forged-webhook-believed)"
+    assert f"{title}\n    delivery 1, customer.created: delivered after a forged copy of it\n" in text
+    assert "#verify-every-webhook" in text
+    assert 'again: payments.test_app(scenario, only=["1:forged"])' in text
 
 
 def failing(payments: Emulator, story: Callable[[Emulator], Any], *only: str, **options: Any) -> str:
@@ -160,7 +163,7 @@ def test_a_request_sent_again_with_another_key_is_named(payments: Emulator) -> N
 
     text = failing(payments, play, "3:drop-after")
     assert "2 subscriptions active instead of 1" in text
-    assert "POST /v1/subscriptions/ was sent again with another Idempotency-Key" in text
+    assert "1. A request is sent again with another Idempotency-Key: a double payment\n" in text
 
 
 def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> None:
@@ -174,7 +177,7 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
 
     text = failing(payments, play, "3:throttled")
     assert "customers by their payment intents: 1 with 2 instead of 2 with 1" in text
-    assert "guide, Test app, Wait when you are asked to" in text
+    assert "#wait-when-you-are-asked-to" in text
 
 
 def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
@@ -195,8 +198,8 @@ def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
     assert payments.test_app(play, only=singles).runs == 5
     text = failing(payments, play, *singles, pairs=True)
     assert "request 1, POST /v1/customers/: connection lost before it was executed; and request 2, POST" in text
-    assert 'again: payments.test_app(story, only=["1:drop-before+2:drop-before"])' in text
-    assert "7 runs: the story ends differently after 2 faults." in text
+    assert 'again: payments.test_app(scenario, only=["1:drop-before+2:drop-before"])' in text
+    assert text.startswith("1 problem in 5 cases; worst: ")
     assert "1:drop-before+2:drop-before" in failing(payments, play, "1:drop-before+2:drop-before")
 
 
@@ -226,7 +229,7 @@ def test_what_the_audit_finds_without_any_fault_is_reported(payments: Emulator) 
 
 def test_each_fault_has_its_section_in_the_guide() -> None:
     page = (ROOT / "docs/guide/test-app.md").read_text("utf-8")
-    assert {kind.section for kind in FAULT_KINDS} <= set(re.findall("^### (.+)$", page, re.MULTILINE))
+    assert {kind.advice.section for kind in FAULT_KINDS} <= set(re.findall("^### (.+)$", page, re.MULTILINE))
     assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
 
 
@@ -245,3 +248,60 @@ def test_a_story_with_two_ends_is_not_swept(payments: Emulator) -> None:
 
     with pytest.raises(AssertionError, match=r"does not end the same twice.*\n.*2 customers active instead of 1"):
         payments.test_app(play)
+
+
+def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
+    """So that a budget that ends early has seen each kind."""
+    tried = cases(
+        [*(Place(REQUEST, n, "POST /v1/x/") for n in range(1, 9)), *(Place(DELIVERY, n, "x") for n in range(1, 30))]
+    )
+    kinds = {kind.name for kind in FAULT_KINDS}
+    assert {case.kind.name for case in tried[: len(kinds)]} == kinds
+    lost = [case.place.number for case in tried if case.kind.name == "lost"][:4]
+    assert max(lost) - min(lost) > 14, "the first few are from all over the scenario"
+    assert [case.name for case in chosen(tried, ["5:drop-*"])] == ["5:drop-before", "5:drop-after"]
+    assert len(chosen(tried, ["*:twice"])) == len(chosen(tried, ["twice"])) == 29
+
+
+def two_customers(payments: Emulator) -> None:
+    for name in ("awa", "ben"):
+        customer(payments, name)
+
+
+def test_a_budget_that_ends_first_is_a_warning_and_an_error_where_all_was_asked_for(payments: Emulator) -> None:
+    with pytest.warns(UnfinishedTestApp, match=r"The budget ended after 0 of 14 cases\."):
+        report = payments.test_app(two_customers, budget=0)
+    assert report.headline == "No problem in 0 of 14 cases."
+    with pytest.raises(AssertionError, match="The budget ended after 0 of 14 cases"):
+        payments.test_app(two_customers, budget=0, whole=True)
+
+
+def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Emulator) -> None:
+    until = "2026-03-01T00:00:00.000Z" + "x" * 300
+
+    def play(payments: Emulator) -> Callable[[], Any]:
+        answer = payments.client.get("/v1/customers/")
+        seen = {"access": answer.is_success, "until": until, "mails": [answer.status_code, until]}
+        return lambda: {"equal": until, "member": seen}
+
+    lines = failing(payments, play, "1:throttled").splitlines()
+    assert "        the check returns member.access: False instead of True" in lines
+    assert "        the check returns member.mails[0]: 429 instead of 200" in lines
+    assert until not in "".join(lines)
+
+
+def test_pauses_of_zero_are_recognised_and_said_once(payments: Emulator) -> None:
+    """A test's client seldom waits. Forty paragraphs on that would hide what is wrong."""
+
+    def play(payments: Emulator) -> None:
+        for name in ("awa", "ben"):
+            for _ in range(3):
+                body = {"email": f"{name}@example.com", "name": name}
+                answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
+                if answer.is_success:
+                    break
+
+    report = payments.test_app(play, only=["throttled", "error-after"])
+    assert report.passed
+    assert report.text().count("No attempt waited") == 1
+    assert "ignored-retry-after and retried-too-soon" in report.text()

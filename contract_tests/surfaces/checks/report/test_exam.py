@@ -12,7 +12,8 @@ from jsonschema import Draft7Validator
 
 from emulator.checks import grade_report
 from emulator.checks.app.cases import Place, cases
-from emulator.checks.app.driver import Advice, AppFinding, AppReport
+from emulator.checks.app.endings import EndingDifference, Weight
+from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.grade_report import Exam, as_html
 from emulator.checks.suite.search import SuiteReport
 from emulator.checks.suite.table import DOUBTS
@@ -22,9 +23,9 @@ from emulator.cli.report import examined_file
 ROWS = list(DOUBTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
-SENT_AGAIN = Advice("It was sent again.", "Send a request again")
+TWO_REFUNDS = (EndingDifference(Weight.MONEY, "2 refunds <b> instead of 1"), EndingDifference(Weight.OBJECTS, "more"))
 SWEPT = grade_report.of_app(
-    AppReport([PLACE], 6, [AppFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])])
+    AppReport([PLACE], 6, [AppFinding(LOST, TWO_REFUNDS, "It is <b>sent</b> again", "Send a request again")])
 )
 DOUBTED = grade_report.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
 UNASKED = grade_report.RECEIVER._replace(not_asked="Start your receiver.")
@@ -44,8 +45,9 @@ def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
     text = "\n".join(lines)
     assert (
         "app (guide: test-app)\n"
-        "  - request 5, POST /v1/refunds/: answer lost after it was executed: 2 refunds <b> instead of 1\n"
-        "    It was sent again. (how to fix it: guide, Test app, Send a request again)"
+        "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 "
+        "(request 5, POST /v1/refunds/: answer lost after it was executed)\n"
+        "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)"
     ) in text
     assert "receiver (guide: signatures)\n    Start your receiver." in text
     assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}" in text
@@ -229,5 +231,7 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
 
 
 def test_a_story_without_one_end_is_not_swept() -> None:
-    area = grade_report.of_app(AppReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
+    area = grade_report.of_app(
+        AppReport([PLACE], 2, [], unstable=[EndingDifference(Weight.OBJECTS, "2 customers instead of 1")])
+    )
     assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)

@@ -1,4 +1,4 @@
-// A story tried with every fault: what a lost answer or webhook does. node --test
+// A scenario tried with every fault: what a lost answer or webhook does. node --test
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ const LOST = ["1:drop-before", "1:drop-after", "1:timeout"];
 test("a client that repeats its key ends the same", withPayments(async (payments) => {
   const report = await payments.testApp((world) => charge(world, ["order-1", "order-1"]), { only: LOST });
   assert.deepEqual([report.passed, report.runs, report.unreached], [true, 5, []]);
-  assert.match(report.text, /the story ends the same after every fault/);
+  assert.match(report.text, /^No problem in 3 cases\./);
 }));
 
 test("one that takes another key is found, with the case that repeats it", withPayments(async (payments) => {
@@ -35,8 +35,8 @@ test("one that takes another key is found, with the case that repeats it", withP
     () => payments.testApp((world) => charge(world, ["order-1", "again"]), { only: LOST }),
     (error) =>
       /2 payment intents .* instead of 1/.test(error.message) &&
-      /sent again with another Idempotency-Key/.test(error.message) &&
-      error.message.includes('again: payments.testApp(story, { only: ["1:drop-after"] })'),
+      /^1 problem in 3 cases; worst: .*\n1\. A request is sent again with another Idempotency-Key/.test(error.message) &&
+      error.message.includes('again: payments.testApp(scenario, { only: ["1:drop-after"] })'),
   );
 }));
 
@@ -59,29 +59,29 @@ async function listen(payments, handled) {
 
 const WEBHOOKS = ["1:late", "1:twice", "1:forged", "1:answered-late"];
 
-const story = (remembers) => async (payments) => {
+const scenario = (remembers) => async (payments) => {
   const heard = await listen(payments, remembers ? new Set() : undefined);
   await payments.api.post("/v1/customers/", AWA, { "Idempotency-Key": "awa" });
   return () => heard.customers;
 };
 
 test("a receiver that knows what it has handled ends the same", withPayments(async (payments) => {
-  const report = await payments.testApp(story(true), { only: WEBHOOKS });
+  const report = await payments.testApp(scenario(true), { only: WEBHOOKS });
   assert.deepEqual([report.passed, report.runs], [true, 6]);
 }));
 
 test("one that forgets counts twice, and what its check returns says so", withPayments(async (payments) => {
-  await assert.rejects(() => payments.testApp(story(false), { only: WEBHOOKS }), (error) => {
+  await assert.rejects(() => payments.testApp(scenario(false), { only: WEBHOOKS }), (error) => {
     assert.match(error.message, /delivered twice\n.*answered too late, so delivered again\n.*returns 2 instead of 1\n/);
     assert.doesNotMatch(error.message, /an hour late/);
     return true;
   });
 }));
 
-test("a story that fails by itself is not tried, and an unknown case is said", withPayments(async (payments) => {
+test("a scenario that fails by itself is not tried, and an unknown case is said", withPayments(async (payments) => {
   const failing = () => {
     throw new Error("sold out");
   };
   await assert.rejects(() => payments.testApp(failing), /fails without any fault.*Error: sold out/);
-  await assert.rejects(() => payments.testApp(story(true), { only: ["99:lost"] }), /99:lost is no case of this story/);
+  await assert.rejects(() => payments.testApp(scenario(true), { only: ["99:lost"] }), /99:lost is no case of this scenario/);
 }));

@@ -142,11 +142,14 @@ export interface Payment {
 }
 
 export interface AppOptions {
-  /** Only these cases, such as `"4:drop-after"`. */
+  /** Only these cases: `"4:drop-after"`, or a pattern such as `"*:twice"`, `"4:*"` and `"lost"`. */
   only?: string[];
-  /** Seconds of real time after which no run starts. */
+  /** Rules of the audit that count for nothing. */
+  ignore?: string[];
+  /** Seconds of real time after which no run starts; what remains then is a warning, or with `whole` an error. */
   budget?: number;
-  /** How far the clock is moved after the story; default `"2d"`. */
+  whole?: boolean;
+  /** How far the clock is moved after the scenario; default `"2d"`. */
   afterwards?: string;
   /** Also try two faults at once. */
   pairs?: boolean;
@@ -154,7 +157,7 @@ export interface AppOptions {
 
 export interface AppReport {
   passed: boolean;
-  /** How often the story was played. */
+  /** How often the scenario was played. */
   runs: number;
   requests: number;
   deliveries: number;
@@ -193,10 +196,10 @@ export class Emulator {
   /** Fails unless `act` causes exactly these types of event, in any order. */
   expect<T>(types: string | string[], act: () => T | Promise<T>): Promise<T>;
   snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
-  /** Repeat a story once for each request and webhook that can go wrong in it. `story` gets a new world each time, which starts
+  /** Repeat a scenario once for each request and webhook that can go wrong in it. `scenario` gets a new world each time, which starts
    * as this one did, and may return a function, which is called after faults have ended and `afterwards` has passed; what that
    * returns must be the same each time. Fails with everything that was found. Needs the command `payments-emulator`. */
-  testApp(story: (payments: Emulator) => unknown, options?: AppOptions): Promise<AppReport>;
+  testApp(scenario: (payments: Emulator) => unknown, options?: AppOptions): Promise<AppReport>;
   /** The world of another App on the same server; close it as well. */
   another(name: string, options?: WorldOptions): Promise<Emulator>;
   /** What happened in the world so far. */

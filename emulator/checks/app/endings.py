@@ -1,0 +1,280 @@
+"""How a scenario ends: a digest of its world and what the application's own check says; and how two endings differ.
+
+The digest of a world is how many objects of each kind and status there are, their sums of money, and their links.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from emulator.checks.app.cases import Place
+from emulator.presentation.languages.language import plain_money
+
+# -- an ending, and in what it differs from another one
+
+
+class SentWrite(NamedTuple):
+    """A request of the scenario that changes something. ``key`` is its Idempotency-Key."""
+
+    title: str
+    key: str | None
+
+
+class AuditNote(NamedTuple):
+    """A rule of the audit that the application broke: its name, ``error``, ``warning`` or ``info``, and its title."""
+
+    rule: str
+    severity: str
+    title: str
+
+
+class Ending(NamedTuple):
+    """How a scenario ended. ``failure`` is its error in one line, ``value`` what its own check returned.
+
+    ``reached`` says whether the fault struck (each of a pair); ``writes`` are the requests that the service received.
+    ``was_reset`` says that the scenario reset its world, which no fault survives.
+    """
+
+    failure: str | None
+    value: Any
+    digest: Digest
+    balanced: bool
+    places: Sequence[Place]
+    writes: Sequence[SentWrite]
+    reached: bool
+    audit: Sequence[AuditNote] = ()
+    was_reset: bool = False
+
+
+class Weight(IntEnum):
+    """What a difference is about, the worst first."""
+
+    MONEY = 0
+    OBJECTS = 1
+    ACCESS = 2
+    RULES = 3
+
+
+class EndingDifference(NamedTuple):
+    """One way in which an ending is another. ``rule`` is that of the audit, for a difference of ``Weight.RULES``."""
+
+    weight: Weight
+    sentence: str
+    rule: str = ""
+    is_double: bool = False
+
+    @property
+    def short(self) -> str:
+        """The difference in a few words: ``a double refund``."""
+        noun = self.sentence.split()[1].rstrip("s") if self.is_double else ""
+        return f"a double {DOUBLED.get(noun, noun)}" if noun else self.sentence
+
+
+DOUBLED = {"payment": "payment", "transaction": "payment", "refund": "refund", "subscription": "subscription"}
+"""What is said to be double, by the first word of a kind."""
+
+
+def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
+    """Return how another ending differs from that of the baseline, the worst first."""
+    found = list(_digest_differences(baseline.digest, other.digest))
+    if not other.balanced:
+        found.append(EndingDifference(Weight.MONEY, "the ledger is not balanced"))
+    if other.failure is not None:
+        found.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
+    else:
+        said = value_differences(other.value, baseline.value)
+        found += [EndingDifference(Weight.ACCESS, f"the check returns {each}") for each in said]
+    known = {note.rule for note in baseline.audit}
+    new = [note for note in other.audit if note.rule not in known and note.severity != "info"]
+    found += [EndingDifference(Weight.RULES, note.title, note.rule) for note in new]
+    return tuple(sorted(found, key=lambda each: each.weight))
+
+
+def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
+    """Yield each part of a value that is another one than wanted, whole; nothing for equal values."""
+    if found == wanted:
+        return
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in {**wanted, **found}:
+            inner = f"{at}.{key}" if at else str(key)
+            yield from value_differences(found.get(key, MISSING), wanted.get(key, MISSING), inner)
+    elif isinstance(found, list | tuple) and isinstance(wanted, list | tuple) and len(found) == len(wanted):
+        for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            yield from value_differences(one, other, f"{at}[{number}]")
+    elif isinstance(found, str) and isinstance(wanted, str) and not at and "\n" in found + wanted:
+        yield from _line_differences(found, wanted)
+    elif isinstance(found, str) and isinstance(wanted, str) and not at and (both := _as_json(found, wanted)):
+        yield from value_differences(*both)
+    else:
+        yield f"{at}{': ' if at else ''}{found!r} instead of {wanted!r}"
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+"""The value of a key that only the other dictionary has."""
+
+
+def _line_differences(found: str, wanted: str) -> Iterator[str]:
+    lines = [each for each in difflib.ndiff(wanted.splitlines(), found.splitlines()) if each[0] in "+-"]
+    yield "other lines: " + ", ".join(f"{each[0]} {each[2:]!r}" for each in lines)
+
+
+def _as_json(found: str, wanted: str) -> tuple[Any, Any] | None:
+    """Both texts as the JSON objects or arrays that they hold; None if one of them holds none."""
+    if found[:1] not in ("{", "[") or wanted[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(found), json.loads(wanted)
+    except ValueError:
+        return None
+
+
+# -- the digest of a world
+
+
+MONEY_KINDS = frozenset(["payment_intent", "transaction", "refund"])
+"""The kinds whose objects move money when they have succeeded."""
+
+MOVED = frozenset(["succeeded", "completed", "refunded", "partially_refunded"])
+"""The statuses in which they have moved it."""
+
+AMOUNTS = {
+    "customer": None,
+    "address": None,
+    "product": None,
+    "subscription_plan": "amount",
+    "subscription": None,
+    "invoice": "total",
+    "payment_intent": "amount",
+    "transaction": "amount",
+    "refund": "amount",
+    "checkout_session": "amount_total",
+    "payment_link": None,
+}
+"""The kinds that are counted, and the field with the amount in minor units that is summed, if there is one."""
+
+
+class Group(NamedTuple):
+    """Objects that are counted together. ``currency`` is None where no amount is summed."""
+
+    kind: str
+    status: str
+    currency: str | None
+
+    def __str__(self) -> str:
+        return f"{_plural(self.kind)} {self.status}".rstrip()
+
+    @property
+    def moves_money(self) -> bool:
+        """Whether these objects are money that has moved."""
+        return self.kind in MONEY_KINDS and self.status in MOVED
+
+    def counted(self, part: Sum) -> str:
+        """``1 refund succeeded``."""
+        noun = _singular(self.kind) if part.number == 1 else _plural(self.kind)
+        return f"{part.number} {noun} {self.status}".rstrip() + _amount(self, part)
+
+
+class Sum(NamedTuple):
+    """How many objects a group has, and their amount in minor units."""
+
+    number: int = 0
+    amount: int = 0
+
+
+class LinkedKinds(NamedTuple):
+    """Objects of one kind that name an object of another one, such as the refunds of a transaction."""
+
+    kind: str
+    of: str
+
+
+class Digest(NamedTuple):
+    """``links`` says for each link how many objects are named by one, by two and by more objects."""
+
+    sums: Mapping[Group, Sum]
+    links: Mapping[LinkedKinds, Mapping[int, int]]
+
+
+def digest(exported: Mapping[str, Any]) -> Digest:
+    """The digest of an exported snapshot. Ids, times and texts are left out: they may differ between two runs."""
+    rows = {
+        kind: list(objects.values())
+        for name, objects in exported.items()
+        if "/" in name and (kind := name.rpartition("/")[2]) in AMOUNTS
+    }
+    return Digest(_sums(rows), _links(rows))
+
+
+def _sums(rows: Mapping[str, list[Any]]) -> dict[Group, Sum]:
+    sums: dict[Group, Sum] = {}
+    for kind, objects in rows.items():
+        field = AMOUNTS[kind]
+        for row in objects:
+            group = Group(kind, str(row.get("status") or ""), row.get("currency") if field else None)
+            number, amount = sums.get(group, Sum())
+            sums[group] = Sum(number + 1, amount + (int(row.get(field) or 0) if field else 0))
+    return sums
+
+
+def _links(rows: Mapping[str, list[Any]]) -> dict[LinkedKinds, dict[int, int]]:
+    kinds = {row["id"]: kind for kind, objects in rows.items() for row in objects}
+    naming: dict[LinkedKinds, Counter[str]] = {}
+    for kind, objects in rows.items():
+        for row in objects:
+            named = {value for value in row.values() if isinstance(value, str) and value in kinds} - {row["id"]}
+            for id in named:
+                naming.setdefault(LinkedKinds(kind, kinds[id]), Counter())[id] += 1
+    return {link: dict(Counter(numbers.values())) for link, numbers in naming.items()}
+
+
+def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDifference]:
+    """Yield what the other world has more or less of; links only of kinds that it has as many of."""
+    for group in sorted({*baseline.sums, *other.sums}, key=str):
+        wanted, found = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
+        weight = Weight.MONEY if group.moves_money else Weight.OBJECTS
+        if wanted.number != found.number:
+            sentence = f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
+            yield EndingDifference(weight, sentence, is_double=found.number == 2 * wanted.number > 0)
+        elif wanted.amount != found.amount:
+            yield EndingDifference(weight, f"{group}:{_amount(group, found)} instead of{_amount(group, wanted)}")
+    numbers, others = totals(baseline), totals(other)
+    for link in sorted({*baseline.links, *other.links}):
+        spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
+        if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
+            sentence = f"{_plural(link.of)} by their {_plural(link.kind)}: {found_spread} instead of {spread}"
+            yield EndingDifference(Weight.OBJECTS, sentence)
+
+
+def totals(digest: Digest) -> Counter[str]:
+    """How many objects of each kind there are, in any status."""
+    numbers: Counter[str] = Counter()
+    for group, part in digest.sums.items():
+        numbers[group.kind] += part.number
+    return numbers
+
+
+def _amount(group: Group, part: Sum) -> str:
+    return f" ({plain_money(part.amount, group.currency)})" if group.currency and part.number else ""
+
+
+def _singular(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _plural(kind: str) -> str:
+    words = _singular(kind)
+    return f"{words}es" if words.endswith("s") else f"{words}s"
+
+
+def _spread(numbers: Mapping[int, int]) -> str:
+    return ", ".join(f"{count} with {number}" for number, count in sorted(numbers.items())) or "none"

@@ -1,0 +1,276 @@
+"""The report of ``test app``: the verdict, then one paragraph for each cause with the places it shows at, the worst first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from emulator.checks import junit
+from emulator.checks.app.cases import Case, Place
+from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
+from emulator.document.paths import guide_folder, guide_pages_folder
+
+SHOWN_PLACES = 6
+"""How many places of a cause are listed; the others are counted."""
+
+PAUSES = ("ignored-retry-after", "retried-too-soon")
+"""The rules about how long a client waits, which tests often make it do without."""
+
+NO_PAUSES = (
+    "No attempt waited: pauses of zero in a test say nothing about {}, which were left out. "
+    "Where the pauses are real, look at them."
+)
+
+
+def guide_link(section: str) -> str:
+    """Return the address of a section of the guide's page "Test app", in the installed guide."""
+    page = guide_folder() / "test-app" / "index.html"
+    shown = page if page.is_file() else guide_pages_folder() / "test-app.md"
+    return f"{shown.as_uri()}#{section.lower().replace(' ', '-')}"
+
+
+class AppFinding(NamedTuple):
+    """A case that ended otherwise than the baseline. ``problem`` names its cause, ``section`` the guide's on it."""
+
+    case: Case
+    differences: tuple[EndingDifference, ...]
+    problem: str
+    section: str
+
+    @property
+    def weight(self) -> tuple[Weight, bool]:
+        """How bad the worst of it is: the lowest is the worst."""
+        return self.differences[0].weight, not self.differences[0].is_double
+
+    @property
+    def rule(self) -> str:
+        """The rule of the audit that is all there is to it; empty if there is more."""
+        return self.differences[0].rule
+
+    @property
+    def fix(self) -> str:
+        """How to fix it, on one line."""
+        return f"{self.problem} (how to fix it: guide, Test app, {self.section})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding for programs."""
+        place, kind = self.case.place, self.case.kind
+        return {
+            "case": self.case.name,
+            "about": place.about,
+            "number": place.number,
+            "title": place.title,
+            "fault": kind.name,
+            "sentence": self.case.sentence,
+            "differences": [each.sentence for each in self.differences],
+            "rules": [each.rule for each in self.differences if each.rule],
+            "problem": self.problem,
+            "advice": self.fix,
+        }
+
+
+class Cause(NamedTuple):
+    """Findings with one cause, the worst first."""
+
+    findings: Sequence[AppFinding]
+
+    @property
+    def worst(self) -> AppFinding:
+        """The finding that the paragraph says how to repeat."""
+        return self.findings[0]
+
+    @property
+    def title(self) -> str:
+        """The cause in one line: what is wrong, and the worst that comes of it."""
+        if self.worst.rule:
+            return f"{self.worst.differences[0].sentence} ({self.worst.rule})"
+        return f"{self.worst.problem}: {self.worst.differences[0].short}"
+
+    def lines(self, repeat: str) -> Iterator[str]:
+        """Yield the paragraph: the cause, what followed where, and how to repeat and fix it."""
+        yield self.title
+        shown = 0
+        for differences, findings in self._by_differences():
+            yield from (f"    {finding.case.sentence}" for finding in findings[: SHOWN_PLACES - shown])
+            if shown < SHOWN_PLACES and not self.worst.rule:
+                yield from (f"        {each}" for each in differences)
+            shown += len(findings)
+        if shown > SHOWN_PLACES:
+            rest = sorted({finding.case.place.number for finding in self.findings})
+            yield f"    and {shown - SHOWN_PLACES} more, at {', '.join(map(str, rest))}"
+        yield f"    again: {repeat.replace('{case}', self.worst.case.name)}"
+        yield f"    fix: {guide_link(self.worst.section)}"
+
+    def _by_differences(self) -> Iterator[tuple[list[str], list[AppFinding]]]:
+        groups: dict[tuple[str, ...], list[AppFinding]] = {}
+        for finding in self.findings:
+            groups.setdefault(tuple(_sentence(each) for each in finding.differences), []).append(finding)
+        yield from ((list(differences), findings) for differences, findings in groups.items())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the cause for programs."""
+        cases = [finding.case.name for finding in self.findings]
+        return {"title": self.title, "weight": self.worst.weight[0].name.lower(), "cases": cases}
+
+
+def _sentence(difference: EndingDifference) -> str:
+    return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
+
+
+def causes(findings: Sequence[AppFinding]) -> list[Cause]:
+    """Return the findings by cause, the worst first: what the audit alone found by its rule, the others by problem."""
+    groups: dict[str, list[AppFinding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.rule or finding.problem, []).append(finding)
+    ordered = [Cause(sorted(each, key=lambda finding: finding.weight)) for each in groups.values()]
+    return sorted(ordered, key=lambda cause: cause.worst.weight)
+
+
+class AppReport(NamedTuple):
+    """What was found. ``failure`` is that of the scenario without any fault, ``unstable`` how two baselines differ.
+
+    If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
+    are those whose fault never struck, ``audit`` what the baseline shows. ``unpaused`` are rules about pauses that were
+    left out because the test waits nowhere. ``repeat`` repeats a case alone; ``{case}`` stands for its name.
+    """
+
+    places: Sequence[Place]
+    runs: int
+    findings: Sequence[AppFinding]
+    unstable: Sequence[EndingDifference] = ()
+    failure: str | None = None
+    remaining: int = 0
+    unreached: Sequence[Case] = ()
+    interrupted: bool = False
+    audit: Sequence[AuditNote] = ()
+    unpaused: Sequence[str] = ()
+    repeat: str = "--only {case}"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the scenario ended the same after every fault that was tried."""
+        return not (self.findings or self.unstable or self.failure)
+
+    @property
+    def cases(self) -> int:
+        """How many cases were tried: all runs but the two baselines."""
+        return max(self.runs - 2, 0)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        if self.failure:
+            return f"The scenario fails without any fault, so nothing else was tried: {self.failure}"
+        if self.unstable:
+            return "Without any fault the scenario does not end the same twice, so nothing else was tried:"
+        if not self.runs:
+            return "Interrupted before the scenario had run twice without a fault, so nothing else was tried."
+        tried = f"{self.cases} of {_count(self.cases + self.remaining, 'case')}" if self.remaining else None
+        if not self.findings:
+            return f"No problem in {tried or _count(self.cases, 'case')}."
+        found = causes(self.findings)
+        worst = found[0].worst.differences[0].short
+        return f"{_count(len(found), 'problem')} in {tried or _count(self.cases, 'case')}; worst: {worst}"
+
+    def lines(self, *, colour: bool = False) -> Iterator[str]:
+        """Yield the report for people; with ``colour`` as a terminal shows it."""
+        verdict = self.headline
+        yield (
+            click.style(verdict, fg="green" if self.passed and not self.remaining else "red", bold=True)
+            if colour
+            else verdict
+        )
+        if self.failure or self.unstable or not self.runs:
+            yield from (f"    {_sentence(each)}" for each in self.unstable)
+            return
+        for number, cause in enumerate(causes(self.findings), 1):
+            title, *rest = cause.lines(self.repeat)
+            yield click.style(f"{number}. {title}", bold=True) if colour else f"{number}. {title}"
+            yield from (*rest, "")
+        yield from self._notes()
+
+    def _notes(self) -> Iterator[str]:
+        places = Counter(place.about for place in self.places)
+        yield f"{_count(places['request'], 'request')}, {_count(places['delivery'], 'delivery')}, {self.runs} runs."
+        for note in self.audit:
+            yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
+        if self.unpaused:
+            yield NO_PAUSES.format(" and ".join(self.unpaused))
+        if self.unreached:
+            yield f"Not reached by the scenario: {', '.join(case.name for case in self.unreached)}."
+        if self.remaining:
+            yield self.unfinished
+
+    @property
+    def unfinished(self) -> str:
+        """Why not all cases were tried; only where some remain."""
+        ended = "Interrupted" if self.interrupted else "The budget ended"
+        return f"{ended} after {self.cases} of {_count(self.cases + self.remaining, 'case')}."
+
+    def text(self) -> str:
+        """Return the report as one text."""
+        return "\n".join(self.lines())
+
+    def as_json(self) -> str:
+        """Return the report as one line of JSON."""
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "headline": self.headline,
+                "runs": self.runs,
+                "requests": sum(place.about == "request" for place in self.places),
+                "deliveries": sum(place.about == "delivery" for place in self.places),
+                "problems": [cause.as_json() for cause in causes(self.findings)],
+                "findings": [finding.as_json() for finding in self.findings],
+                "unstable": [_sentence(each) for each in self.unstable],
+                "failure": self.failure,
+                "remaining": self.remaining,
+                "unreached": [case.name for case in self.unreached],
+                "interrupted": self.interrupted,
+                "audit": [note._asdict() for note in self.audit],
+            }
+        )
+
+    def as_junit(self) -> str:
+        """Return the report as JUnit XML: a failed test case for each cause, and one for the runs without any."""
+        cases = [
+            junit.TestCase(cause.title, [junit.TestFailure(_sentence(cause.worst.differences[0]), self._alone(cause))])
+            for cause in causes(self.findings)
+        ]
+        whole = [junit.TestFailure(self.headline)] if self.failure or self.unstable else []
+        return junit.report(
+            "test app", "test app", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs)
+        )
+
+    def _alone(self, cause: Cause) -> str:
+        return "\n".join(cause.lines(self.repeat))
+
+
+def without_pauses(findings: Sequence[AppFinding], waited: int) -> tuple[list[AppFinding], list[str]]:
+    """Return the findings of a test that waits nowhere without those about pauses, and the rules that these broke.
+
+    ``waited`` counts the cases in which the client waited as it was asked to; if there is one, all findings stay.
+    """
+    broken = sorted({each.rule for finding in findings for each in finding.differences if each.rule in PAUSES})
+    if waited or not broken:
+        return list(findings), []
+    return ignoring(findings, PAUSES), broken
+
+
+def ignoring(findings: Sequence[AppFinding], rules: Sequence[str]) -> list[AppFinding]:
+    """Return the findings without what these rules of the audit say."""
+    kept = [
+        finding._replace(differences=tuple(each for each in finding.differences if each.rule not in rules))
+        for finding in findings
+    ]
+    return [finding for finding in kept if finding.differences]
+
+
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
