@@ -36,7 +36,7 @@ are minor units. Use advance to reach a renewal, and explain before you guess wh
 
 def server(emulator: ControlClient) -> MCPServer:
     """The MCP server for one App of a running emulator."""
-    mcp = _Server("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
+    mcp = _AssistantServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(emulator)
     for tool in tools.every():
         # The schema of a text that is always the same would only cost tokens.
@@ -46,7 +46,7 @@ def server(emulator: ControlClient) -> MCPServer:
     return mcp
 
 
-class _Server(MCPServer):
+class _AssistantServer(MCPServer):
     """The server of the library, which says in plain words what is wrong with the arguments of a tool."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
