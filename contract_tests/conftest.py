@@ -15,7 +15,7 @@ from hypothesis import is_hypothesis_test, settings
 import emulator
 from contract_tests.support import postgres
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "contract_tests.support.run"]
 
 # A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
 # a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,22 +10,21 @@ from typing import Any
 import click
 import httpx
 
+from emulator.testing.api import PAGE, Api
+
 PATIENCE = httpx.Timeout(None, connect=5)
 """Seconds to connect. An answer may take any time: an advance answers when it is complete."""
-
-PAGE = 100
-"""The most objects on one page of a list."""
 
 
 class Rejected(click.ClickException):
     """The emulator answered with an error."""
 
 
-class ControlClient:
+class ControlClient(Api):
     """A running emulator, for the App of a key or a name.
 
-    ``timeout`` is in seconds. All methods raise ``click.ClickException``, which says what to do, if there is no
-    emulator or it answers an error.
+    Paths are below ``/_emulator``, but for those of the service. ``timeout`` is in seconds. All methods raise
+    ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
     """
 
     def __init__(
@@ -38,72 +35,35 @@ class ControlClient:
         token: str | None = None,
         timeout: httpx.Timeout | float = PATIENCE,
     ) -> None:
-        self.url = root(url)
-        self.token = token
-        headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
-        self._http = httpx.Client(
-            headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
-            params={"app": app} if app else {},
-            timeout=timeout,
-            trust_env=False,
-            # Loading the certificate authorities takes 20 ms, more than all the rest.
-            verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        )
+        super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeout=timeout)
 
     def __enter__(self) -> ControlClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.close()
+        self.close()
 
     def is_running(self) -> bool:
-        """Whether something answers at the URL."""
+        """Return whether something answers at the URL."""
         try:
-            self._http.get(f"{self.url}/_emulator/health", timeout=5)
+            self.client.get("/_emulator/health", timeout=5)
         except httpx.HTTPError:
             return False
         return True
 
-    def get(self, path: str, **query: Any) -> Any:
-        """The JSON at a path of the control API; parameters that are None are left out."""
-        return self.send("GET", path, query=query).json()
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send one request to the control API, or to a path under /v1, and return its successful response."""
+        return accepted(self.request(method, path, **options))
 
-    def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        """The JSON of the answer to a POST."""
-        return self.send("POST", path, body=body, headers=headers).json()
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: dict[str, Any] | None = None,
-        body: Any = None,
-        headers: dict[str, str] | None = None,
-    ) -> httpx.Response:
-        """Send one request to the control API, or to a path under /v1, and return its successful answer."""
-        return accepted(self.answer(method, path, query=query, body=body, headers=headers))
-
-    def answer(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: dict[str, Any] | None = None,
-        body: Any = None,
-        headers: dict[str, str] | None = None,
-    ) -> httpx.Response:
-        """The answer to one request, an error too."""
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send any request and return its response, an error too."""
         with _explained(self.url):
-            request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
-            return self._http.send(request)
+            return super().request(method, _at(path), **options)
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the answer to any request, an error answer included; ``target`` is complete."""
-        with _explained(self.url):
-            answer = self._http.request(method, self.url + target, headers=dict(headers), content=body)
-        return answer.status_code, answer.content
+        """Send any request and return the status and the body of its response, an error too."""
+        response = self.request(method, target, headers=headers, content=body)
+        return response.status_code, response.content
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """The first ``limit`` objects of a list, in its order."""
@@ -122,15 +82,14 @@ class ControlClient:
 
         for app in [*self.pages("/apps", 100_000)]:
             key = Key(app["name"], app["livemode"])
-            answer = self.send("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
-            yield app["name"], answer.json()
+            yield app["name"], self.call("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
         """What happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
 
         It ends only with an error, when the emulator has ended.
         """
-        with _explained(self.url), self._http.stream("GET", self._at("/stream"), params={"types": types}) as answer:
+        with _explained(self.url), self.client.stream("GET", _at("/stream"), params={"types": types}) as answer:
             if not answer.is_success:
                 answer.read()
             accepted(answer)
@@ -138,8 +97,9 @@ class ControlClient:
             yield from messages(answer.iter_lines())
         raise click.ClickException(f"the emulator at {self.url} has ended")
 
-    def _at(self, path: str) -> str:
-        return f"{self.url}{'' if path.startswith('/v1/') else '/_emulator'}{path}"
+
+def _at(path: str) -> str:
+    return path if path.startswith(("/v1/", "/_emulator")) else f"/_emulator{path}"
 
 
 def root(url: str) -> str:

@@ -148,7 +148,7 @@ def run_advance(emulator: ControlClient, body: dict[str, Any], interrupted: thre
         while state["status"] == "running":
             report(state)
             method = "DELETE" if interrupted.wait(pause) else "GET"
-            state, pause = emulator.send(method, path).json(), min(2 * pause, AT_MOST)
+            state, pause = emulator.call(method, path), min(2 * pause, AT_MOST)
     return state
 
 

@@ -425,7 +425,7 @@ def load(world: AppWorld, file: Path) -> None:
     """Start from a file. Raises ``ClickException`` if it is no snapshot."""
     exported = read_json(file.read_bytes(), str(file))
     with ControlClient(world.url, world.key, token=world.token) as emulator:
-        emulator.send("PUT", f"/snapshots/{NAME}", body=exported)
+        emulator.call("PUT", f"/snapshots/{NAME}", json=exported)
         emulator.post(f"/snapshots/{NAME}/restore")
 
 

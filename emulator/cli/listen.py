@@ -161,7 +161,7 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         """Remove the endpoint."""
         try:
-            self._emulator.send("DELETE", f"/v1/webhooks/{self.endpoint['id']}/")
+            self._emulator.delete(f"/v1/webhooks/{self.endpoint['id']}/")
         except click.ClickException:
             click.echo("The endpoint no longer exists.", err=True)
 

@@ -159,7 +159,7 @@ class Tools:
         """Call the service: a path such as /v1/customers/?page_size=5, or one under /_emulator. `key` is sent as
         Idempotency-Key. Errors of the service are answers too."""
         headers = {"Idempotency-Key": key} if key else {}
-        answer = self._emulator.answer(method, path.removeprefix("/_emulator"), body=body, headers=headers)
+        answer = self._emulator.request(method, path, json=body, headers=headers)
         return f"{answer.status_code}\n{answer.text}"
 
     def advance(self, by: str) -> str:
@@ -200,9 +200,9 @@ class Tools:
         {"status": 503}} or {"drop": "after"}, also of webhooks. outcome: how the next payments end. settings: of the
         App."""
         if what == "object":
-            return _json(self._emulator.send("PATCH", f"/objects/{id}", body=values).json())
+            return _json(self._emulator.patch(f"/objects/{id}", values))
         if what == "settings":
-            return _json(self._emulator.send("PATCH", "/app", body={"settings": values}).json())
+            return _json(self._emulator.patch("/app", {"settings": values}))
         return _json(self._emulator.post(f"/{what}s", values))
 
     def snapshot(self, action: Literal["save", "restore", "list", "rewind", "reset"], name: str = "assistant") -> str:

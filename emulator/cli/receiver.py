@@ -103,14 +103,15 @@ def receiver(
 def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]:
     """Have the events happen in the App of a key at a running emulator."""
     # Imported here: a run without an emulator needs no client of one.
-    from emulator.cli.client import PAGE, ControlClient
+    from emulator.cli.client import ControlClient
     from emulator.resources.app.clients import Key
+    from emulator.testing.api import PAGE
 
     with ControlClient(url, key, token=token) as emulator:
 
         def cause(type: str, overrides: Mapping[str, Any]) -> Sequence[Any]:
             body = {"event": type, "overrides": overrides}
-            request = emulator.send("POST", "/trigger", body=body, headers=racing(no_wait=True)).headers["request-id"]
+            request = emulator.send("POST", "/trigger", json=body, headers=racing(no_wait=True)).headers["request-id"]
             caused = emulator.get(f"/requests/{request}")["event_ids"]
             events = emulator.get("/events", page_size=PAGE)["data"]
             return [event for event in reversed(events) if event["id"] in caused]

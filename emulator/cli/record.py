@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -282,11 +281,11 @@ class _ServedWorld:
         """Send one request."""
         text = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
         given = {"content-type": "application/json", **headers} if text else headers
-        status, answer = self._emulator.exchange(method, target, given, text)
+        response = self._emulator.request(method, target, content=text, headers=given)
         try:
-            return WorldAnswer(status, json.loads(answer) if answer else None)
+            return WorldAnswer(response.status_code, response.json() if response.content else None)
         except ValueError:
-            return WorldAnswer(status, answer.decode("utf-8", "replace"))
+            return WorldAnswer(response.status_code, response.text)
 
 
 @contextmanager

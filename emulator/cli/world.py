@@ -131,7 +131,7 @@ def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, a
     if not NAME.matches(chosen):
         raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
     exported = read_json(file.read(), file.name)
-    print_line(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), snapshot_line, as_json)
+    print_line(emulator.call("PUT", f"/snapshots/{chosen}", json=exported), snapshot_line, as_json)
 
 
 @world.command()
@@ -143,7 +143,7 @@ def delete(emulator: ControlClient, name: str) -> None:
     \b
     payments-emulator world delete before-renewal
     """
-    emulator.send("DELETE", f"/snapshots/{name}")
+    emulator.delete(f"/snapshots/{name}")
 
 
 def snapshot_line(snapshot: Any) -> str:

@@ -152,7 +152,10 @@ async def _found(runtime: Runtime, id: str) -> Email:
 HEARTBEAT = 15.0
 """Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""
 
-VIEWS: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email": email_shown}
+VIEWS: Mapping[str, Callable[[Runtime, Any], Any]] = {
+    "request": lambda runtime, entry: requests.summary(entry, runtime.journal),
+    "email": lambda runtime, email: email_shown(email),
+}
 """How requests and emails are sent: as in their lists. Other messages are sent as they are."""
 
 
@@ -170,7 +173,7 @@ async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[b
             batch = await subscriber.next_batch(HEARTBEAT)
             if subscriber.lost:
                 yield encoded(batch[0].number, "reset", lost(runtime, subscriber))
-            yield b"".join(map(encode_message, batch)) or b": still there\n\n"
+            yield b"".join(encode_message(runtime, message) for message in batch) or b": still there\n\n"
 
 
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
@@ -179,10 +182,10 @@ def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
     return restarted("lost", runtime.now(), lost=number)
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(runtime: Runtime, message: Message) -> bytes:
     """A message as a server-sent event."""
     view = VIEWS.get(message.kind)
-    return encoded(message.number, message.kind, view(message.about) if view else message.about)
+    return encoded(message.number, message.kind, view(runtime, message.about) if view else message.about)
 
 
 def encoded(number: int, kind: str, data: Any) -> bytes:

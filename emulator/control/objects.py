@@ -325,6 +325,11 @@ def _delivery(world: World, each: WebhookDelivery, language: Language) -> str:
     return _joined(each.event_type, name_of(world, each.webhook, language))
 
 
+def _email(world: World, each: Email, language: Language) -> str:
+    buyer = name_of(world, each.customer.id, language) if each.customer else ""
+    return _joined(each.topic.replace("_", " "), buyer, each.to)
+
+
 def _event(world: World, each: Event, language: Language) -> str:
     return _joined(each.type, name_of(world, each.about, language))
 
@@ -346,7 +351,7 @@ _NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
     WebhookEndpoint: lambda world, each, language: each.name or each.url,
     WebhookDelivery: _delivery,
     Event: _event,
-    Email: lambda world, each, language: _joined(each.topic.replace("_", " "), each.to),
+    Email: _email,
 }
 """The kinds whose name is more than their field ``name``."""
 
@@ -385,7 +390,7 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
 
 
 def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
-    for table in tables(world).values():
+    for table in (*tables(world).values(), world.table(Email)):
         for slot in reversed(table.order):
             record = slot.record
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)

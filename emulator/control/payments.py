@@ -44,7 +44,7 @@ async def list_outcomes(engine: Engine, runtime: Runtime, query: Query) -> Page[
 
 async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
     """DELETE /outcomes."""
-    await runtime.serve(operator.clear_arranged, {}, None)
+    await runtime.serve(operator.clear_arranged, {"id": query.get("id")}, None)
 
 
 async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> PaymentIntent:

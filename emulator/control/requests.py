@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pprint import pformat
@@ -151,7 +153,8 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
         matches = [entry for entry in matches if (entry.id in changing) == query["changed"]]
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
-    return Page([summary(entry) for entry in matches[first : first + size]], len(matches), page, size)
+    shown = [summary(entry, runtime.journal) for entry in matches[first : first + size]]
+    return Page(shown, len(matches), page, size)
 
 
 def _tests(query: Query) -> list[Callable[[LoggedRequest], bool]]:
@@ -221,7 +224,7 @@ def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
     return entry
 
 
-def summary(entry: LoggedRequest) -> dict[str, Any]:
+def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
     """A request as it is sent in a list."""
     return {
         "id": entry.id,
@@ -231,15 +234,30 @@ def summary(entry: LoggedRequest) -> dict[str, Any]:
         "path": entry.target,
         "status": entry.status,
         "duration_ms": entry.duration_ms,
+        "about": about(entry),
+        "events_count": sum(len(unit.events) for unit in journal.units_of(entry)),
+        "seconds_ago": round(time.perf_counter() - entry.began, 1),
         "created_at": entry.checkpoint.now,
     }
+
+
+def about(entry: LoggedRequest) -> str | None:
+    """The id of the object that a request is about: the last one in its path, else the one that was answered."""
+    if named := _ID_IN_PATH.findall(entry.path):
+        return str(named[-1])
+    answered = _ID_IN_ANSWER.match(entry.answer)
+    return answered[1].decode() if answered else None
+
+
+_ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")
+_ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
 def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
     """A request as it is sent on its own."""
     units = journal.units_of(entry)
     return {
-        **summary(entry),
+        **summary(entry, journal),
         "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),

@@ -265,20 +265,25 @@ class Engine:
     async def release(self, key: Key) -> None:
         """Run a key's world no longer. A stored one stays in the store, and is found by its public pages."""
         runtime = self.runtimes.get(key)
-        if runtime is None:
-            return
-        await runtime.close()
+        if runtime is not None:
+            await runtime.close()
         # Nothing awaits from here on, so no request comes in between: until now this process answered those of this
         # world, and as soon as the store has released it another process may.
-        if self.runtimes.get(key) is runtime:
-            del self.runtimes[key]
-            self._scheduler.forget(runtime.runner)
-            for forget in self.when_discarded:
-                forget(runtime)
-            if self.store:
-                self.store.release(key)
-            else:
-                self.directory.remove(runtime.world)
+        if self.runtimes.get(key) is not runtime:
+            return
+        if runtime is not None:
+            self._forget(runtime)
+        if self.store:
+            # Also what it holds of a world that is not open: it connects again once it holds nothing.
+            self.store.release(key)
+
+    def _forget(self, runtime: Runtime) -> None:
+        del self.runtimes[_key(runtime)]
+        self._scheduler.forget(runtime.runner)
+        for forget in self.when_discarded:
+            forget(runtime)
+        if not self.store:
+            self.directory.remove(runtime.world)
 
     async def start(self) -> None:
         """Take up what was under way in stored worlds, and begin to run the jobs that fall due."""

@@ -378,11 +378,9 @@ class Journal:
 
         Those of other requests that were served at the same time are left out.
         """
-        return [
-            unit
-            for number, unit in self.enumerate()
-            if entry.checkpoint.units < number <= entry.last_unit and unit.cause in (entry.id, None)
-        ]
+        first = self.count - len(self._units)
+        own = islice(self._units, max(entry.checkpoint.units - first, 0), max(entry.last_unit - first, 0))
+        return [unit for unit in own if unit.cause in (entry.id, None)]
 
     def enumerate(self) -> Iterator[tuple[int, UnitOfWork]]:
         """Every stored unit of work with its number in the world's history, oldest first."""

@@ -101,8 +101,8 @@ def _decoded(text: str) -> str:
 
 
 def redact(text: bytes) -> bytes:
-    """A body, path or query without secrets."""
-    plain = text.decode("utf-8", "surrogateescape")
+    """A body, path or query without secrets. One that has some is shown without NUL, which stands for UTF-16."""
+    plain = text.replace(b"\0", b"").decode("utf-8", "surrogateescape")
     redacted = redact_text(plain)
     return text if redacted == plain else redacted.encode("utf-8", "surrogateescape")
 

@@ -42,7 +42,7 @@ class Traces(Protocol):
     """Whether requests without a ``traceparent`` are reported, too."""
 
     def begin(self, request: str, given: TraceHeaders, name: str) -> None:
-        """A request begins; ``request`` is its id, ``name`` its method and path."""
+        """A request begins; ``request`` is its id, ``name`` the method and path of its operation."""
 
     def answered(self, entry: LoggedRequest) -> None:
         """A request was answered."""

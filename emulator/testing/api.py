@@ -45,11 +45,6 @@ class RequestRefused(Exception):
         return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
 
 
-def _token() -> dict[str, str]:
-    token = os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
-    return {"Emulator-Token": token} if token else {}
-
-
 def _error(response: httpx.Response) -> JSON:
     try:
         body = response.json()
@@ -63,23 +58,32 @@ class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
     ``client`` is the httpx client underneath. ``check`` is called before each request, ``after`` after each
-    success of the methods below; both may raise. The control token comes from ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
-    ``connections`` are used in place of connections of the client's own.
+    success of the methods that return JSON; both may raise. ``token`` is the control token, by default that of
+    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. ``connections`` are used in place of
+    connections of the client's own.
     """
 
     def __init__(
         self,
         url: str,
-        key: str,
+        key: str | None,
         check: Callable[[], None] = lambda: None,
         after: Callable[[], None] = lambda: None,
         connections: httpx.BaseTransport | None = None,
+        *,
+        token: str | None = None,
+        params: Mapping[str, str] | None = None,
+        timeout: httpx.Timeout | float = PATIENCE,
     ) -> None:
         self._after = after
+        self.url = url
+        self.token = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
+        headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": self.token}
         self.client = httpx.Client(
             base_url=url,
-            headers={"Authorization": f"Bearer {key}", **_token()},
-            timeout=PATIENCE,
+            headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
+            params=params,
+            timeout=timeout,
             # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
             trust_env=False,
             verify=url.startswith("https:"),
@@ -88,34 +92,46 @@ class Api:
         )
 
     def get(self, path: str, /, **query: Any) -> Any:
-        """Send a GET and return the JSON of the answer."""
-        params = {name: value for name, value in query.items() if value is not None}
-        # An empty dict would remove the query that the path has.
-        return self.call("GET", path, params=params or None)
+        """Send a GET and return the JSON of the response."""
+        return self.call("GET", path, query=query)
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, /, **headers: str) -> Any:
-        """Send a POST and return the JSON of the answer."""
+    def post(self, path: str, body: Any = None, /, **headers: str) -> Any:
+        """Send a POST and return the JSON of the response."""
         return self.call("POST", path, json=body or {}, headers=headers)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a PATCH and return the JSON of the answer."""
+        """Send a PATCH and return the JSON of the response."""
         return self.call("PATCH", path, json=body)
 
     def delete(self, path: str) -> Any:
-        """Send a DELETE and return the JSON of the answer, often None."""
+        """Send a DELETE and return the JSON of the response, often None."""
         return self.call("DELETE", path)
 
     def call(self, method: str, path: str, **options: Any) -> Any:
-        """Send any request and return the JSON of the answer (None without a body).
+        """Send any request and return the JSON of the response (None without a body).
 
-        Raises :class:`RequestRefused` for an error answer.
+        Raises :class:`RequestRefused` for an error.
         """
         __tracebackhide__ = True
-        response = self.client.request(method, path, **options)
-        if not response.is_success:
-            raise RequestRefused(response)
+        response = self.send(method, path, **options)
         self._after()
         return response.json() if response.content else None
+
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send any request and return its successful response. Raises :class:`RequestRefused` for an error."""
+        __tracebackhide__ = True
+        response = self.request(method, path, **options)
+        if not response.is_success:
+            raise RequestRefused(response)
+        return response
+
+    def request(
+        self, method: str, path: str, *, query: Mapping[str, Any] | None = None, **options: Any
+    ) -> httpx.Response:
+        """Send any request and return its response, an error too; parameters of ``query`` that are None are left out."""
+        params = {name: value for name, value in (query or {}).items() if value is not None}
+        # An empty dict would remove the query that the path has.
+        return self.client.request(method, path, params=params or None, **options)
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:
         """All objects of a list, newest first, read page by page as they are needed."""

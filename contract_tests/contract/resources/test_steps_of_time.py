@@ -12,7 +12,6 @@ from contract_tests.support.long_runs import Extent, at_once, play, randomly
 from emulator.core import calendar
 
 TWO_YEARS = Extent(subscriptions=200, days=730, acts=150)
-"""``python -m contract_tests.quality.benchmarks --only steps`` plays ten years with a thousand."""
 
 
 @settings(max_examples=4, deadline=None)

@@ -14,20 +14,16 @@ from typing import Any, NamedTuple
 import click
 
 from contract_tests.quality.benchmarks import load
-from contract_tests.quality.benchmarks.checks import checks
 from contract_tests.quality.benchmarks.clock import clock
 from contract_tests.quality.benchmarks.comparison import Standing, compare
 from contract_tests.quality.benchmarks.comparison import markdown as peers_table
-from contract_tests.quality.benchmarks.first_paint import first_paint
 from contract_tests.quality.benchmarks.footprint import commands, installed, room
 from contract_tests.quality.benchmarks.idle import idle
 from contract_tests.quality.benchmarks.limits import limits
-from contract_tests.quality.benchmarks.loss import loss
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, sizes, start
-from contract_tests.quality.benchmarks.outside import lean, two_servers
+from contract_tests.quality.benchmarks.outside import two_servers
 from contract_tests.quality.benchmarks.overload import overload
 from contract_tests.quality.benchmarks.states import stored
-from contract_tests.quality.benchmarks.steps import steps
 from contract_tests.quality.benchmarks.worlds import worlds
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
@@ -40,14 +36,9 @@ MEASURES: dict[str, Measure] = {
     "requests": requests,
     "sizes": sizes,
     "clock": clock,
-    "steps": steps,
     "worlds": worlds,
-    "checks": checks,
     "idle": idle,
     "overload": overload,
-    "loss": loss,
-    "paint": first_paint,
-    "lean": lean,
     "states": stored,
     "servers": two_servers,
 }
@@ -66,11 +57,10 @@ PEERS = "peers"
 @click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
 @click.option("--objects", type=click.IntRange(1_001, 1_000_000), help="What counts as many objects.")
 @click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
-@click.option("--years", type=click.IntRange(1, 100), help="For the steps of lives.")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
 def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
     """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
-    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions", "years": "years"}
+    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions"}
     size = (QUICK if quick else Size())._replace(**{names[name]: value for name, value in chosen.items() if value})
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
     names_wanted = only or [*MEASURES, PEERS]
@@ -143,10 +133,6 @@ makes the payment method of a customer with a phone, and the event. It has no cl
 console, guards or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions
 without Starlette: no application is faster on this HTTP server. Where a measure compares two sizes, stores or numbers
 of servers, the column of the bare application shows the emulator with few objects, in memory or as one server.
-
-The rows of the lean application are what one measures from outside: `wrk -t 1 -c 16`, answers per second of real time,
-the emulator as it starts, with its lines. This application leaves out unique emails, the payment method, the event and
-the URLs of other pages, which are most of what a list costs in Starlette.
 """
 
 TITLE_BESIDE_PEERS = "## Beside peers"

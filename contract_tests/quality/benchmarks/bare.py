@@ -3,8 +3,6 @@
 Same requests, same answers: the key is compared, the body validated, the email unique, the list enveloped, and a
 customer with a phone gets a payment method and an event. There are no units of work, clocks or schedules. It runs as
 the emulator does, on uvicorn with uvloop and httptools. ``--raw`` serves the same functions without Starlette.
-With ``--lean`` it leaves out what an application in memory may: unique emails, the payment method, the event and the
-URLs of other pages.
 """
 
 from __future__ import annotations
@@ -100,8 +98,6 @@ EMAILS: dict[str, str] = {}
 METHODS: dict[str, list[PaymentMethod]] = {}
 EVENTS: dict[str, Event] = {}
 
-LEAN = "--lean" in sys.argv
-
 Answer = tuple[int, bytes]
 """Status and JSON of an answer."""
 
@@ -129,7 +125,7 @@ def created(raw: bytes) -> Answer:
         return _error(422, "INVALID_FIELD")
     except msgspec.DecodeError:
         return _error(400, "VALIDATION_ERROR")
-    if not LEAN and body.email.casefold() in EMAILS:
+    if body.email.casefold() in EMAILS:
         return _error(409, "DUPLICATE_EMAIL")
     return 201, _encode(_file(body))
 
@@ -148,8 +144,6 @@ def _file(body: NewCustomer) -> Customer:
         updated_at=now,
     )
     CUSTOMERS[customer.id] = customer
-    if LEAN:
-        return customer
     EMAILS[body.email.casefold()] = customer.id
     event = Event(id=_new_id("evt"), type="customer.created", created_at=now, request=_new_id("req"), data=customer)
     EVENTS[event.id] = event
@@ -186,8 +180,8 @@ def listed(query: Mapping[str, str], url: Callable[[int], str]) -> Answer:
         "total_pages": pages,
         "page": page,
         "page_size": size,
-        "previous": url(page - 1) if page > 1 and not LEAN else None,
-        "next": url(page + 1) if page < pages and not LEAN else None,
+        "previous": url(page - 1) if page > 1 else None,
+        "next": url(page + 1) if page < pages else None,
     }
     data = list(islice(reversed(CUSTOMERS.values()), first, first + size))
     return 200, _encode({"object": "list", "data": data, "pagination": pagination})

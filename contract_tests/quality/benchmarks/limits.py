@@ -27,9 +27,6 @@ LIMITS = {
     " an id, stores the request in the journal and counts it for the coverage: many short calls: none of our"
     " functions has more than a thirtieth of the instructions, so the aim would take leaving a sixth of the work out.",
     "list 20": "JSON. The page of records is prepared in one call, and all else is that of a GET.",
-    "wrk": "The same, and the lines: one takes some 5 µs of a request's 100. The lean application makes one record of"
-    " a create where the emulator makes three, and answers a list from what it has. Runs of the same measurement differ"
-    " by a tenth here.",
     "create": "Three records with their indexes, a unit of work that can be undone, the request's body searched for"
     " secrets before the journal has it, and the coverage of its changes.",
     "PostgreSQL and nginx": "The cores: nginx, the database, the load and two servers share two of them, where servers"
@@ -45,9 +42,6 @@ LIMITS = {
     "10,000 subscriptions": "As above, and memory.",
     "50,000 subscriptions": "As above, and memory.",
     "1,000 worlds": "The records and parts of a new world; with a webhook, the HTTP exchange with its receiver.",
-    "overview": "The browser, which draws without a graphics card here: a page of one line takes it 80 to 90 ms. Of the"
-    " rest the server takes 40, layout with fonts that are not loaded yet 50, style, parsing and painting 40; then the"
-    " browser waits for its next frame. The number of objects does not matter.",
 }
 """What limits the measures whose names begin so: in sentences, where no profile says it."""
 

@@ -20,11 +20,10 @@ class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
     ``seconds`` is how long a world is overloaded, ``quiet_seconds`` how long idle worlds are watched.
-    ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
+    ``subscriptions`` are advanced by a year.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
-    ``present`` objects in each at first. wrk loads two processes for ``wrk_seconds`` at a time. ``blocks`` of units of
-    work are done with and without the ledger. ``python`` is the interpreter of the environment in which starts and
-    memory are measured; one with more packages takes longer and more.
+    ``present`` objects in each at first. wrk loads two processes for ``wrk_seconds`` at a time. ``python`` is the
+    interpreter of the environment in which starts and memory are measured; one with more packages takes longer and more.
     """
 
     starts: int = 7
@@ -34,19 +33,14 @@ class Size(NamedTuple):
     many: int = 100_000
     customers: int = 10_000
     subscriptions: tuple[int, ...] = (1_000, 10_000, 50_000)
-    lives: int = 1_000
-    years: int = 10
     present: int = 500
     peer_rounds: int = 5
     peer_seconds: float = 0.5
     wrk_seconds: int = 3
     worlds: int = 1_000
-    blocks: int = 100
     idle_worlds: int = 30_000
     seconds: float = 60
     quiet_seconds: float = 10
-    kills: int = 10
-    objects_on_overview: int = 20_000
     python: str = sys.executable
 
 
@@ -57,13 +51,9 @@ QUICK = Size(
     many=5_000,
     customers=2_000,
     subscriptions=(500,),
-    lives=100,
-    years=2,
     worlds=200,
-    blocks=30,
     idle_worlds=10_000,
     seconds=10,
-    kills=3,
     peer_rounds=3,
     wrk_seconds=1,
 )

@@ -1,4 +1,4 @@
-"""Requests a second of real time under the load of wrk: beside a lean application, and with two servers behind nginx.
+"""Requests a second of real time under the load of wrk: two servers behind nginx beside one.
 
 Where wrk, nginx or PostgreSQL is not installed there is nothing to measure.
 """
@@ -12,14 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from contract_tests.quality.benchmarks import wrk
-from contract_tests.quality.benchmarks.load import CONNECTIONS
-from contract_tests.quality.benchmarks.measures import CUSTOMER, LEAST, Row, Size, beside
-from contract_tests.quality.benchmarks.servers import APP, EMULATOR, LEAN, LOUD, Server, running
+from contract_tests.quality.benchmarks.measures import Row, Size, beside
+from contract_tests.quality.benchmarks.servers import EMULATOR, Server, running
 from contract_tests.robustness.crashes.proxy import nginx
 from contract_tests.support import postgres
-
-PRESENT = 50
-"""Customers that are there before the load, enough for a page."""
 
 
 def two_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
@@ -59,22 +55,3 @@ def _behind_nginx(stack: ExitStack, *servers: Server) -> Sequence[wrk.Place]:
 def _open(server: Server) -> list[str]:
     """The names of the Apps whose worlds a server runs."""
     return [app["name"] for app in server.call("GET", "/_emulator/apps?page_size=100")["data"]]
-
-
-def lean(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """The emulator as it is started, with a line for each request, beside an application that does less.
-
-    It is what others measure from outside: answers a second of real time, to 16 connections.
-    """
-    if not wrk.is_installed():
-        return
-    with running(LEAN, LOUD) as servers:
-        for server in servers:
-            for number in range(PRESENT):
-                server.call("POST", "/v1/customers/", {"email": f"few{number}@example.com", **CUSTOMER})
-        for what, aim in LEAST.items():
-            pairs = [
-                [wrk.rate([(server.port, APP)], what, number, size.wrk_seconds, CONNECTIONS) for server in servers]
-                for number in range(size.peer_rounds)
-            ]
-            yield beside(f"wrk, lean application: {what}", "/s", *zip(*pairs, strict=True), aim=aim)

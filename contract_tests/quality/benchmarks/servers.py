@@ -25,10 +25,8 @@ HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 
 BARE = ("bare", ("-m", "contract_tests.quality.benchmarks.bare"))
 RAW = ("raw ASGI", (*BARE[1], "--raw"))
-LEAN = ("lean", (*BARE[1], "--lean"))
 BUSY = ("bare", (*BARE[1], "--busy"))
-LOUD = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0"))
-EMULATOR = ("emulator", (*LOUD[1], "--quiet"))
+EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0", "--quiet"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
 # An installed package has its bytecode, and here the first start leaves it for those that are measured.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contract_tests.quality.benchmarks.states import measure
+
+pytestmark = pytest.mark.long
 
 
 def test_every_state_gives_its_figures() -> None:

@@ -122,6 +122,7 @@ def run(tree: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_and_those_of_the_recipes(
     changed_tree: Path,
 ) -> None:
@@ -131,6 +132,7 @@ def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_an
     run(changed_tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *others, *CHECKS, *own)
 
 
+@pytest.mark.long
 def test_the_recipes_are_in_style(changed_tree: Path) -> None:
     written = {patch.path for patch in EVERYTHING if patch.path.endswith(".py")}
     run(changed_tree, "-m", "ruff", "check", *written)

@@ -57,7 +57,14 @@ def _serves(sample: Sample) -> bool:
     return sample.text.lstrip().startswith("payments-emulator serve")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if scripts(page)], ids=name)
+README = ROOT / "README.md"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=() if page == README else pytest.mark.long) for page in PAGES if scripts(page)],
+    ids=name,
+)
 def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp_path: Path) -> None:
     """All samples of a page in one shell, as a reader would go through them."""
     typed = scripts(page)
@@ -99,6 +106,7 @@ def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
     assert read is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", [each for each in ALL if _serves(each) and not each.reason], ids=place)
 def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
     """Each line until it says so, on another port."""

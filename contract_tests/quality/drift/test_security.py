@@ -64,7 +64,7 @@ TESTS = {
     "An exported snapshot holds": [
         "surfaces/control/test_shared_snapshots.py::test_nothing_personal_or_secret_is_in_it"
     ],
-    "`proxy`, `compare service` and `check` send": [
+    "`compare traffic`, `compare service` and `compare document` send": [
         "surfaces/checks/traffic/test_transport.py::test_a_live_key_stops_a_request_wherever_it_is",
         "surfaces/checks/service/test_calibrate.py::test_wrong_usage_is_explained",
         "surfaces/cli/test_check.py::test_what_cannot_be_checked_is_reported_in_one_line",

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
+from contract_tests.contract.engine.test_traces import Collector
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.traffic.running import proxying
 from contract_tests.surfaces.cli.terminal import run
@@ -25,6 +27,7 @@ from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import json_line, text_line
 from emulator.engine.redaction import has_live_key, redact, redact_header
 from emulator.testing import Emulator, LocalServer
+from emulator.testing.collector import in_thread
 from emulator.web.root_app import AnsweredRequest
 
 CARD, AMEX = "5200828282828210", "371449635398431"
@@ -191,6 +194,8 @@ def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
         "text": text,
     }
     shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
+    if text.isascii():
+        shown["UTF-16"] = redact(text.encode("utf-16")).decode("utf-8", "replace")
     assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
     assert secrets_in(redact_header("x-note", text)) == set()
 
@@ -264,6 +269,8 @@ class World(NamedTuple):
     payments: Emulator
     lines: list[AnsweredRequest]
     customer: str
+    streamed: Future[str]
+    traces: Collector
 
     def text(self, path: str, **query: str) -> str:
         """What the control API or the console answers."""
@@ -278,14 +285,36 @@ class World(NamedTuple):
         return [each["id"] for page in iter(lambda: next(pages), []) for each in page]
 
 
+LAST = "last@example.com"
+
+
+def followed(payments: Emulator, begun: Future[None]) -> str:
+    """What the stream of a world says from now on until the customer LAST is there."""
+    text = ""
+    with payments.client.stream("GET", "/_emulator/stream") as stream:
+        for part in stream.iter_text():
+            if not begun.done():
+                begun.set_result(None)
+            text += part
+            if LAST in text:
+                break
+    return text
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     lines: list[AnsweredRequest] = []
-    server = LocalServer(report=lines.append)
     with ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
+        traces = Collector()
+        stack.enter_context(traces.http)
+        server = LocalServer(report=lines.append, otlp=traces.http.url)
         stack.callback(server.stop)
         payments = stack.enter_context(Emulator(key="sk_test_spellings", clock="2026-01-01T00:00:00Z", server=server))
         client, api = payments.client, payments.api
+        begun: Future[None] = Future()
+        streamed = in_thread(lambda: followed(payments, begun))
+        begun.result(60)
         echo = HttpReceiver(lambda _: ReceiverReply(200, SPELLINGS[0].encode()))
         with echo:
             api.post("/v1/webhooks/", {"name": "Shop", "url": echo.url, "events": ["*"]})
@@ -307,7 +336,8 @@ def world() -> Iterator[World]:
             client.post(
                 "/v1/customers/", content=json.dumps({"note": each})[:-1], headers={"Content-Type": "application/json"}
             )
-        yield World(payments, lines, ids[0])
+        api.post("/v1/customers/", {"email": LAST, "name": "Awa"})
+        yield World(payments, lines, ids[0], streamed, traces)
 
 
 def _journal(world: World) -> str:
@@ -322,6 +352,14 @@ def _shared(world: World) -> str:
     whole = world.text("/_emulator/snapshots/s", share="false")
     assert secrets_in(whole), "what a client writes is stored as it was sent"
     return world.text("/_emulator/snapshots/s", share="true")
+
+
+def _traced(world: World) -> str:
+    """All that the spans of its requests say, the last one's included."""
+    last = world.payments.api.get("/_emulator/requests", operation="createCustomer")["data"][0]["id"]
+    while last not in (text := "".join(map(str, world.traces.spans))):
+        pass
+    return text
 
 
 PLACES: dict[str, Callable[[World], str]] = {
@@ -343,6 +381,10 @@ PLACES: dict[str, Callable[[World], str]] = {
         world.text(f"/_emulator/console/requests/{id}", app="spellings") for id in world.requests[::9]
     ),
     "a shared snapshot": _shared,
+    "the requests of the stream": lambda world: "".join(
+        part for part in world.streamed.result(60).split("\n\n") if "event: request" in part
+    ),
+    "the spans of a collector": _traced,
     "an explanation": lambda world: world.text(f"/_emulator/explain/{world.customer}"),
     "the audit": lambda world: world.text("/_emulator/audit"),
 }

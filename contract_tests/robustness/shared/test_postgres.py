@@ -200,6 +200,23 @@ def test_what_a_lost_session_committed_is_not_taken_for_durable_by_the_next_one(
         store.close()
 
 
+def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place: str) -> None:
+    engine = Parts(Options(state=place)).engine
+    store = engine.store
+    assert store is not None
+    try:
+        store.load(Key("half", livemode=False))
+        with administrator(place) as connection:
+            connection.execute(SESSIONS)
+        until = time.monotonic() + 60
+        while not connected(store):
+            assert time.monotonic() < until
+            for each in store.lease_requests(()):
+                asyncio.run(engine.release(each))
+    finally:
+        store.close()
+
+
 def connected(store: Store) -> bool:
     """Whether the store has a session."""
     try:

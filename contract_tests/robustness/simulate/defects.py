@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from contract_tests.robustness.simulate.simulation import Story
 from contract_tests.robustness.simulate.steps import draw_story
-from contract_tests.robustness.walk.walker import VARIANTS
+from contract_tests.support.walker import VARIANTS
 from emulator.control import worlds
 from emulator.core.world import World
 from emulator.engine import journal, outbox

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from contract_tests.robustness.simulate import expected_sums
 from contract_tests.robustness.simulate.disk import Disk
 from contract_tests.robustness.simulate.network import Network
 from contract_tests.robustness.simulate.server import Server
 from contract_tests.robustness.simulate.virtual_time import VirtualTime
-from contract_tests.robustness.walk import expected_sums
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import Job
@@ -27,8 +27,10 @@ from emulator.engine.world_clock import FROZEN
 from emulator.resources import ledger
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import settings
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.faults import Fault
 from emulator.resources.registry import STATE_MACHINES
-from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -192,6 +194,7 @@ class Invariants(logging.Handler):
                     self.violated("life cycle", f"{new.id} went from {step[0]} to {step[1]}")
         if unit.events:
             self._check_deliveries(runtime.world, unit)
+            self._check_charges(runtime.world, unit)
 
     def _check_deliveries(self, world: World, unit: UnitOfWork) -> None:
         """Each event has one delivery for each endpoint that listens to it."""
@@ -203,6 +206,18 @@ class Invariants(logging.Handler):
             wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
             if made.count(event.id) != wanted:
                 self.violated("events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}")
+
+    def _check_charges(self, world: World, unit: UnitOfWork) -> None:
+        """A charge of a subscription that failed while it is owed is said in the same unit of work (B-45)."""
+        types = {event.type for event in unit.events}
+        for event in unit.events:
+            charge: Any = event.data.object
+            if event.type != "payment_intent.failed" or not world.get(Subscription, charge.subscription):
+                continue
+            invoice = world.get(Invoice, charge.invoice)
+            is_owed = invoice is not None and invoice.status in ("open", "uncollectible")
+            if is_owed and "subscription.payment_failed" not in types:
+                self.violated("money", f"{charge.id} of {charge.subscription} failed, and no event says so")
 
     # -- after each step
 

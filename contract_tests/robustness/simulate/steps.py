@@ -13,8 +13,8 @@ from contract_tests.robustness.simulate.invariants import dump, is_still
 from contract_tests.robustness.simulate.network import BEHAVIOURS
 from contract_tests.robustness.simulate.server import MAX_WORLDS
 from contract_tests.robustness.simulate.simulation import KEYS, Place, Rejected, Simulation, Step, Story
-from contract_tests.robustness.walk.walker import ACTIONS, METHODS, VARIANTS
-from emulator.resources.simulation.faults import Fault
+from contract_tests.support.walker import ACTIONS, METHODS, VARIANTS
+from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries
 
 Draw = Callable[[random.Random], Mapping[str, Any]]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.robustness.simulate import search
+from contract_tests.robustness.simulate import expected_sums, search
 from contract_tests.robustness.simulate.defects import DEFECTS, Defect
 from contract_tests.robustness.simulate.disk import KINDS
 from contract_tests.robustness.simulate.steps import STEPS, draw_story
+from emulator.testing import Emulator
 
 SEEDS = range(100, 124)
 """Seeds that each run of the tests plays; ``python -m contract_tests.robustness.simulate --minutes 5`` plays new ones."""
@@ -44,6 +45,14 @@ def test_a_seeded_defect_is_found_and_shrunk(defect: Defect, tmp_path: Path) -> 
         again = search.read(tmp_path / "story.json")
         assert search.played(again) == found.outcome
     assert search.played(again).violation is None
+
+
+def test_the_expected_sums_notice_a_total_without_a_transaction() -> None:
+    with Emulator() as emulator:
+        customer = emulator.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+        assert list(expected_sums.flags(emulator, {})) == []
+        emulator.api.patch(f"/_emulator/objects/{customer['id']}", {"total_spent": 700})
+        assert [flag.startswith(f"{customer['id']}: spent 700") for flag in expected_sums.flags(emulator, {})] == [True]
 
 
 STORIES = sorted(Path(__file__).with_name("stories").glob("*.json"))

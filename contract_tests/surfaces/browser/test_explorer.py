@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 
 from contract_tests.support.sandbox import RunningServer
 
+pytestmark = pytest.mark.long
+
 Surf = Callable[..., Any]
 
 TOKEN = "a token"

@@ -106,6 +106,7 @@ def test_a_command_that_cannot_be_run_is_named() -> None:
     assert "no-such-command: cannot be run" in failed.errors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shop", ["python-shop", "node-shop"])
 def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SHOPS / shop)

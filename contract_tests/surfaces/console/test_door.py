@@ -67,7 +67,7 @@ def test_the_token_opens_all_of_it(visitor: Visitor) -> None:
     assert "Path=/_emulator/" in cookie
     assert "s3cr" not in cookie
     assert visitor.open().status == 200
-    assert visitor.do("advance", by="1d").said("notice").startswith("The clock moved on")
+    assert visitor.do("advance", by="1d").said("notice").startswith("Advanced to ")
     with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert len(stream.headers.get_list("request-id")) == 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from html import unescape
-from re import DOTALL, findall, search
+from re import DOTALL, findall, search, sub
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.core.limits import CONSOLE_FORM
 from emulator.engine.reference_data import named_assumptions
-from emulator.ui.console import api_client
+from emulator.ui.console import api_client, labels
 from emulator.ui.console.actions import ACTIONS, back
 from emulator.ui.console.api_client import ApiRequestError
 from emulator.ui.console.labels import DONE
@@ -25,7 +26,7 @@ def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     with visiting(sandbox) as visitor:
         page = visitor.do("advance", by="31d")
-        assert page.said("notice") == "The clock moved on: 1 job done, 3 events."
+        assert page.said("notice") == "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
         assert "1 Feb 2026" in page.said("now")
         assert not visitor.follow(str(page.answer.url)).has("notice"), "a notice is shown once"
         visitor.do("run", **{"rate:number": "60"})
@@ -71,17 +72,47 @@ def test_an_arranged_failure_happens(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         form = {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS", "times:number": "1"}
         page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
-        assert "INSUFFICIENT_FUNDS" in page.said("outcomes")
+        assert page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
+        assert "the next payment fails · INSUFFICIENT_FUNDS · once" in page.said("arranged")
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-        assert "INSUFFICIENT_FUNDS" not in visitor.open("failures").said("outcomes")
-        visitor.do("outcome", "failures", **form)
-        assert "No simulated" in visitor.do("clear_outcomes", "failures").said("outcomes")
+        assert "Nothing is arranged" in visitor.open("failures").said("arranged")
+
+
+def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    with visiting(sandbox) as visitor:
         visitor.do(
-            "fault", "failures", **{"then.status:number": "503", "match.path": "/customers/", "times:number": "2"}
+            "fault", "failures", **{"then:json": '{"status": 503}', "match.path": "/customers/", "times:number": "2"}
         )
-        visitor.do("fault", "failures", **{"then.lose:flag": "true"})
-        assert [fault["then"] for fault in sandbox.control.get("/faults")["data"]] == [{"lose": True}, {"status": 503}]
-        assert "No simulated" in visitor.do("clear_faults", "failures").said("faults")
+        visitor.do("fault", "failures", **{"then:json": '{"lose": true}', "match.event": "invoice.paid"})
+        form = {"operation": "payment", "result": "failed", "times:number": "1", "match.customer": customer["id"]}
+        page = visitor.do("outcome", "failures", **form)
+        assert [*arranged(page.html)] == [
+            "the next payment fails · PAYMENT_METHOD_NOT_SUPPORTED · Awa Diop · once",
+            "the next delivery is lost · invoice.paid · once",
+            "the next request gets HTTP 503 · /customers/ · 2 times",
+        ]
+        lost = next(each["id"] for each in sandbox.control.get("/faults")["data"] if "lose" in each["then"])
+        visitor.do("remove_fault", "failures", _id=lost)
+        outcome = sandbox.control.get("/outcomes")["data"][0]["id"]
+        assert len([*arranged(visitor.do("remove_outcome", "failures", _id=outcome).html)]) == 1
+        assert "Nothing is arranged" in visitor.do("clear_faults", "failures").said("arranged")
+
+
+def arranged(html: str) -> Iterator[str]:
+    """The sentences of what is arranged."""
+    for row in findall(r'<li data-key="(?:outc|flt)_[^>]*><span[^>]*>(.*?)</span>\n', html, DOTALL):
+        yield sub(r"<[^>]*>", "", unescape(row))
+
+
+@pytest.mark.parametrize("part", ["requests", "webhooks"])
+def test_each_effect_that_is_offered_can_be_arranged(sandbox: Sandbox, part: str) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open("failures", about=part).html
+        offered = findall(r'<option value="(\{[^"]*)"', page)
+        assert len(offered) == len(labels.OFFERED[part])
+        for effect in offered:
+            assert 'class="notice good"' in visitor.do("fault", "failures", **{"then:json": unescape(effect)}).html
 
 
 def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
@@ -89,13 +120,23 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/app")["settings"]
     with visiting(sandbox) as visitor:
         form = dict(shown(visitor.open("settings").html))
-        assert {name.split(":")[0].split(".")[-1] for name in form} == before.keys() - ASSUMPTIONS.keys() - {
-            "assumptions"
-        }
+        names = {name.split(":")[0].split(".")[1] for name in form}
+        assert names == before.keys() - ASSUMPTIONS.keys() - {"assumptions"}
+        assert "null" not in form.values()
         assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
-        assert sandbox.control.get("/app")["settings"] == before
-        visitor.do("settings", "settings", **{**form, "settings.tax_rate:number": "18.5"})
-    assert sandbox.control.get("/app")["settings"] == {**before, "tax_rate": 18.5}
+        unnamed = {"address": [], "tax_number": None, "email": None, "phone": None, "logo": None}
+        assert sandbox.control.get("/app")["settings"] == {**before, "merchant": unnamed}
+        changes = {
+            "settings.rate_limit:rate": "50, 100",
+            "settings.merchant.address:lines": "1 rue du Port\nLibreville",
+        }
+        visitor.do("settings", "settings", **{**form, **changes})
+    merchant = {**unnamed, "address": ["1 rue du Port", "Libreville"]}
+    assert sandbox.control.get("/app")["settings"] == {
+        **before,
+        "rate_limit": {"per_second": 50, "burst": 100},
+        "merchant": merchant,
+    }
 
 
 def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
@@ -103,13 +144,13 @@ def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox:
     with visiting(sandbox) as visitor:
         page = visitor.open("assumptions").html
         for name, assumption in ASSUMPTIONS.items():
-            (options,) = findall(rf'<select [^>]*name="settings.assumptions.{name}"[^>]*>(.*?)</select>', page, DOTALL)
-            assert findall(r'value="([^"]*)"', options) == list(assumption.values)
+            offered = findall(rf'<input type="radio" name="settings.assumptions.{name}" value="([^"]*)"', page)
+            assert offered == list(assumption.values)
             texts = (assumption.sentence, *assumption.values.values())
             assert [text for text in texts if text not in unescape(page)] == []
         visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
         assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"
-        assert 'value="2xx" selected' in visitor.open("assumptions").html
+        assert 'value="2xx" checked' in visitor.open("assumptions").html
         (assumptions,) = {unescape(link) for link in findall(r'href="(/docs/assumptions[^"#]*)"', page)}
         in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(assumptions).text)
     assert len(in_force) == len(ASSUMPTIONS)
@@ -123,6 +164,10 @@ def shown(html: str) -> list[tuple[str, str]]:
         (name, unescape(search(r'value="([^"]*)"', tag)[1]))
         for tag, name in findall(r'(<input [^>]*name="(settings[^"]+)"[^>]*>)', form)
     ]
+    fields += [
+        (name, unescape(text))
+        for name, text in findall(r'<textarea [^>]*name="(settings[^"]+)"[^>]*>(.*?)</', form, DOTALL)
+    ]
     for name, options in findall(r'<select [^>]*name="(settings[^"]+)"[^>]*>(.*?)</select>', form, DOTALL):
         chosen = search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
         fields.append((name, chosen[1] or chosen[2]))
@@ -135,7 +180,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         visitor.do("save", "snapshots", name="one")
         exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
-        assert visitor.do("reset", "snapshots").said("notice").startswith("The world was reset")
+        assert visitor.do("reset", "snapshots").said("notice").startswith("This App was reset")
         shared = visitor.http.get(
             "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
         )

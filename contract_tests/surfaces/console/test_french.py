@@ -103,7 +103,8 @@ def test_every_name_that_a_page_looks_up_has_its_text(sandbox: Sandbox) -> None:
     assert {row.trigger for machine in STATE_MACHINES for row in machine.rows} <= TRANSITIONS.keys()
     assert named_assumptions().keys() == ASSUMPTIONS.keys()
     settings = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
-    assert settings.keys() - {"assumptions", *ASSUMPTIONS} == SETTINGS.keys()
+    assert settings.keys() - {"assumptions", *ASSUMPTIONS} == {"merchant"}.union(*SETTINGS.values())
+    assert bundles.load("control")["components"]["schemas"]["Merchant"]["properties"].keys() == labels.MERCHANT.keys()
     kinds = bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
     assert set(kinds) == EMAILS.keys()
 

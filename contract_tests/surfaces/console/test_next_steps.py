@@ -36,8 +36,8 @@ def test_a_failing_subscription_is_helped_to_succeed(sandbox: Sandbox) -> None:
     id = failing(sandbox)["id"]
     sandbox.settle()
     with visiting(sandbox) as visitor:
-        assert offered(visitor.open(f"objects/{id}")) == ["Let the next payment succeed", "Add a card that works"]
-        assert press(visitor, id, "outcome").said("notice") == "Added: the next payment is succeeded."
+        assert offered(visitor.open(f"objects/{id}")) == ["Make the next payment succeed", "Add a card that works"]
+        assert press(visitor, id, "outcome").said("notice") == "Arranged: the next payment succeeds · Awa Diop · once."
         sandbox.advance("2d")
         assert sandbox.subscription(id)["status"] == "active"
         press(visitor, id, "advance")
@@ -60,9 +60,11 @@ def test_a_failed_delivery_arrives_after_its_inbox_accepts_again(sandbox: Sandbo
     sandbox.customer()
     [delivery] = sandbox.deliveries(endpoint)
     with visiting(sandbox) as visitor:
-        assert offered(visitor.open(f"objects/{delivery['id']}")) == ["Let the inbox answer 200", "Replay"]
+        assert offered(visitor.open(f"objects/{delivery['id']}")) == ["Replay", "Let the inbox answer 200"]
         press(visitor, delivery["id"], "clear_response")
-        assert press(visitor, delivery["id"], "retry").said("notice") == "Retried: succeeded."
+        assert (
+            press(visitor, delivery["id"], "retry").said("notice") == "Replayed: succeeded, the endpoint answered 200."
+        )
         assert offered(visitor.open(f"objects/{delivery['id']}")) == []
 
 

@@ -287,7 +287,7 @@ def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
     sandbox.advance("P2M")
     with visiting(sandbox) as visitor:
         why = visitor.open(f"objects/{subscription}").said("why")
-    assert "2 Jan 2026 00:00 × 3 until 6 Jan 2026 00:00" in why
+    assert "2 Jan 2026, 00:00 × 3 until 6 Jan 2026, 00:00" in why
     assert why.count("Failed charge is retried") == 2
     assert "past due → unpaid no retry is left" in why
 

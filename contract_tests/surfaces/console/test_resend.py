@@ -70,3 +70,9 @@ def test_what_cannot_be_sent_is_said_and_not_sent(sandbox: Sandbox, changed: dic
         count = sandbox.control.get("/requests")["pagination"]["count"]
         assert why in send(visitor, {**fields, **changed}).said("notice")
     assert sandbox.control.get("/requests")["pagination"]["count"] == count
+
+
+def test_the_query_is_sent_too(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        visitor.do("send", _method="GET", _path="/v1/customers/?page_size=1", _body="")
+    assert sandbox.control.get("/requests")["data"][0]["path"] == "/v1/customers/?page_size=1"

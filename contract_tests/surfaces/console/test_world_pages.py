@@ -23,8 +23,8 @@ def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(sandb
     sandbox.subscribe()
     sandbox.advance("40d")
     with visiting(sandbox) as visitor:
-        page = visitor.open("over-time")
-        french = visitor.open("over-time", lang="fr")
+        page = visitor.open("charts")
+        french = visitor.open("charts", lang="fr")
     assert page.html.count('<svg role="img"') == 4
     assert findall(r'aria-labelledby="(\S+)-title', page.html) == [
         "plot-money",
@@ -50,7 +50,7 @@ def test_a_plot_of_a_part_says_so_and_begins_where_its_data_does(sandbox: Sandbo
     entries = sandbox.control.get("/ledger", page=3, page_size=100)["entries"]["data"]
     first = next(each["at"] for each in reversed(entries) if each["account"] == "merchant")
     with visiting(sandbox) as visitor:
-        page = visitor.open("over-time")
+        page = visitor.open("charts")
     count = ledger["entries"]["pagination"]["count"]
     assert count > 300
     assert f"The last 300 of {count} ledger entries." in page.said("plot-money")
@@ -69,12 +69,12 @@ def test_what_was_received_is_drawn_when_its_entries_are_forgotten(sandbox: Sand
     sandbox.control.post("/reset")
     sandbox.control.post("/snapshots/paid/restore")
     with visiting(sandbox) as visitor:
-        assert "4,855" in visitor.open("over-time").said("plot-money")
+        assert "4,855" in visitor.open("charts").said("plot-money")
 
 
 def test_an_empty_world_has_nothing_to_plot(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        page = visitor.open("over-time")
+        page = visitor.open("charts")
     assert "<svg role" not in page.html
     assert "No money moved." in page.said("plot-money")
 
@@ -97,7 +97,7 @@ def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     row = search(rf">{visitor.app}</a>.*?</div>", page.html, DOTALL)
     assert row, page.text
     assert "just now" in row[0]
-    assert "1 Jan 2026 00:00:00" in row[0]
+    assert "1 Jan 2026, 00:00" in row[0]
 
 
 def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:

@@ -19,6 +19,8 @@ from emulator.resources.app.settings import Settings
 from emulator.testing import LocalServer
 from emulator.ui.console.views import PAGES
 
+pytestmark = pytest.mark.long
+
 SEEDS = range(len(JOURNEYS))
 
 

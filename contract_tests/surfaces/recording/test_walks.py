@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from contract_tests.robustness.walk.walker import Walker
+from contract_tests.support.walker import Walker
 from emulator.control.recording.model import Recording
 from emulator.control.recording.reproduction import play
 from emulator.testing import Emulator, LocalServer

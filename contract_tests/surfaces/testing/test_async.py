@@ -96,7 +96,7 @@ ASYNC_CLASSES = (
 )
 
 PLAIN_ONLY = {
-    "Api": {"call", "newest", "oldest", "close"},
+    "Api": {"call", "send", "request", "newest", "oldest", "close"},
     "WorldClock": {"datetime", "next_job"},
     "Events": {"types", "expect", "summary", "told"},
     "Emails": {"summary", "told"},

@@ -14,6 +14,8 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
 
+pytestmark = pytest.mark.long
+
 SHOPS = ROOT / "docs/examples"
 PYTEST = (sys.executable, "-m", "pytest", "-q", *PLUGIN)
 

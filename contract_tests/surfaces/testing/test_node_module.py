@@ -17,6 +17,8 @@ from emulator.testing import Emulator
 from emulator.testing import webhooks as python_webhooks
 from emulator.testing import world_parts as python_clock
 
+pytestmark = pytest.mark.long
+
 NODE = ("node", "--test", "--test-reporter=tap")
 
 WHERE = """

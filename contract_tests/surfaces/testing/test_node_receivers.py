@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from contract_tests.quality.docs.pages import ROOT
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.node.__main__ import environment, prepare
 from contract_tests.surfaces.testing.test_receivers import EXAMPLES, assert_sound, certify, receiving
+
+pytestmark = pytest.mark.long
 
 
 def test_the_receivers_of_the_guide_in_node(tmp_path: Path) -> None:

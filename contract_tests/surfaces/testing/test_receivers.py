@@ -22,6 +22,8 @@ from contract_tests.support.shops import SHOPS
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = ROOT / "docs" / "examples"
 
 SHOPS_IN_PYTHON = ("fastapi-shop", "flask-shop", "django-shop", "python-shop")

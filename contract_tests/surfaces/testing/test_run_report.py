@@ -55,6 +55,7 @@ def listed(text: str) -> list[tuple[str, bool]]:
     return [(name, bool(opened)) for opened, name in found]
 
 
+@pytest.mark.long
 def test_each_world_is_drawn_whichever_worker_ran_the_test(suite: pytest.Pytester) -> None:
     suite.makeini(INI)
     file = suite.path / "build/run.html"

@@ -17,6 +17,8 @@ from contract_tests.support.shops import REQUIRED, SHOPS, ExampleShop
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
 
+pytestmark = pytest.mark.long
+
 OTHERS = [shop for shop in SHOPS.values() if shop.tests and (REQUIRED or shop.is_available)]
 
 FAULTS = ("--only=2:drop-after", "--only=12:slow")

@@ -42,7 +42,7 @@ ENDLESS = 60.0
 
 TICK = 0.02
 
-HANGS = 30
+HANGS = 120
 """Seconds after which a story hangs; each takes less than one."""
 
 Flavour = Literal["sync", "async"]

@@ -8,6 +8,8 @@ from contract_tests.quality.docs.pages import samples
 from contract_tests.robustness.state import golden
 from contract_tests.surfaces.testing.test_run_report import run, suite
 
+pytestmark = pytest.mark.long
+
 __all__ = ["suite"]
 
 

@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -27,7 +28,7 @@ from emulator.core.ids import IdSource
 from emulator.engine.redaction import has_live_key, redact_text
 from emulator.server.sandbox import Options
 from emulator.server.server import Uvicorn, bind, config, is_loopback, url_of
-from emulator.web.context import ContextLayer, RequestContext, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.origins import HostGuard, OriginGuard, hostname
 from emulator.web.root_app import RootApp
 
@@ -216,7 +217,19 @@ class Traffic:
             await self._room.acquire()
 
 
-class ServiceForwarder(ContextLayer):
+def _readable(context: RequestContext, body: bytes) -> str:
+    """The body as text. Raises :class:`ApiError` for one in which a key would not be found: compressed, or no UTF-8."""
+    plain = (context.header(b"content-encoding") or "identity").strip().lower() == "identity"
+    with suppress(UnicodeDecodeError):
+        if plain and "\0" not in (text := body.decode()):
+            return text
+    raise ApiError(
+        "SANDBOX_ONLY",
+        message="The proxy passes on bodies that are UTF-8 and not compressed: in others it finds no live key.",
+    )
+
+
+class ServiceForwarder:
     """Answers requests with what the service at ``upstream`` (a URL without ``/v1``) answers to them.
 
     Only those to ``/v1/`` are handed over. Others, such as pages, are passed on alone.
@@ -228,13 +241,14 @@ class ServiceForwarder(ContextLayer):
         self._traffic = traffic
         self._keys = Keys()
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             target = _target(context, scope)
             authorization = context.authorization()
             body = await whole_body(receive, limits.BODY.most)
             headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
-            if has_live_key(target, *headers, body.decode("utf-8", "replace")):
+            if has_live_key(target, *headers, _readable(context, body)):
                 raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
             url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
             if context.path.startswith(API):
@@ -273,7 +287,7 @@ class ServiceForwarder(ContextLayer):
             self._traffic.end(number, passed)
 
 
-class WebhookForwarder(ContextLayer):
+class WebhookForwarder:
     """Receives webhooks of the service, and passes each on to ``target`` as it came; without one it answers 200."""
 
     def __init__(self, client: httpx.AsyncClient, target: str | None, traffic: Traffic) -> None:
@@ -281,7 +295,8 @@ class WebhookForwarder(ContextLayer):
         self._target = target
         self._traffic = traffic
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             if context.method != "POST":
                 raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
@@ -400,11 +415,11 @@ async def _nothing() -> None:
     """The proxy needs nothing to start."""
 
 
-class _FindingsPage(ContextLayer):
+class _FindingsPage:
     def __init__(self, outcome: ProxyOutcome, upstream: str) -> None:
         self._outcome = outcome
         self._upstream = upstream
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         last = [*self._outcome.last][::-1]
         await send_response(findings.response(self._outcome.findings, last, self._upstream), send)

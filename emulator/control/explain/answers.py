@@ -67,8 +67,8 @@ class AnswerWriter:
 
     def day(self, instant: str) -> str:
         """The day of an instant, and the time of day where the world's clock is on that day."""
-        day, time = self.language.day(instant), self.language.instant(instant, "HH:mm 'UTC'")
-        return f"{day}, {time}" if instant[:10] == self.world.now[:10] else day
+        day, time = self.language.short_day(instant), self.language.instant(instant, "HH:mm 'UTC'")
+        return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
 
     def money(self, amount: int, currency: str) -> str:
         """An amount in minor units."""
@@ -194,7 +194,7 @@ def _coming(answer: AnswerWriter, each: Subscription) -> list[str]:
     planned = answer.planned()
     retry, renewal, end = planned.get("subscription.retry"), planned.get("subscription.renew"), _end(planned, each)
     if end and each.cancel_at_period_end and end == renewal and not retry and each.status in ("active", "trialing"):
-        said = N_("It is to be canceled: it ends on {day}, and nothing more is charged.")
+        said = N_("Cancels on {day}; no further charge.")
         return [answer.gettext(said, day=answer.day(end))]
     sentences = [answer.job(name, planned[name]) for name in ("subscription.charge",) if name in planned]
     if retry and each.collection_method == "send_invoice":
@@ -242,8 +242,8 @@ def _invoice(answer: AnswerWriter, each: Invoice) -> list[str]:
     if each.due_date is None:
         return [answer.gettext("{amount} is to be paid.", amount=rest), answer.failures(intents)]
     overdue = each.due_date < answer.world.now[: len(each.due_date)]
-    said = N_("{amount} was to be paid by {day} and is overdue.") if overdue else N_("{amount} is to be paid by {day}.")
-    return [answer.gettext(said, amount=rest, day=answer.language.day(each.due_date)), answer.failures(intents)]
+    said = N_("{amount} has been overdue since {day}.") if overdue else N_("{amount} is to be paid by {day}.")
+    return [answer.gettext(said, amount=rest, day=answer.day(each.due_date)), answer.failures(intents)]
 
 
 def _paid(answer: AnswerWriter, each: Invoice) -> str:

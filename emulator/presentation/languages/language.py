@@ -102,6 +102,11 @@ class Language:
         dates = library("babel.dates")
         return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
 
+    def short_day(self, instant: str) -> str:
+        """The same with a short month: ``1er févr. 2026``."""
+        dates = library("babel.dates")
+        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self.code))
+
     def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
         """An instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
         text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code)

@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.console import api_client, labels
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
@@ -47,6 +46,8 @@ ACTIONS: Mapping[str, Action] = {
     "outcome": Action("POST", "/_emulator/outcomes"),
     "clear_outcomes": Action("DELETE", "/_emulator/outcomes"),
     "fault": Action("POST", "/_emulator/faults"),
+    "remove_outcome": Action("DELETE", "/_emulator/outcomes?id={_id}"),
+    "remove_fault": Action("DELETE", "/_emulator/faults?id={_id}"),
     "clear_faults": Action("DELETE", "/_emulator/faults"),
     "settings": Action("PATCH", "/_emulator/app"),
     "save": Action("POST", "/_emulator/snapshots"),
@@ -120,7 +121,34 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
         return _failed(request, error)
-    return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
+    return Notice(True, request.language.gettext(labels.DONE[name], **await _values(request, answer)))
+
+
+async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Replay every failed delivery to the endpoint ``_id``, the oldest first."""
+    endpoint = quote(form.get("_id", ""), safe="") or "-"
+    filters = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
+    failed: list[Any] = []
+    page: int | None = 1
+    try:
+        while page:
+            found = await request.get("objects", **filters, page=page, page_size=100)
+            failed += found["data"]
+            page = page + 1 if found["pagination"]["next"] else None
+        answers = [
+            await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
+            for each in reversed(failed)
+        ]
+    except ApiRequestError as error:
+        return _failed(request, error)
+    arrived = sum(answer["status"] == "succeeded" for answer in answers)
+    text = request.language.ngettext(
+        "{count} delivery replayed, {arrived} accepted.",
+        "{count} deliveries replayed, {arrived} accepted.",
+        len(answers),
+        arrived=arrived,
+    )
+    return Notice(arrived == len(answers), text)
 
 
 def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
@@ -136,14 +164,22 @@ def _body(action: Action, form: Mapping[str, str]) -> Any:
     return None if action.method == "DELETE" else api_client.body_of(form)
 
 
-def _values(language: Language, answer: Any) -> dict[str, Any]:
-    """The values for the placeholders of a notice: the answer's fields; of an advance, how many jobs and events."""
-    fields = dict(answer or {})
+async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
+    """The values for the placeholders of a notice: the answer's fields, those that need it in words."""
+    fields, language = dict(answer or {}), request.language
     if isinstance(fields.get("status"), str):
         fields["status"] = status_name(language, fields["status"])
+    if attempts := fields.get("attempts"):
+        fields["answered"] = attempts[-1]["status_code"] or attempts[-1]["error"]
     if isinstance(fields.get("events"), dict):
         fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
         fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))
+    if "now" in fields:
+        fields["now"] = language.instant(fields["now"], "d MMM y, HH:mm")
+    if fields.get("object") in ("outcome", "fault"):
+        parts = labels.conditions(language, fields)
+        names = await request.names([part for part in parts if "_" in part])
+        fields["sentence"] = " · ".join([labels.sentence(language, fields), *(names.get(part, part) for part in parts)])
     return fields
 
 

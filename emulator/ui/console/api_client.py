@@ -55,7 +55,8 @@ class ApiClient:
         """One request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
         given = {name: value for name, value in query.items() if value not in (None, "")}
         headers = {"Authorization": f"Bearer {key}"}
-        answer = await self._client.request(method, url, params=given, json=body, headers=headers)
+        # Without parameters None: httpx takes an empty mapping for an empty query, and drops that of the URL.
+        answer = await self._client.request(method, url, params=given or None, json=body, headers=headers)
         if not answer.is_success:
             id = answer.headers.get("request-id")
             raise ApiRequestError(answer.status_code, error_message(answer), id, wrong_fields(answer))
@@ -122,9 +123,9 @@ def body_of(form: Mapping[str, str]) -> Any:
     """The body of a request from the fields of a form. A field whose name is only a type is the whole body."""
     result: dict[str, Any] = {}
     for name, text in form.items():
-        if name.startswith("_") or not text.strip():
-            continue
         path, _, type = name.partition(":")
+        if name.startswith("_") or not (text.strip() or type in EMPTIED):
+            continue
         value = _typed(path, type, text)
         if not path:
             return value
@@ -164,5 +165,12 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "flag": {"true": True, "false": False}.__getitem__,
     "list": _list,
     "json": json.loads,
+    "limit": lambda text: _number(text) if text else None,
+    "text": lambda text: text or None,
+    "rate": lambda text: dict(zip(("per_second", "burst"), _list(text), strict=True)) if text else None,
+    "lines": lambda text: [line.strip() for line in text.splitlines() if line.strip()],
 }
 """How the text of a field is read, by the type in its name."""
+
+EMPTIED = ("limit", "rate", "text", "lines")
+"""The types of fields that say something when they are empty: no limit, no text, no lines."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from emulator.core.errors import ERRORS
 from emulator.core.events import Event
@@ -20,7 +21,7 @@ from emulator.resources.registry import REGISTRY
 
 PAGES: Mapping[str, str] = {
     "overview": N_("Overview"),
-    "schedule": N_("Timeline"),
+    "schedule": N_("Schedule"),
     "requests": N_("Requests"),
     "events": N_("Events"),
     "webhooks": N_("Webhooks"),
@@ -29,7 +30,7 @@ PAGES: Mapping[str, str] = {
     "audit": N_("Audit"),
     "coverage": N_("Coverage"),
     "ledger": N_("Ledger"),
-    "over-time": N_("Over time"),
+    "charts": N_("Charts"),
     "objects": N_("Objects"),
     "worlds": N_("Worlds"),
     "reports": N_("Reports"),
@@ -41,13 +42,30 @@ PAGES: Mapping[str, str] = {
 }
 """The pages of the menu."""
 
+WORDS: Mapping[str, str] = {
+    "schedule": "timeline upcoming jobs next",
+    "charts": "plots over time report",
+    "requests": "logs journal record replay",
+    "events": "trigger",
+    "webhooks": "deliveries endpoints replay retry",
+    "emails": "mail outbox",
+    "ledger": "money balance",
+    "objects": "customers subscriptions invoices payments",
+    "worlds": "apps",
+    "failures": "fail lose drop faults outcomes",
+    "snapshots": "save load restore export import reset share",
+    "assumptions": "decisions",
+    "audit": "client rules",
+}
+"""Further words by which the search finds a page: those of the command line, and what one can do there."""
+
 _RECORDS: tuple[type[Record], ...] = (*REGISTRY.kinds, Event)
 _NAMES = {record.kind: record.names for record in _RECORDS if record.names is not None}
 
-KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()}
+KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()} | {"email": N_("Emails")}
 """The kinds of object, as headings of lists."""
 
-KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()}
+KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()} | {"email": N_("Email")}
 """The same for one object."""
 
 JOBS: Mapping[str, str] = {
@@ -112,28 +130,44 @@ SEVERITIES: Mapping[str, str] = {
 }
 """The severities of the audit's findings."""
 
-SETTINGS: Mapping[str, str] = {
-    "main_currency": N_("Main currency"),
-    "currencies": N_("Currencies"),
-    "countries": N_("Countries"),
-    "pricing_plan": N_("Pricing plan"),
-    "commission_rate": N_("Commission rate"),
-    "tax_rate": N_("Tax rate"),
-    "minimum_amount": N_("Minimum amount"),
-    "maximum_amount": N_("Maximum amount"),
-    "rate_limit": N_("Rate limit"),
-    "concurrency_limit": N_("Concurrency limit"),
-    "renewal_retry_days": N_("Renewal retry days"),
-    "reactivation_days": N_("Reactivation days"),
-    "operator_delay": N_("Operator delay"),
-    "mobile_money": N_("Mobile money prompts"),
-    "refund_review": N_("Refund review"),
-    "refund_expiry_days": N_("Refund expiry days"),
-    "webhook_http": N_("Webhooks over HTTP"),
-    "trusted_proxies": N_("Trusted proxies"),
-    "merchant": N_("Merchant"),
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    N_("Money"): {
+        "main_currency": N_("Main currency"),
+        "currencies": N_("Currencies"),
+        "countries": N_("Countries"),
+        "pricing_plan": N_("Pricing plan"),
+        "commission_rate": N_("Commission rate"),
+        "tax_rate": N_("Tax rate"),
+        "minimum_amount": N_("Minimum amount"),
+        "maximum_amount": N_("Maximum amount"),
+    },
+    N_("Renewals"): {
+        "renewal_retry_days": N_("Renewal retry days"),
+        "reactivation_days": N_("Reactivation days"),
+    },
+    N_("Payments"): {
+        "operator_delay": N_("Operator delay"),
+        "mobile_money": N_("Mobile money prompts"),
+        "refund_review": N_("Refund review"),
+        "refund_expiry_days": N_("Refund expiry days"),
+    },
+    N_("Requests and webhooks"): {
+        "rate_limit": N_("Rate limit"),
+        "concurrency_limit": N_("Concurrency limit"),
+        "webhook_http": N_("Webhooks over HTTP"),
+        "trusted_proxies": N_("Trusted proxies"),
+    },
 }
-"""The settings of an App, but for its assumptions."""
+"""The settings of an App in groups, but for its assumptions and its merchant."""
+
+MERCHANT: Mapping[str, str] = {
+    "address": N_("Address"),
+    "tax_number": N_("Tax number"),
+    "email": N_("Email"),
+    "phone": N_("Phone"),
+    "logo": N_("Logo (data: URI)"),
+}
+"""The fields of the merchant."""
 
 ASSUMPTIONS: Mapping[str, str] = {
     "search_nothing_found": N_("Search without results"),
@@ -217,24 +251,26 @@ THEMES: Mapping[str, str] = {
 """The themes, the first for those who have not chosen."""
 
 DONE: Mapping[str, str] = {
-    "advance": N_("The clock moved on: {jobs}, {events}."),
-    "freeze": N_("The clock stands still."),
-    "run": N_("The clock runs."),
+    "advance": N_("Advanced to {now}: {jobs}, {events}."),
+    "freeze": N_("Clock stopped."),
+    "run": N_("Clock running."),
     "change": N_("{id} was changed."),
     "answer_payment": N_("The payment is now {status}."),
     "answer_refund": N_("The refund is now {status}."),
     "rewind": N_("Back to before {to}."),
-    "retry": N_("Retried: {status}."),
+    "retry": N_("Replayed: {status}, the endpoint answered {answered}."),
     "test_webhook": N_("Sent: {status}."),
-    "outcome": N_("Added: the next {operation} is {result}."),
-    "fault": N_("The fault is active."),
-    "clear_outcomes": N_("All outcomes are cleared."),
-    "clear_faults": N_("All faults are cleared."),
+    "outcome": N_("Arranged: {sentence}."),
+    "fault": N_("Arranged: {sentence}."),
+    "remove_outcome": N_("Removed."),
+    "remove_fault": N_("Removed."),
+    "clear_outcomes": N_("All outcomes are removed."),
+    "clear_faults": N_("All faults are removed."),
     "save": N_("Saved as {name}."),
     "restore": N_("Restored {name}."),
     "import": N_("Imported as {name}."),
     "delete": N_("The snapshot was deleted."),
-    "reset": N_("The world was reset; its clock reads {now}."),
+    "reset": N_("This App was reset; its clock reads {now}."),
     "record": N_("Recording: what you do from now on becomes a test."),
     "trigger": N_("Triggered {type}."),
     "settings": N_("The settings are changed."),
@@ -243,6 +279,91 @@ DONE: Mapping[str, str] = {
     "clear_response": N_("From now on it answers with 200."),
 }
 """What an action did, by its name; the placeholders are fields of the API's answer."""
+
+
+OUTCOMES: Mapping[str, str] = {
+    "payment failed": N_("the next payment fails"),
+    "payment succeeded": N_("the next payment succeeds"),
+    "refund failed": N_("the next refund fails"),
+    "refund succeeded": N_("the next refund succeeds"),
+    "delivery failed": N_("the next delivery fails"),
+    "delivery succeeded": N_("the next delivery succeeds"),
+}
+"""An arranged outcome as a sentence, by operation and result."""
+
+EFFECTS: Mapping[str, str] = {
+    "code": N_("the next request gets the error {value}"),
+    "status": N_("the next request gets HTTP {value}"),
+    "delay_ms": N_("the next request waits {value} ms"),
+    "hold_ms": N_("the next request holds its idempotency key for {value} ms"),
+    "hang_ms": N_("the next request is done, hangs for {value} ms and gets no response"),
+    "drop before": N_("the next request is cut off before anything is done"),
+    "drop after": N_("the next request is done, but its response is lost"),
+    "garble": N_("the next request gets an unreadable response"),
+    "repeat": N_("the next request is done twice at the same moment"),
+    "lose": N_("the next delivery is lost"),
+    "duplicate": N_("the next delivery arrives again, {value} ×"),
+    "delay": N_("the next delivery is late by {value}"),
+    "reorder": N_("the next delivery arrives after the one that follows it"),
+    "tamper": N_("the next delivery arrives changed"),
+    "forge": N_("a forged copy arrives before the next delivery"),
+    "late_answer": N_("the next delivery is accepted, but too late"),
+    "again": N_("the next delivery arrives again after {value}"),
+    "reissue": N_("the next delivery arrives again under another event id"),
+    "outage declined": N_("the operator declines every payment"),
+    "outage silent": N_("the operator answers no payment"),
+}
+"""An arranged fault as a sentence, by its effect."""
+
+OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "requests": (
+        {"status": 503},
+        {"status": 500},
+        {"status": 429},
+        {"drop": "before"},
+        {"drop": "after"},
+        {"garble": True},
+        {"delay_ms": 2000},
+        {"delay_ms": 30000},
+    ),
+    "webhooks": (
+        {"lose": True},
+        {"duplicate": 1},
+        {"reorder": True},
+        {"delay": "1h"},
+        {"tamper": True},
+        {"forge": True},
+        {"late_answer": True},
+        {"reissue": True},
+    ),
+}
+"""The effects that the page of failures offers."""
+
+
+def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
+    """What an arranged outcome or fault does."""
+    if arranged["object"] == "outcome":
+        return language.gettext(OUTCOMES[f"{arranged['operation']} {arranged['result']}"])
+    return effect(language, arranged["then"])
+
+
+def effect(language: Language, then: Mapping[str, Any]) -> str:
+    """What a fault does, by its ``then``."""
+    name, value = next((name, value) for name, value in then.items() if name not in ("executed", "body") and value)
+    said = language.gettext(EFFECTS.get(f"{name} {value}") or EFFECTS[name], value=value)
+    return language.gettext("{effect} (after it is done)", effect=said) if then.get("executed") else said
+
+
+def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
+    """What an arranged outcome or fault applies to, and how often or when: ids and names of the API, and texts."""
+    found = [str(value) for name, value in arranged["match"].items() if value is not None and name != "nth"]
+    if nth := arranged["match"].get("nth"):
+        found.append(language.gettext("from number {count} on", count=nth))
+    times = arranged["times"]
+    if times is None and arranged.get("probability") is None:
+        return [*found, f"{arranged['starts_at'] or arranged['created_at']} – {arranged['ends_at'] or '…'}"]
+    often = language.ngettext("once", "{count} times", times) if times else f"{arranged['probability']:.0%}"
+    return [*filter(None, [arranged.get("code")]), *found, often]
 
 
 # -- errors of forms

@@ -18,7 +18,8 @@ class ObjectAction(NamedTuple):
     """One request, offered where ``field`` of the object has one of ``values``, unless the field ``unless`` is true.
 
     ``consequence`` is shown before it, with ``refrain`` as the way back. ``path`` takes the object's id, as do the
-    ``fields`` that are sent; with ``asks_amount`` the form asks for an amount, in minor units.
+    ``fields`` that are sent; with ``asks_amount`` the form asks for an amount, in minor units. What ``is_next`` is what
+    one does next with an object in this state.
     """
 
     method: str
@@ -31,6 +32,7 @@ class ObjectAction(NamedTuple):
     unless: str = ""
     asks_amount: bool = False
     danger: bool = False
+    is_next: bool = False
     refrain: str = N_("Cancel")
 
     def fits(self, object: Mapping[str, Any]) -> bool:
@@ -61,7 +63,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             ("active",),
         ),
         "resume": ObjectAction(
-            "POST", "/v1/subscriptions/{id}/resume/", N_("Resume"), N_("Charging goes on."), ("paused",)
+            "POST", "/v1/subscriptions/{id}/resume/", N_("Resume"), N_("Charging goes on."), ("paused",), is_next=True
         ),
         "cancel_later": ObjectAction(
             "POST",
@@ -88,6 +90,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             N_("Reactivate"),
             N_("The subscription runs again. Nothing is charged before its next period."),
             ("canceled",),
+            is_next=True,
         ),
     },
     "invoice": {
@@ -97,6 +100,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             N_("Finalize"),
             N_("The invoice can be paid and no longer changed. It is not sent yet."),
             ("draft",),
+            is_next=True,
         ),
         "send": ObjectAction(
             "POST", "/v1/invoices/{id}/send/", N_("Send"), N_("The customer is sent the invoice by email."), ("open",)
@@ -107,6 +111,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             N_("Pay as the buyer"),
             N_("The buyer pays on the invoice’s page, with a payment method that works."),
             ("open",),
+            is_next=True,
         ),
         "paid": ObjectAction(
             "POST",
@@ -131,6 +136,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             N_("Capture"),
             N_("The amount that is held is received."),
             ("requires_capture",),
+            is_next=True,
         ),
         "cancel": ObjectAction(
             "POST",
@@ -172,6 +178,7 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
             N_("Pay as the buyer"),
             N_("The buyer completes the checkout with a payment method that works."),
             ("open", "payment_failed"),
+            is_next=True,
         ),
         "expire": ObjectAction(
             "POST",
@@ -250,19 +257,13 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
 """By kind and name."""
 
 
-def offered(object: Mapping[str, Any]) -> dict[str, ObjectAction]:
-    """What can be done with an object in its present state, by name."""
-    actions = OBJECT_ACTIONS.get(object["object"], {})
-    return {name: action for name, action in actions.items() if action.fits(object)}
-
-
 # -- next steps
 
 
 INBOX = "/_emulator/inbox/"
 
-LET_SUCCEED = N_("Let the next payment succeed")
-LET_FAIL = N_("Let the next payment fail")
+LET_SUCCEED = N_("Make the next payment succeed")
+LET_FAIL = N_("Make the next payment fail")
 ADD_CARD = N_("Add a card that works")
 
 CARD = {
@@ -296,6 +297,28 @@ def next_steps(object: Mapping[str, Any], url: str = "") -> list[NextStep]:
     return steps[:3]
 
 
+class Button(NamedTuple):
+    """A step, or an offer with its name; the first button of an object is its primary one, unless it is dangerous."""
+
+    step: NextStep | None
+    name: str
+    offer: ObjectAction | None
+    primary: bool = False
+
+
+def buttons(object: Mapping[str, Any], url: str = "") -> list[Button]:
+    """What can be done with an object in its present state: what is next, other steps, operations, dangerous ones last."""
+    actions = OBJECT_ACTIONS.get(object["object"], {})
+    offers = [Button(None, name, action) for name, action in actions.items() if action.fits(object)]
+    offers.sort(key=lambda each: each.offer is not None and (each.offer.danger, not each.offer.is_next))
+    steps = [Button(step, step.action, None) for step in next_steps(object, url)]
+    upcoming = sum(each.offer is not None and each.offer.is_next for each in offers)
+    found = [*offers[:upcoming], *steps, *offers[upcoming:]]
+    if found and not (found[0].offer and found[0].offer.danger):
+        found[0] = found[0]._replace(primary=True)
+    return found
+
+
 def _is_failing(object: Mapping[str, Any]) -> bool:
     return object.get("status") in ("past_due", "unpaid", "payment_failed") or bool(object.get("last_error"))
 
@@ -308,9 +331,8 @@ def _failing(object: Mapping[str, Any], customer: str) -> Iterator[NextStep]:
 
 def _going(object: Mapping[str, Any], customer: str) -> Iterator[NextStep]:
     if object.get("status") in ("active", "trialing") and (end := object.get("current_period_end")):
-        yield NextStep(
-            "advance", N_("Advance to the renewal"), N_("The clock moves to the end of the period."), {"to": end}
-        )
+        label = N_("Advance to the trial’s end") if object["status"] == "trialing" else N_("Advance to the renewal")
+        yield NextStep("advance", label, N_("The clock moves to the end of the period."), {"to": end})
     if object["object"] in ("customer", "subscription") or object.get("status") in ("open", "draft"):
         yield _outcome(customer, LET_FAIL, "failed")
     if object["object"] == "customer":
@@ -333,20 +355,13 @@ def _card(customer: str) -> NextStep:
 
 def _delivery(object: Mapping[str, Any], url: str) -> Iterator[NextStep]:
     path = urlsplit(url).path
+    if object["status"] == "failed":
+        consequence = N_("A failed delivery is attempted once more, now.")
+        yield NextStep("retry", N_("Replay"), consequence, {"_id": object["id"], "_of": object["webhook"]})
+    elif at := object.get("next_attempt_at"):
+        yield NextStep(
+            "advance", N_("Advance to the next attempt"), N_("The clock moves to the next attempt."), {"to": at}
+        )
     if object["status"] != "succeeded" and path.startswith(INBOX):
         consequence = N_("The inbox behind this endpoint accepts what is sent to it.")
         yield NextStep("clear_response", N_("Let the inbox answer 200"), consequence, {"_id": path.removeprefix(INBOX)})
-    if object["status"] == "failed":
-        yield NextStep(
-            "retry",
-            N_("Replay"),
-            N_("A failed delivery is attempted once more, now."),
-            {"_id": object["id"], "_of": object["webhook"]},
-        )
-    elif object.get("next_attempt_at"):
-        yield NextStep(
-            "advance",
-            N_("Advance to the next attempt"),
-            N_("The clock moves to the next attempt."),
-            {"to": object["next_attempt_at"]},
-        )

@@ -192,11 +192,9 @@ UrlOf = Callable[[str], str]
 NO_NAMES: Mapping[str, str] = {}
 
 
-FULL = "d MMM y HH:mm:ss"
-
-
-def instant(at: str, pattern: str = FULL, *, language: Language) -> Markup:
-    """An instant, in UTC; its title is the form the API uses."""
+def instant(at: str, seconds: bool = False, *, language: Language) -> Markup:
+    """An instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
+    pattern = "d MMM y, HH:mm:ss" if seconds or at[17:19] != "00" else "d MMM y, HH:mm"
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
@@ -212,10 +210,10 @@ def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> 
     return Markup('<a href="{}" title="{}" dir="auto">{}</a>').format(page_of(id), id, names[id])
 
 
-def linked(text: str, *, page_of: UrlOf) -> Markup:
+def linked(text: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
     """A text in which every id is a link to its page."""
     parts = ID.split(text)
-    links = [id_link(id, page_of=page_of) for id in ID.findall(text)]
+    links = [id_link(id, page_of=page_of, names=names) for id in ID.findall(text)]
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
@@ -224,10 +222,13 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._])(?=.)", text))
 
 
-def short_instants(text: str) -> str:
-    """A text of changes whose instants have no more than minutes, and no time of day where it is midnight."""
-    short = re.sub(r"T(\d\d:\d\d):\d\d\.\d{3}Z", lambda at: "" if at[1] == "00:00" else f" {at[1]}", text)
-    return short.replace(" -> ", " → ")
+def short_instants(text: str, language: Language) -> str:
+    """A text of changes with instants as on every page, without the time of day where it is midnight."""
+
+    def short(at: re.Match[str]) -> str:
+        return language.instant(at[0], "d MMM y" if at[1] == "00:00" else "d MMM y, HH:mm")
+
+    return re.sub(r"\d{4}-\d\d-\d\dT(\d\d:\d\d):\d\d\.\d{3}Z", short, text).replace(" -> ", " → ")
 
 
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
@@ -307,7 +308,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "status_name": partial(status_name, request.language),
         "transition_name": partial(transition_name, request.language),
         "id_link": partial(id_link, page_of=url_of, names=values.get("names", NO_NAMES)),
-        "linked": partial(linked, page_of=url_of),
+        "linked": partial(linked, page_of=url_of, names=values.get("names", NO_NAMES)),
         "tree": partial(tree, page_of=url_of),
     }
     response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, headers())

@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from emulator.core.records import N_
 from emulator.document.profile import Profile
 from emulator.resources.app.clients import Key
 from emulator.resources.payments import intent_operations
@@ -171,6 +172,7 @@ class Console:
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
+            Route(CONSOLE + "do/replay_all", self._logged_in(self._replay_all), methods=["POST"]),
             Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
             Route(CONSOLE + "do/stop_recording", self._logged_in(self._stop_recording), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
@@ -224,7 +226,9 @@ class Console:
     async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
         problem = labels.translated(request.language, error.message)
         try:
-            return page(request, "problem.html", error.status, **await self._frame(request), problem=problem)
+            title = N_("Not found") if error.status == 404 else N_("Something went wrong")
+            values = {"title": request.language.gettext(title), "problem": problem}
+            return page(request, "problem.html", error.status, **await self._frame(request), **values)
         except ApiRequestError:  # without a world there is no header
             return page(request, "apart.html", error.status, problem=problem, wrong=False)
 
@@ -249,6 +253,10 @@ class Console:
     async def _operate(self, request: ConsoleRequest) -> Response:
         form = await api_client.read_form(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
+
+    async def _replay_all(self, request: ConsoleRequest) -> Response:
+        form = await api_client.read_form(request.http)
+        return self._redirect(actions.back(form.get("_back")), await actions.replay_all(request, form))
 
     async def _send(self, request: ConsoleRequest) -> Response:
         """POST …/do/send: the new request is shown next, if it is in the journal."""

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
+from urllib.parse import quote
 
 from emulator.control.explain.explanation_text import episodes
 from emulator.core.records import N_
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 from emulator.presentation.languages.language import Language
-from emulator.presentation.languages.wording import status_name
+from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, status_name
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.base.pages import url
 from emulator.ui.base.plots import Newest, endpoint_lane, event_lanes, instant, merchant_curves, subscription_lane
 from emulator.ui.console import actions, labels, object_actions
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
-from emulator.ui.console.object_actions import next_steps
 from emulator.ui.console.render import COLUMNS
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
@@ -65,7 +66,7 @@ LISTS: Mapping[str, str] = {
 """What is said of a list that is not plotted whole."""
 
 
-async def over_time(request: ConsoleRequest) -> TemplateAndValues:
+async def charts(request: ConsoleRequest) -> TemplateAndValues:
     """The merchant's money, the states of subscriptions, events and deliveries, as plots over the world's time."""
     now = instant((await request.get("clock"))["now"])
     ledger = await request.get("ledger", page_size=1)
@@ -85,7 +86,7 @@ async def over_time(request: ConsoleRequest) -> TemplateAndValues:
     all_sent = Newest(
         [each for one in sent for each in one.rows], sum(one.total for one in sent), LISTS["webhook_delivery"]
     )
-    return "over_time.html", {
+    return "charts.html", {
         "now": now,
         "plotted": {
             "money": (merchant_curves(ledger, entries.rows, now), [entries]),
@@ -123,7 +124,38 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
     """Where the money is, the newest entries, and what broke the balance."""
     filters = {name: request.query.get(name) or None for name in ("object", "currency")}
     found = await request.page("ledger", **filters)
-    return "ledger.html", {"ledger": found, "list": found["entries"], "filters": filters}
+    totals: dict[str, dict[str, int]] = {}
+    for each in found["totals"]:
+        totals.setdefault(each["account"], {})[each["currency"]] = each["amount"]
+    currencies = list(dict.fromkeys(each["currency"] for each in found["totals"]))
+    return "ledger.html", {
+        "ledger": found,
+        "list": found["entries"],
+        "matrix": {"currencies": currencies, "rows": totals} if totals else None,
+        "groups": [_movement(request.language, own) for own in _movements(found["entries"]["data"])],
+        "filters": filters,
+        "currencies": [(each, each) for each in (await request.get("app"))["settings"]["currencies"]],
+    }
+
+
+def _movements(entries: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The entries of each movement of money: those of one instant with one cause."""
+    return [list(own) for _, own in groupby(entries, lambda each: (each["at"], each["cause"]["summary"]))]
+
+
+def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """A movement as it is listed: the object that it began with, and the most that an account gained in a currency."""
+    gained: dict[str, int] = {}
+    for each in entries:
+        gained[each["currency"]] = max(each["amount"], gained.get(each["currency"], 0))
+    first = entries[-1]
+    return {
+        "at": first["at"],
+        "object": first["object"],
+        "cause": first["cause"],
+        "amounts": [language.money(amount, currency) for currency, amount in gained.items()],
+        "entries": entries,
+    }
 
 
 async def worlds(request: ConsoleRequest) -> TemplateAndValues:
@@ -155,12 +187,19 @@ CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
 """The forms in which a request is shown as code, the first for those who have not chosen."""
 
 
+def api_of(chosen: str | None) -> str | None:
+    """The API whose requests are listed: the service, unless the control API or ``all`` is chosen."""
+    return None if chosen == "all" else chosen or "service"
+
+
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
     """The journal."""
     filters = {name: request.query.get(name) for name in ("method", "status", "api", "changed", "operation", "object")}
     return "requests.html", {
-        "list": await request.page("requests", **filters),
+        "list": await request.page("requests", **{**filters, "api": api_of(filters["api"])}),
         "filters": filters,
+        "methods": [(method, method) for method in METHODS],
+        "operations": [(name, name) for name in sorted(bundles.operation_specs())],
         "recorder": await request.get("recording/state"),
         "forms": actions.FILES,
     }
@@ -286,19 +325,26 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "related": await request.get("counts", related=id),
         "why": await request.get(f"explain/{id}", language=request.language.code),
         "episodes": [],
-        "steps": next_steps(object),
+        "buttons": [],
+        "emails": 0,
+        "failed": 0,
         "nav": NAVIGATION.get(kind, "objects"),
-        "offered": object_actions.offered(object),
         "deliveries": None,
         "payload": None,
     }
     values["episodes"] = episodes(values["why"].pop("chain"), id)
     if kind in ("event", "webhook_endpoint"):
         values["deliveries"] = await request.page("objects", kind="webhook_delivery", related=id)
+    if kind == "webhook_endpoint":
+        values["failed"] = await _count(request, "objects", kind="webhook_delivery", related=id, status="failed")
+    if kind == "customer" and object["email"]:
+        values["emails"] = await _count(request, "emails", to=object["email"])
+    url = ""
     if kind == "webhook_delivery":
         values["payload"] = await request.get(f"objects/{object['event']}")
         endpoint = (await request.get("objects", kind="webhook_endpoint", query=object["webhook"], page_size=1))["data"]
-        values["steps"] = next_steps(object, endpoint[0]["url"] if endpoint else "")
+        url = endpoint[0]["url"] if endpoint else ""
+    values["buttons"] = object_actions.buttons(object, url)
     return "object.html", values
 
 
@@ -313,14 +359,62 @@ SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 
 
 async def overview(request: ConsoleRequest) -> TemplateAndValues:
-    """The clock, the next jobs, and the latest requests, events, deliveries and emails."""
+    """What needs attention, the clock, the next jobs, and the latest requests, events, deliveries and emails."""
     return "overview.html", {
-        "schedule": await request.get("schedule", page_size=FEW + 1),
+        "attention": await _attention(request),
+        "upcoming": grouped((await request.get("schedule", page_size=SIZE))["data"])[:FEW],
         "counts": await request.get("counts"),
-        "requests": await request.get("requests", page_size=FEW),
+        "requests": await request.get("requests", api="service", page_size=FEW),
         "events": await request.get("events", page_size=FEW),
         "deliveries": await request.get("objects", kind="webhook_delivery", page_size=FEW),
         "emails": await request.get("emails", page_size=FEW),
+    }
+
+
+async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]:
+    """What is wrong or arranged to go wrong: a tone, a text, how many, and where they are."""
+    found: list[tuple[str, str, int, str]] = []
+
+    async def note(tone: str, text: str, path: str, page: str = "", **filters: str) -> None:
+        if count := await _count(request, path, **filters):
+            found.append((tone, text, count, request.link(page or path, **filters)))
+
+    gettext = request.language.gettext
+    await note("bad", gettext("Unpaid subscriptions"), "objects", kind="subscription", status="unpaid")
+    await note("warn", gettext("Past due subscriptions"), "objects", kind="subscription", status="past_due")
+    await note("bad", gettext("Failed checkout payments"), "objects", kind="checkout_session", status="payment_failed")
+    for endpoint in (await request.get("objects", kind="webhook_endpoint", page_size=SIZE))["data"]:
+        text = gettext("Failed deliveries to {endpoint}", endpoint=endpoint["name"] or endpoint["url"])
+        await note("bad", text, "objects", "webhooks", kind="webhook_delivery", related=endpoint["id"], status="failed")
+    await note("info", gettext("Payment outcomes arranged"), "outcomes", "failures")
+    await note("info", gettext("Faults arranged"), "faults", "failures")
+    return found
+
+
+async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
+    """How many entries a list has."""
+    return int((await request.get(path, page_size=1, **filters))["pagination"]["count"])
+
+
+def grouped(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Planned jobs by the instant at which they are due; equal ones of an instant are one row."""
+    return [
+        {"due_at": due_at, "rows": [_row(list(same)) for _, same in groupby(sorted(own, key=_kind_of), _kind_of)]}
+        for due_at, own in groupby(jobs, key=lambda job: job["due_at"])
+    ]
+
+
+def _kind_of(job: Mapping[str, Any]) -> str:
+    return str(job["kind"])
+
+
+def _row(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "kind": jobs[0]["kind"],
+        "summary": jobs[0]["summary"],
+        "times": len(jobs),
+        "objects": [job["object"] for job in jobs if job["object"]],
+        "event_types": [*dict.fromkeys(type for job in jobs for type in job.get("event_types", ()))],
     }
 
 
@@ -328,7 +422,8 @@ async def schedule(request: ConsoleRequest) -> TemplateAndValues:
     """The jobs that are planned; with ``until`` everything that would happen until then."""
     filters = {name: request.query.get(name) for name in ("until", "kind")}
     kinds = [(name, request.language.gettext(text)) for name, text in labels.JOBS.items()]
-    return "schedule.html", {"list": await request.page("schedule", **filters), "kinds": kinds, **filters}
+    found = await request.page("schedule", **filters)
+    return "schedule.html", {"list": found, "groups": grouped(found["data"]), "kinds": kinds, **filters}
 
 
 async def events(request: ConsoleRequest) -> TemplateAndValues:
@@ -368,16 +463,75 @@ async def audit(request: ConsoleRequest) -> TemplateAndValues:
     return "audit.html", {"audit": await request.get("audit"), "tones": SEVERITY_TONES}
 
 
+ABOUT = ("payments", "requests", "webhooks")
+"""The parts of the page of failures, the first for those who have not chosen."""
+
+
 async def failures(request: ConsoleRequest) -> TemplateAndValues:
-    """The outcomes and faults that are arranged, and forms to arrange more."""
-    catalog = await request.get("catalog")
+    """What is arranged to fail, each with its removal, and the form of one part to arrange more."""
+    catalog, language = await request.get("catalog"), request.language
+    kinds = [(await request.get(kind, page_size=100))["data"] for kind in ("outcomes", "faults")]
+    arranged = [
+        {**each, "sentence": labels.sentence(language, each), "parts": labels.conditions(language, each)}
+        for each in sorted(chain(*kinds), key=lambda each: each["created_at"], reverse=True)
+    ]
+    about = request.query.get("about", "")
+    endpoints = (await request.get("objects", kind="webhook_endpoint", page_size=100))["data"]
+    effects, delivery_effects = (
+        [(json.dumps(then), labels.effect(language, then)) for then in labels.OFFERED[part]] for part in ABOUT[1:]
+    )
     return "failures.html", {
-        "outcomes": await request.get("outcomes", page_size=SIZE),
-        "faults": await request.get("faults", page_size=SIZE),
-        "codes": sorted(row["code"] for row in catalog["error_codes"]),
-        "types": [row["type"] for row in catalog["event_types"]],
-        "channels": list(catalog["magic_values"]),
+        "about": about if about in ABOUT else ABOUT[0],
+        "arranged": arranged,
+        "outcomes": [(name, language.gettext(text)) for name, text in labels.OPERATIONS.items()],
+        "codes": [(code, code) for code in sorted(row["code"] for row in catalog["error_codes"])],
+        "types": [(row["type"], row["type"]) for row in catalog["event_types"]],
+        "channels": [(name, language.gettext(PAYMENT_METHOD_TYPES[name])) for name in catalog["magic_values"]],
+        "methods": [(method, method) for method in METHODS],
+        "paths": [(path, path) for path in bundles.load("service")["paths"]],
+        "operations": [(name, name) for name in sorted(bundles.operation_specs())],
+        "effects": effects,
+        "delivery_effects": delivery_effects,
+        "customers": (await request.get("objects", kind="customer", page_size=100))["data"],
+        "endpoints": [(each["id"], each["name"] or each["url"]) for each in endpoints],
     }
+
+
+NEWEST = 50
+"""The most other objects, and the most events of an object, that it can be compared with."""
+
+
+async def compare(request: ConsoleRequest) -> TemplateAndValues:
+    """An object side by side with another, or with itself as an event had it: ``left`` and ``right`` are their ids."""
+    object = await request.get(f"objects/{request.id}")
+    events = (await request.get("events", object=object["id"], page_size=NEWEST))["data"]
+    others = (await request.get("objects", kind=object["object"], page_size=NEWEST))["data"]
+    names = await request.names([each["id"] for each in others])
+    choices = [
+        *((each["id"], f"{_at(request.language, each['created_at'])} · {each['type']}") for each in events),
+        *((each["id"], names.get(each["id"], each["id"])) for each in others if each["id"] != object["id"]),
+    ]
+    first = events[-1]["id"] if events and "left" not in request.query else ""
+    chosen = [request.query.get("left") or first, request.query.get("right") or ""]
+    found = [await request.get(f"objects/{quote(id, safe='')}") if id else object for id in chosen]
+    pair = [each["data"]["object"] if each["object"] == "event" else each for each in found]
+    rows = [
+        {"name": name, "pair": [each.get(name) for each in pair], "differs": pair[0].get(name) != pair[1].get(name)}
+        for name in dict.fromkeys(chain(*pair))
+    ]
+    known = {"": request.language.gettext("now"), **dict(choices)}
+    return "compare.html", {
+        "object": object,
+        "rows": sorted(rows, key=lambda row: not row["differs"]),
+        "choices": choices,
+        "left": chosen[0],
+        "right": chosen[1],
+        "titles": [known.get(id, id) for id in chosen],
+    }
+
+
+def _at(language: Language, instant: str) -> str:
+    return language.instant(instant, "d MMM y, HH:mm:ss")
 
 
 async def snapshots(request: ConsoleRequest) -> TemplateAndValues:
@@ -391,24 +545,27 @@ async def magic(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def search(request: ConsoleRequest) -> TemplateAndValues:
-    """What is called so, the best match first; then the first objects of each kind that contain the text.
+    """What is called so, the best match first; and how many objects of each kind contain the text.
 
-    With ``names=1`` only the former, for the suggestions under the field.
+    With ``names=1`` only the best, for the suggestions under the field.
     """
-    text = request.query.get("q", "").strip()[:200]
-    best = await request.get("search", query=text, page_size=BEST, language=request.language.code) if text else None
+    text, suggests = request.query.get("q", "").strip()[:200], "names" in request.query
     found = {}
-    for kind in COLUMNS if text and "names" not in request.query else ():
-        page = await request.get("objects", kind=kind, query=text, page_size=FEW)
-        if page["data"]:
-            found[kind] = page
+    for kind in COLUMNS if text and not suggests else ():
+        page = await request.get("objects", kind=kind, query=text, page_size=1)
+        if page["pagination"]["count"]:
+            found[kind] = page["pagination"]["count"]
+    best = None
+    if text:
+        size, page = (BEST, 1) if suggests else (SIZE, request.query.get("page"))
+        best = await request.get("search", query=text, page=page, page_size=size, language=request.language.code)
     return "search.html", {"text": text, "best": best, "found": found}
 
 
 PAGES: Mapping[str, Reader] = {
     "settings": settings,
     "assumptions": assumptions,
-    "over-time": over_time,
+    "charts": charts,
     "coverage": coverage,
     "ledger": ledger,
     "worlds": worlds,
@@ -420,6 +577,7 @@ PAGES: Mapping[str, Reader] = {
     **actions.PAGES,
     "objects": objects,
     "objects/{id}": object_page,
+    "objects/{id}/compare": compare,
     "objects/{id}/test": object_test,
     "schedule": schedule,
     "events": events,

@@ -58,6 +58,7 @@ def found(*arguments: str) -> dict[str, dict[str, Any]]:
     return {finding["case"]: finding for finding in report["findings"]}
 
 
+@pytest.mark.long
 def test_a_client_that_repeats_with_its_idempotency_key_ends_the_same_after_every_fault() -> None:
     ended = sweep("--", *CLIENT)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from contract_tests import ROOT
+
+pytestmark = pytest.mark.long
 
 EXAMPLES = ROOT / "docs/examples/node"
 

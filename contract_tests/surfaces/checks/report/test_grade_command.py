@@ -51,6 +51,7 @@ def test_the_same_commit_gets_the_same_bytes(tmp_path: Path) -> None:
     assert (marks["app"], marks["assumptions"], marks["usage"]) == (100, 100, 0)
 
 
+@pytest.mark.long
 def test_the_sound_example_shop_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite of pytest with the plugin, which uses the servers of the command; one question in each area."""
     monkeypatch.chdir(SHOPS / "python-shop")

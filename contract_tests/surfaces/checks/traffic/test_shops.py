@@ -28,6 +28,8 @@ from contract_tests.surfaces.checks.service.second import NOTHING, client, servi
 from contract_tests.surfaces.checks.traffic.running import proxying
 from emulator.cli.main import cli
 
+pytestmark = pytest.mark.long
+
 SECRETS = re.compile(
     r"[sp]k_(test|prod)_(?!\*{4})|whsec_(?!\*{4})|(?<!\d)\d{13,19}(?!\d)|(?i:signature|token)\"?[:=]\"?(?!\*{4})\w"
 )

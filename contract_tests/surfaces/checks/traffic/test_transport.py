@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 from base64 import b64encode
@@ -137,6 +138,27 @@ def test_a_live_key_stops_a_request_wherever_it_is(proxy: RunningProxy, service:
     assert (status, code) == (403, "SANDBOX_ONLY")
     assert "test keys" in message
     assert "/v1/live/" not in {each["path"].partition("?")[0] for each in arrived}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"content": gzip.compress(LIVE.encode()), "headers": {"Content-Encoding": "gzip"}},
+        {"content": LIVE.encode("utf-16")},
+        {"content": LIVE.encode("utf-16-be")},
+        {"content": LIVE.encode("utf-7"), "headers": {"Content-Encoding": "br"}},
+    ],
+    ids=["gzip", "UTF-16", "UTF-16 without a mark", "encoded"],
+)
+def test_a_body_in_which_no_key_would_be_found_is_not_passed_on(
+    proxy: RunningProxy, service: RunningServer, sent: Any
+) -> None:
+    with http_client(headers=KEY) as http:
+        status, code, message = error(http.post(f"{proxy.url}/v1/unreadable/", **sent))
+        arrived = http.get(f"{service.url}/_emulator/requests").json()["data"]
+    assert (status, code) == (403, "SANDBOX_ONLY")
+    assert "UTF-8 and not compressed" in message
+    assert "/v1/unreadable/" not in {each["path"] for each in arrived}
 
 
 def test_what_opens_a_console_is_not_passed_on(proxy: RunningProxy, service: RunningServer) -> None:

@@ -18,7 +18,7 @@ function tick() {
     if (Number.isNaN(at.getTime())) continue;
     months ??= new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", timeZone: "UTC" });
     const time = part.querySelector("[data-clock] time");
-    const text = `${at.getUTCDate()} ${months.format(at)} ${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+    const text = `${at.getUTCDate()} ${months.format(at)} ${at.getUTCFullYear()}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
     if (time.textContent !== text) time.textContent = text;
   }
 }
@@ -218,12 +218,18 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => (button.textContent = label), 1200);
 });
 
+// A filter acts when it is chosen.
+document.addEventListener("change", (event) => {
+  const form = event.target.form;
+  if (form?.classList.contains("filters") && form.method === "get" && form.querySelector(".unscripted")) form.requestSubmit();
+});
+
 document.addEventListener("change", async (event) => {
   const field = event.target.closest("[data-file-for]");
   if (field && event.target.files[0]) document.getElementById(field.dataset.fileFor).value = await event.target.files[0].text();
 });
 
-// -- suggestions under the search field: pages of the menu, and the best matches
+// -- suggestions under the search field: pages and actions of the console, and the best matches
 
 const find = document.getElementById("find");
 const list = document.getElementById("suggestions");
@@ -231,24 +237,37 @@ find.setAttribute("role", "combobox");
 find.setAttribute("aria-controls", list.id);
 find.setAttribute("aria-autocomplete", "list");
 find.setAttribute("aria-expanded", "false");
+const chosenBy = new WeakMap(); // by an option, the link or button that it stands for
 let typed = 0;
 
-function suggest(links) {
-  list.replaceChildren(...links.map(option));
-  list.hidden = !links.length;
+function suggest(targets) {
+  list.replaceChildren(...targets.map(option));
+  list.hidden = !targets.length;
   find.setAttribute("aria-expanded", String(!list.hidden));
   find.removeAttribute("aria-activedescendant");
 }
 
-function option(link, index) {
+function option(target, index) {
   const item = document.createElement("li");
   item.id = `suggestion-${index}`;
   item.role = "option";
   item.ariaSelected = "false";
-  item.dataset.href = link.href;
-  item.append(...document.importNode(link, true).childNodes);
+  const shown = target.closest(".row") ?? target;
+  if (shown.ariaLabel) item.textContent = shown.ariaLabel;
+  else item.append(...document.importNode(shown, true).childNodes);
+  chosenBy.set(item, target);
   return item;
 }
+
+function choose(item) {
+  const target = chosenBy.get(item);
+  suggest([]);
+  if (!target) return;
+  if (target.href) location.assign(target.href);
+  else target.click();
+}
+
+const says = (target, text) => `${target.textContent} ${target.ariaLabel ?? ""} ${target.dataset.words}`.toLowerCase().includes(text);
 
 function mark(by) {
   const options = [...list.children];
@@ -263,8 +282,8 @@ find.addEventListener("input", async () => {
   const number = (typed += 1);
   const text = find.value.trim();
   if (!text) return suggest([]);
-  const pages = all("#menu [data-go]").filter((link) => link.textContent.toLowerCase().includes(text.toLowerCase()));
-  suggest(pages.slice(0, 4));
+  const known = all("[data-words]").filter((target) => says(target, text.toLowerCase())).slice(0, 5);
+  suggest(known);
   await pause(150);
   if (number !== typed) return;
   const address = new URL(find.form.action);
@@ -272,7 +291,7 @@ find.addEventListener("input", async () => {
   address.searchParams.set("names", "1");
   try {
     const page = await parsed(await fetch(address, { headers: { Accept: "text/html" } }));
-    if (number === typed) suggest([...pages.slice(0, 4), ...all("#best a", page)]);
+    if (number === typed) suggest([...known, ...all("#best a", page)]);
   } catch {
     // The server cannot be reached; the form says so when it is sent.
   }
@@ -283,14 +302,15 @@ find.addEventListener("keydown", (event) => {
   if (event.key === "Escape") suggest([]);
   else if (list.hidden) return;
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") mark(event.key === "ArrowDown" ? 1 : -1);
-  else if (event.key === "Enter" && chosen) location.assign(chosen.dataset.href);
+  else if (event.key === "Enter" && chosen) choose(chosen);
   else return;
   event.preventDefault();
 });
 
 list.addEventListener("pointerdown", (event) => {
-  const chosen = event.target.closest("[data-href]");
-  if (chosen) location.assign(chosen.dataset.href);
+  event.preventDefault(); // the field keeps the focus, so that the list stays until the pointer is up
+  const chosen = event.target.closest("[role=option]");
+  if (chosen) addEventListener("pointerup", () => choose(chosen), { once: true });
 });
 find.addEventListener("blur", () => suggest([]));
 

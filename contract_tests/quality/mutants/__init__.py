@@ -1,1 +1,0 @@
-"""How many changes of the emulator's own code the tests notice: ``python -m contract_tests.quality.mutants``."""

@@ -1,0 +1,97 @@
+"""A run of the suite: in parallel by itself, without long tests unless they are asked for, ended on a signal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from contract_tests import ROOT
+
+SETTINGS = "[pytest]\ntestpaths = tests\nmarkers = long\n"
+
+LONG = "import pytest\n\n@pytest.mark.long\ndef test_long(): pass\n\ndef test_short(): pass\n"
+
+HANGS = """
+import os, subprocess, sys
+
+SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+def test_it():
+    written = os.open("written", os.O_WRONLY)
+    with subprocess.Popen(SLEEPS, pass_fds=[written]) as process:
+        os.write(written, f"{process.pid} ".encode())
+
+def test_as_well():
+    try:
+        test_it()
+    except KeyboardInterrupt:
+        test_it()
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/conftest.py").write_text('pytest_plugins = ["contract_tests.support.run"]', "utf-8")
+    return tmp_path
+
+
+def command(*options: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:payments_emulator",
+        "-p",
+        "no:schemathesis",
+        "-p",
+        "no:asyncio",
+        *options,
+    ]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_XDIST_AUTO_NUM_WORKERS": "2", **more}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), ("created: 2/2 workers", "1 long tests were left out: 'pytest --long'", "1 passed")),
+        (("--long",), ("created: 2/2 workers", "2 passed")),
+        (("tests",), ("2 passed",)),
+        (("-m", "long"), ("1 passed, 1 deselected",)),
+        (("-n", "0"), ("1 long tests were left out", "1 passed, 1 deselected")),
+    ],
+)
+def test_long_tests_are_left_out_where_nothing_is_named(
+    suite: Path, options: Sequence[str], said: Sequence[str]
+) -> None:
+    (suite / "tests/test_it.py").write_text(LONG, "utf-8")
+    ran = subprocess.run(command(*options), cwd=suite, env=environment(), capture_output=True, text=True, check=True)
+    assert [each for each in said if each not in ran.stdout] == [], ran.stdout
+    assert ("left out" in ran.stdout) == ("left out" in "".join(said))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a process are found on Linux only")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_with_all_it_started(suite: Path, number: int) -> None:
+    """Also tests that do not give up: they are two, each on a worker of its own."""
+    (suite / "tests/test_it.py").write_text(HANGS, "utf-8")
+    os.mkfifo(suite / "written")
+    running = subprocess.Popen(command(), cwd=suite, env=environment())
+    with (suite / "written").open("rb", buffering=0) as written:
+        processes = b""
+        while processes.count(b" ") < 2:
+            processes += written.read(100)
+        running.send_signal(number)
+        written.read()  # to its end: until the last process that can write has ended
+    assert running.wait(60) == pytest.ExitCode.INTERRUPTED

@@ -1,0 +1,109 @@
+"""How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended on a signal.
+
+``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files, folders or a marker has
+all that it names, in one process unless it has ``-n``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 1.5
+"""Seconds from Ctrl-C or SIGTERM until a run that has not ended by itself is ended by force."""
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="Run the tests marked long as well.")
+
+
+def whole(config: pytest.Config) -> bool:
+    """Whether the run names neither files nor markers."""
+    return config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.markexpr
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Have pytest-xdist, where it is installed, use every core for a run that names nothing."""
+    options = config.option
+    worker = hasattr(config, "workerinput")
+    if (
+        getattr(options, "numprocesses", ...) is None
+        and whole(config)
+        and not (worker or options.usepdb or options.collectonly)
+    ):
+        options.numprocesses = "logical"
+        options.dist = "worksteal"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """End on SIGTERM as on Ctrl-C: a plain SIGTERM would leave servers and browsers behind."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked ``long``, unless it is asked for."""
+    if config.option.long or not whole(config):
+        return
+    long = [each for each in items if each.get_closest_marker("long")]
+    items[:] = [each for each in items if each not in set(long)]
+    config.hook.pytest_deselected(items=long)
+    config.stash[LEFT_OUT] = len(long)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Report how many were left out to the process that gave a worker its tests."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if number := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{number} long tests were left out: 'pytest --long' runs them as well")
+
+
+def pytest_keyboard_interrupt() -> None:
+    """End the workers with this process, and by force what does not end by itself."""
+    for worker in _children():
+        _send(worker, signal.SIGTERM)
+    timer = threading.Timer(PATIENCE, _end)
+    timer.daemon = True
+    timer.start()
+
+
+def _end() -> None:
+    sys.stderr.write("the run did not end by itself\n")
+    for process in _children(every=True):
+        _send(process, signal.SIGKILL)
+    os._exit(int(pytest.ExitCode.INTERRUPTED))
+
+
+def _send(process: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, number)
+
+
+def _children(process: int | str = "self", *, every: bool = False) -> list[int]:
+    """The processes that this one started, and with ``every`` those that they did; none but on Linux."""
+    started = [
+        int(each)
+        for thread in Path("/proc", str(process), "task").glob("*/children")
+        for each in thread.read_text("ascii").split()
+    ]
+    return [*started, *(below for each in started if every for below in _children(each, every=True))]

@@ -1,0 +1,229 @@
+"""Injected faults: errors that a tester arranges for requests, deliveries or payments (B-94); and the reset.
+
+The reset of a sandbox deletes all data of an App at once (Authentication rule 3; B-07).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from hashlib import blake2b
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from emulator.core import calendar
+from emulator.core.events import Event
+from emulator.core.handlers import Page, Query, paginate
+from emulator.core.idempotency import StoredResponse
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.records import HIDDEN, Record
+from emulator.core.unit_of_work import DeliverWebhook
+from emulator.core.world import World
+from emulator.resources.app.settings import Settings
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+
+# -- faults
+
+
+REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
+
+
+class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which requests (the first four fields), deliveries or payments (two each) a fault applies to; None matches anything.
+
+    With ``nth`` it applies from the n-th of them on, counted from when the fault was arranged.
+    """
+
+    operation: str | None = None
+    method: str | None = None
+    path: str | None = None
+    customer: str | None = None
+    event: str | None = None
+    webhook: str | None = None
+    operator: str | None = None
+    payment_method_type: str | None = None
+    nth: int | None = None
+
+    def fits(self, **values: str | None) -> bool:
+        """Whether each of these values matches; fields that are not passed are not compared."""
+        return all(getattr(self, name) in (None, value) for name, value in values.items())
+
+
+class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``.
+
+    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before,
+    and with ``together`` a ``duplicate`` arrives at the same moment. ``delay`` and ``again`` are on the world's clock.
+    """
+
+    code: str | None = None
+    status: int | None = None
+    body: Any = UNSET
+    delay_ms: int | None = None
+    executed: bool = False
+    hold_ms: int | None = None
+    hang_ms: int | None = None
+    drop: Literal["before", "after"] | None = None
+    garble: bool = False
+    repeat: bool = False
+    duplicate: int | None = None
+    together: bool = False
+    delay: str | None = None
+    reorder: bool = False
+    lose: bool = False
+    tamper: bool = False
+    forge: bool = False
+    late_answer: bool = False
+    again: str | None = None
+    reissue: bool = False
+    outage: Literal["declined", "silent"] | None = None
+
+
+class Fault(Record, frozen=True, kw_only=True):
+    """A fault applies ``times`` more times, or each time with ``probability`` (0 to 1) until faults are cleared.
+
+    ``about`` says whether it is for requests, deliveries or payments, ``seconds`` is the length of its ``delay`` or
+    ``again``, and ``seen`` counts what matched it so far, where ``match.nth`` asks for that. An outage applies to every
+    payment from ``starts_at`` until ``ends_at`` (null: from when it was arranged, until faults are cleared).
+    """
+
+    kind: ClassVar[str] = "fault"
+    prefix: ClassVar[str] = "flt"
+    indexes: ClassVar[tuple[str, ...]] = ("about",)
+
+    object: str = "fault"
+    about: Annotated[str, HIDDEN]
+    match: FaultMatch
+    times: int | None
+    probability: int | float | None
+    then: FaultEffect
+    seconds: Annotated[int | float, HIDDEN] = 0
+    seen: Annotated[int, HIDDEN] = 0
+    starts_at: str | None = None
+    ends_at: str | None = None
+    created_at: str
+
+
+def arrange(
+    world: World,
+    body: Mapping[str, Any],
+    seconds: float = 0,
+    starts_at: str | None = None,
+    ends_at: str | None = None,
+) -> Fault:
+    """POST /_emulator/faults: applies once if neither ``times`` nor ``probability`` is given, or as long as an outage."""
+    then = msgspec.convert(body["then"], FaultEffect)
+    once = None if "probability" in body or then.outage else 1
+    return world.add(
+        Fault(
+            id=world.new_id(Fault),
+            about=about(body["then"]),
+            match=msgspec.convert(body.get("match", {}), FaultMatch),
+            times=body.get("times", once),
+            probability=body.get("probability"),
+            then=then,
+            seconds=seconds,
+            starts_at=starts_at,
+            ends_at=ends_at,
+            created_at=world.now,
+        )
+    )
+
+
+OF_DELIVERIES = frozenset(
+    ["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer", "again", "reissue"]
+)
+"""The effects of faults for deliveries; ``outage`` is for payments, the others are for requests."""
+
+
+def about(then: Mapping[str, Any]) -> str:
+    """Return what a fault with these effects is for."""
+    if "outage" in then:
+        return PAYMENT
+    return DELIVERY if OF_DELIVERIES & then.keys() else REQUEST
+
+
+def outage(world: World, **facts: str | None) -> Fault | None:
+    """Return the outage that a payment with these facts (``operator``, ``payment_method_type``) meets now, if any."""
+    for fault in world.table(Fault).where("about", PAYMENT):
+        has_begun = fault.starts_at is None or fault.starts_at <= world.now
+        is_over = fault.ends_at is not None and fault.ends_at <= world.now
+        if has_begun and not is_over and fault.match.fits(**facts):
+            return fault
+    return None
+
+
+def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
+    """The first fault, in the order they were arranged, that matches and applies now; it is used up once."""
+    matching = [_counted(world, fault) for fault in world.table(Fault).where("about", about) if fits(fault.match)]
+    for fault in matching:
+        is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
+        if is_reached and (fault.probability is None or _chance(world) < fault.probability):
+            _use_up(world, fault)
+            return fault
+    return None
+
+
+def _counted(world: World, fault: Fault) -> Fault:
+    """The fault, having seen one more of what it matches, if that is counted."""
+    return fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
+
+
+def _chance(world: World) -> float:
+    """A random number, at least 0 and less than 1, from the world's own source, so that a seed repeats it (B-93)."""
+    drawn = blake2b(world.draw("chance").encode(), digest_size=8).digest()
+    return int.from_bytes(drawn, "big") / 2**64
+
+
+def _use_up(world: World, fault: Fault) -> None:
+    if fault.times == 1:
+        world.remove(fault)
+    elif fault.times is not None:
+        world.replace(fault, times=fault.times - 1)
+
+
+def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
+    """The fault that applies to this delivery attempt, if any; if it is a delay, a later attempt is planned."""
+    delivery = world.require(WebhookDelivery, post.delivery)
+    fault = pick_fault(world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook))
+    if fault is not None and fault.then.delay is not None:
+        due = calendar.plus(world.now, seconds=fault.seconds)
+        world.schedule(due, "webhook.attempt", delivery)
+        world.replace(delivery, next_attempt_at=due)
+    return fault
+
+
+def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool:
+    """Whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
+    named = (table.get(id) for id in ids for table in world.tables())
+    return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
+
+
+def index(world: World, query: Query) -> Page[Fault]:
+    """GET /_emulator/faults: those that are not used up, newest first."""
+    return paginate(world.table(Fault), query)
+
+
+def clear(world: World, id: str | None = None) -> None:
+    """DELETE /_emulator/faults: all of them, or the one with this id; one that was used up is gone already."""
+    for fault in world.table(Fault):
+        if id in (None, fault.id):
+            world.remove(fault)
+
+
+# -- the reset
+
+
+TRACES = frozenset([*(each.kind for each in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)), "email"])
+"""Kinds of record that are not objects of the service: they are deleted as well, but not counted."""
+
+
+def reset(world: World) -> dict[str, Any]:
+    """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
+    removed = world.clear(keep=(Settings,))
+    deleted = sum(number for kind, number in removed.items() if kind.kind not in TRACES)
+    return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}
+
+
+OPERATIONS = {"resetSandbox": reset}
