@@ -319,7 +319,7 @@ class Life:
         return self.bills[-1]
 
     def stop_payment(self, bill: Bill) -> None:
-        """B-62: "Void, and paying by hand, cancel what is under way with them"."""
+        """B-62: void, and paying manually, cancel the payment that is under way."""
         self.payments = [payment for payment in self.payments if payment.bill is not bill]
 
     def do_pay(self) -> None:
@@ -330,7 +330,7 @@ class Life:
         self.settle(bill)
 
     def do_pay_on_page(self) -> None:
-        """B-62: a second payment is refused."""
+        """B-62: a second payment is rejected."""
         bill = self.last("open", "uncollectible")
         if self.is_under_way(bill):
             raise NotAllowed
