@@ -23,7 +23,7 @@ Need = Literal["nothing", "time", "buyer", "receiver"]
 """What a probe needs beside a key: days to pass, someone who pays, or a webhook receiver that the service reaches."""
 
 
-class Boundary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BoundarySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search for the least ``{value}`` from ``low`` to ``high`` with which the request of a step succeeds.
 
     ``first`` are tried before: if the boundary is between these two, the search is over.
@@ -54,7 +54,7 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     raw: str | None = None
     headers: dict[str, str | None] = {}
     needed: bool = False
-    boundary: Boundary | None = None
+    boundary: BoundarySearch | None = None
     received: str | None = None
     secret: str = ""
     wait: int | None = None

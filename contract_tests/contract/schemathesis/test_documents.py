@@ -185,6 +185,7 @@ def known(sandbox: Sandbox) -> dict[str, str]:
 
 
 UNREPEATABLE = {
+    "POST /faults",
     "POST /checkout-sessions/{id}/answer",
     "POST /checkout-sessions/{id}/pay",
     "POST /invoices/{id}/pay",
@@ -197,7 +198,7 @@ UNREPEATABLE = {
     "GET /requests/{req_id}",
 }
 """What can be done once, or takes values that no schema describes, or asks for what a long run has forgotten: they have
-tests of their own.
+tests of their own. A fault has one effect of many, each with the fields that suit it.
 """
 
 

@@ -1,6 +1,6 @@
 """A model of one subscription, from the specification and the assumptions alone.
 
-It imports nothing of the emulator. The operator answers at once: a charge succeeds or fails with ``phone_works``.
+It imports nothing of the emulator. What the operator answers a charge, and when, follows the ``phone`` (B-54).
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ MOVED = 1203
 LIVE = ("trialing", "active", "past_due", "unpaid", "paused")
 
 
+ANSWERS = {
+    "works": (timedelta(0), True),
+    "fails": (timedelta(0), False),
+    "slow": (timedelta(seconds=60), True),
+    "silent": (timedelta(minutes=3), False),
+}
+"""By phone: how long the operator takes to answer, and whether the charge succeeds."""
+
+
 class NotAllowed(Exception):
     """The action is none of the table: 422."""
 
@@ -36,6 +45,15 @@ class Bill:
 
 
 @dataclass
+class Payment:
+    """A charge that is under way."""
+
+    bill: Bill
+    ends_at: datetime
+    succeeds: bool
+
+
+@dataclass
 class Life:
     """The subscription as it stands at ``now``, with all that was sent so far: type of event, instant, status shown."""
 
@@ -45,7 +63,7 @@ class Life:
     tax_rate: int
     trial_days: int
     ends_at: datetime | None
-    phone_works: bool
+    phone: str
     cancels: bool = False
     sends: bool = False
     status: str = ""
@@ -53,6 +71,7 @@ class Life:
     trial_end: datetime | None = None
     canceled_at: datetime | None = None
     bills: list[Bill] = field(default_factory=list)
+    payments: list[Payment] = field(default_factory=list)
     sent: list[tuple[str, datetime, str | None]] = field(default_factory=list)
     owed: Bill | None = None
     failed_at: datetime | None = None
@@ -98,6 +117,7 @@ class Life:
     def due(self) -> list[tuple[datetime, int, str]]:
         """What is to happen next; at one instant in this order (B-40, B-45, B-96)."""
         found: list[tuple[datetime, int, str]] = []
+        found += [(payment.ends_at, 0, "answer") for payment in self.payments]
         if self.ends_at is not None and self.status in LIVE:
             found.append((max(self.ends_at, self.now), 0, "expire"))
         if self.is_to_be_noticed():
@@ -160,9 +180,9 @@ class Life:
             self.collect(self.bills[-1])
 
     def retry(self) -> None:
-        """B-45: "after a change to `send_invoice` a retry emails the invoice"."""
+        """B-45: "after a change to `send_invoice` a retry emails the invoice"; B-62: it waits for what is under way."""
         self.retry_at = None
-        if self.owed is None or self.owed.status != "open":
+        if self.owed is None or self.owed.status != "open" or self.is_under_way(self.owed):
             return
         if self.sends:
             self.plan_retry()
@@ -175,16 +195,31 @@ class Life:
         self.retry_at = next((day for day in days if day > self.now), None)
 
     def collect(self, bill: Bill) -> None:
-        if self.phone_works:
-            self.receive(bill)
-            return
+        takes, succeeds = ANSWERS[self.phone]
+        self.payments.append(Payment(bill, self.now + takes, succeeds))
+        if not takes:
+            self.answer()
+
+    def is_under_way(self, bill: Bill) -> bool:
+        return any(payment.bill is bill for payment in self.payments)
+
+    def answer(self) -> None:
+        payment = min(self.payments, key=lambda each: each.ends_at)
+        self.payments.remove(payment)
+        (self.receive if payment.succeeds else self.fail)(payment.bill)
+
+    def fail(self, bill: Bill) -> None:
+        """One event for each failed attempt, which shows what it led to; what is not live is not retried (B-45)."""
         self.send("payment_intent.failed", of_subscription=False)
-        self.status = "past_due"
-        if self.owed in (None, bill):
+        if self.owed is None and self.status in ("paused", "canceled"):
             self.owed = bill
-            self.plan_retry()
-            if self.retry_at is None:
-                self.status, bill.status = "unpaid", "uncollectible"
+        elif self.status in ("active", "past_due"):
+            self.status = "past_due"
+            if self.owed in (None, bill):
+                self.owed = bill
+                self.plan_retry()
+                if self.retry_at is None:
+                    self.status, bill.status = "unpaid", "uncollectible"
         self.send("subscription.payment_failed")
 
     def receive(self, bill: Bill) -> None:
@@ -209,8 +244,11 @@ class Life:
     # -- what the merchant does
 
     def act(self, action: str) -> None:
-        """Do it, or raise :class:`NotAllowed`."""
-        getattr(self, f"do_{action}")()
+        """Do it, or raise :class:`NotAllowed`. Other names than those of actions are phones."""
+        if action in ANSWERS:
+            self.phone = action
+        else:
+            getattr(self, f"do_{action}")()
         self.run()
 
     def require(self, *statuses: str) -> None:
@@ -280,25 +318,29 @@ class Life:
             raise NotAllowed
         return self.bills[-1]
 
+    def stop_payment(self, bill: Bill) -> None:
+        """B-62: void, and paying manually, cancel the payment that is under way."""
+        self.payments = [payment for payment in self.payments if payment.bill is not bill]
+
     def do_pay(self) -> None:
         bill = self.last("open", "uncollectible")
+        self.stop_payment(bill)
         bill.status = "paid"
         self.send("invoice.paid", of_subscription=False)
         self.settle(bill)
 
     def do_pay_on_page(self) -> None:
-        self.receive(self.last("open", "uncollectible"))
+        """B-62: a second payment is rejected."""
+        bill = self.last("open", "uncollectible")
+        if self.is_under_way(bill):
+            raise NotAllowed
+        self.receive(bill)
 
     def do_void(self) -> None:
         bill = self.last("open")
+        self.stop_payment(bill)
         bill.status = "void"
         self.settle(bill)
-
-    def do_break_phone(self) -> None:
-        self.phone_works = False
-
-    def do_mend_phone(self) -> None:
-        self.phone_works = True
 
     def view(self) -> dict[str, Any]:
         """What is compared."""

@@ -34,6 +34,6 @@ def test_a_model_that_is_wrong_is_noticed(server: LocalServer, monkeypatch: pyte
 
 def test_months_are_counted_from_the_anchor() -> None:
     """B-42: "31 January gives 28 February, then 31 March"."""
-    life = Life(datetime(2026, 1, 31, tzinfo=UTC), 700, "month", 0, 0, None, True)
+    life = Life(datetime(2026, 1, 31, tzinfo=UTC), 700, "month", 0, 0, None, "works")
     life.advance(life.now + timedelta(days=60))
     assert [bill.at.day for bill in life.bills] == [31, 28, 31]

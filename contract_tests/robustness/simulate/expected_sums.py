@@ -48,7 +48,7 @@ def _deposits(lists: dict[str, Any], transactions: dict[str, Any]) -> Iterator[s
             yield f"{id}: net amount {each['net_amount']} of {amount}"
         if each["amount_refunded"] != returned[id]:
             yield f"{id}: refunded {each['amount_refunded']}, and the refunds are {returned[id]}"
-        if (each["status"] == "refunded") != (returned[id] == amount) and each["status"] != "disputed":
+        if (each["status"] == "refunded") != (returned[id] == amount):
             yield f"{id}: {each['status']} with {returned[id]} of {amount} refunded"
 
 
@@ -68,9 +68,11 @@ def _customers(lists: dict[str, Any]) -> Iterator[str]:
 def _invoices(lists: dict[str, Any], transactions: dict[str, Any], assumptions: dict[str, str]) -> Iterator[str]:
     received: dict[str, int] = defaultdict(int)
     times: dict[str, int] = defaultdict(int)
+    payments: dict[str, Any] = {}
     for intent in lists["payment-intents"]:
         if intent["status"] == "succeeded" and intent["invoice"]:
             times[intent["invoice"]] += 1
+            payments[intent["invoice"]] = (intent["id"], intent["transaction"])
             settled = transactions[intent["transaction"]]["status"] in ARRIVED
             if assumptions.get("payment_received") != "transaction" or settled:
                 received[intent["invoice"]] += intent["amount_received"]
@@ -85,6 +87,9 @@ def _invoices(lists: dict[str, Any], transactions: dict[str, Any], assumptions: 
         # Without a payment it may have been paid manually.
         if received[id] and (each["status"] != "paid" or received[id] != each["amount_paid"]):
             yield f"{id}: {each['status']} with {each['amount_paid']} paid, and {received[id]} was received"
+        shown = (each.get("payment_intent"), each.get("transaction"))
+        if "transaction" in each and received[id] and shown != payments[id]:
+            yield f"{id}: paid by {shown}, and its payment is {payments[id]}"
 
 
 def _sessions(lists: dict[str, Any]) -> Iterator[str]:

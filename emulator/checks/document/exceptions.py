@@ -207,7 +207,10 @@ RULES: dict[str, dict[str, str]] = {
     "rewind": {"*": "one of two ways, to a request that is kept"},
     "arrangeFault": {
         "then*": "one thing goes wrong at a time, and a body goes with a status that has one",
-        "times": "goes without a probability",
+        "times": "goes without a probability, and with no outage",
+        "probability": "goes with no outage",
+        "starts_at": "goes with an outage only",
+        "ends_at": "goes with an outage only",
         "match.*": "names what the service has, and goes with requests or with deliveries",
     },
 }

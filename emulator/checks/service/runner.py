@@ -18,7 +18,7 @@ from emulator.checks.service.service import (
     value_at,
 )
 from emulator.checks.service.verdicts import Answered, CalibrationProgress, Evidence, Verdict
-from emulator.document.probes import Boundary, Collected, Probe, ProbeOutcome, ProbeStep
+from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
 
 SHARED = "shared objects"
 """The owner of what probes share; it is removed last."""
@@ -224,7 +224,7 @@ class _ProbeRun:
             raise NoAnswer(f"{step.do} was answered with {answer['http']} {(answer['error'] or {}).get('code', '')}")
         return answer
 
-    def _boundary(self, step: ProbeStep, boundary: Boundary) -> dict[str, Any]:
+    def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> dict[str, Any]:
         """The least value that succeeds: ``{found: VALUE}``, or nothing if none of those that were tried does."""
 
         def succeeds(value: int) -> bool:

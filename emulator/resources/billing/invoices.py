@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from msgspec.structs import replace
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
@@ -162,20 +161,9 @@ def valid_due_date(world: World, due_date: str | None) -> str | None:
 
 
 def draft(
-    world: World,
-    customer: Customer,
-    lines: InvoiceLines,
-    currency: str,
-    *,
-    id: str | None = None,
-    due_date: str | None = None,
-    description: str | None = None,
-    footer: str | None = None,
-    metadata: Metadata | None = None,
-    subscription: str | None = None,
+    world: World, customer: Customer, lines: InvoiceLines, currency: str, *, id: str | None = None, **fields: Any
 ) -> Invoice:
-    """Create a draft with its number and its totals."""
-    sums = totals(world, lines)
+    """Create a draft with its number and its totals. ``fields`` are those that a merchant may give, and its subscription."""
     invoice = Invoice(
         id=id or world.new_id(Invoice),
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
@@ -183,23 +171,12 @@ def draft(
         customer=customer.id,
         customer_email=customer.email,
         currency=currency,
-        subtotal=sums["subtotal"],
-        tax_amount=sums["tax_amount"],
-        total=sums["total"],
-        amount_remaining=sums["amount_remaining"],
         line_items=lines,
         livemode=world.livemode,
         created_at=world.now,
         updated_at=world.now,
-    )
-    invoice = replace(
-        invoice,
-        due_date=due_date,
-        description=description,
-        footer=footer,
-        metadata=metadata or no_metadata(),
-        subscription=subscription,
-        tax_rate=sums["tax_rate"],
+        **totals(world, lines),
+        **fields,
     )
     return STATE_MACHINE.create(world, "create", invoice)
 
@@ -330,16 +307,8 @@ def create(world: World, body: Mapping[str, Any]) -> Invoice:
     customer = get_or_404(world, Customer, body["customer"], "customer")
     currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
     lines = priced(world, body["line_items"], currency)
-    return draft(
-        world,
-        customer,
-        lines,
-        currency,
-        due_date=valid_due_date(world, body.get("due_date")),
-        description=body.get("description"),
-        footer=body.get("footer"),
-        metadata=body.get("metadata", {}),
-    )
+    given = {field: body[field] for field in ("due_date", "description", "footer", "metadata") if field in body}
+    return draft(world, customer, lines, currency, **given)
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:

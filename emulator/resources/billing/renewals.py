@@ -16,7 +16,6 @@ from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
-from emulator.resources.billing import subscriptions as periods
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, UP_TO_DATE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -212,13 +211,10 @@ def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
 # -- renewals
 
 
-# -- jobs
-
-
 def send_trial_notice(world: World, job: Job) -> None:
     """Job ``subscription.trial_notice``: three days before the trial ends, if it is going to end in a charge (B-43)."""
     subscription = world.get(Subscription, job.about)
-    if subscription is not None and periods.ends_in_charge(world, subscription):
+    if subscription is not None and subscriptions.ends_in_charge(world, subscription):
         world.emit("subscription.trial_will_end", world.replace(subscription, trial_noticed=True))
 
 
@@ -227,7 +223,7 @@ def first_charge(world: World, job: Job) -> None:
     subscription = world.get(Subscription, job.about)
     if subscription is not None and subscription.status == "active":
         charge(world, subscription)
-        periods.schedule_renewal(world, subscription)
+        subscriptions.schedule_renewal(world, subscription)
 
 
 def renew(world: World, job: Job) -> None:
@@ -245,10 +241,12 @@ def renew(world: World, job: Job) -> None:
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
-    subscription = STATE_MACHINE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
+    subscription = STATE_MACHINE.transition(
+        world, subscription, "renew", **subscriptions.next_period(world, subscription)
+    )
     if is_charged(world, subscription):
         charge(world, subscription)
-    periods.schedule_renewal(world, subscription)
+    subscriptions.schedule_renewal(world, subscription)
 
 
 def _retry_due(world: World, subscription: Subscription) -> bool:
@@ -283,7 +281,7 @@ def expire(world: World, job: Job) -> None:
 def retry(world: World, job: Job) -> None:
     """Job ``subscription.retry``: charge the failed invoice again, unless it was paid or voided since (B-45).
 
-    It waits for a payment of the invoice that is under way (B-62): :func:`dunning.attempt_ended` schedules it again.
+    It waits for a payment of the invoice that is under way (B-62): :func:`attempt_ended` schedules it again.
     Under ``send_invoice`` the invoice is emailed instead.
     """
     subscription = world.get(Subscription, job.about)
@@ -327,7 +325,7 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
 
 def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
     """The amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
-    amount = periods.next_period(world, subscription)["unit_amount"]
+    amount = subscriptions.next_period(world, subscription)["unit_amount"]
     line = invoices.line(product=None, description="", quantity=1, unit_amount=amount)
     return invoices.totals(world, (line,))
 

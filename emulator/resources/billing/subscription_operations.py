@@ -11,9 +11,7 @@ from emulator.core.handlers import Body, Violations, get_or_404
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import renewals
-from emulator.resources.billing import subscriptions as periods
-from emulator.resources.billing import subscriptions as terms
+from emulator.resources.billing import renewals, subscriptions
 from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, Terms, end
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.customers.customer_records import Customer
@@ -21,16 +19,16 @@ from emulator.resources.customers.customer_records import Customer
 
 def check(found: Violations, world: World, body: Body) -> None:
     """The rules for a new subscription: its terms, its end, its customer and its payment method."""
-    terms.check(found, world, body)
+    subscriptions.check(found, world, body)
     with found:
-        terms.end_date(world, body)
+        subscriptions.end_date(world, body)
     with found:
         customer = world.get(Customer, body["customer"])
         if customer is not None and customer.email is None:
             raise invalid_field("customer", "must have an email, to which renewals are notified")
     with found:
         if world.get(Customer, body["customer"]) is not None:
-            terms.payment_method(world, body["customer"], body)
+            subscriptions.payment_method(world, body["customer"], body)
 
 
 OVER = ("canceled", "expired")
@@ -44,16 +42,16 @@ def check_update(found: Violations, world: World, id: str, body: Body) -> None:
         return
     with found:
         if body.get("payment_method") is not None:
-            terms.payment_method(world, subscription.customer, body)
+            subscriptions.payment_method(world, subscription.customer, body)
     with found:
         if body.get("plan") is not None:
-            terms.check_new_plan(found, world, body["plan"], subscription)
+            subscriptions.check_new_plan(found, world, body["plan"], subscription)
 
 
 def create(world: World, body: Mapping[str, Any]) -> Subscription:
     """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
     customer = get_or_404(world, Customer, body["customer"], "customer")
-    agreed = terms.agreed(world, body)
+    agreed = subscriptions.agreed(world, body)
     if "trial_period_days" in body:
         agreed["trial_period_days"] = body["trial_period_days"]
     subscription = start(
@@ -62,8 +60,8 @@ def create(world: World, body: Mapping[str, Any]) -> Subscription:
         customer=customer.id,
         collection_method=body["collection_method"],
         cancel_at_period_end=body["cancel_at_period_end"],
-        ends_at=terms.end_date(world, body),
-        payment_method=terms.payment_method(world, customer.id, body),
+        ends_at=subscriptions.end_date(world, body),
+        payment_method=subscriptions.payment_method(world, customer.id, body),
         metadata=body.get("metadata", {}),
     )
     if subscription.status == "active":
@@ -92,10 +90,10 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
         **fields,
     )
     subscription = STATE_MACHINE.create(world, "start trial" if trial_end else "start", subscription)
-    periods.schedule_expiry(world, subscription)
+    subscriptions.schedule_expiry(world, subscription)
     if trial_end:
-        periods.schedule_trial_notice(world, subscription)
-        periods.schedule_renewal(world, subscription)
+        subscriptions.schedule_trial_notice(world, subscription)
+        subscriptions.schedule_renewal(world, subscription)
     return subscription
 
 
@@ -111,7 +109,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
         )
     changes = {field: body[field] for field in ("payment_method", "collection_method", "plan") if field in body}
     if changes.get("payment_method") is not None:
-        terms.payment_method(world, subscription.customer, body)
+        subscriptions.payment_method(world, subscription.customer, body)
     if changes.get("plan") is not None:
         get_or_404(world, SubscriptionPlan, changes["plan"], "plan")
     if "metadata" in body:
@@ -127,7 +125,7 @@ def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, 
     if scheduled == subscription.cancel_at_period_end and STATE_MACHINE.allows(subscription, trigger):
         return world.replace(subscription, **changes) if changes else subscription
     subscription = STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
-    periods.schedule_trial_notice(world, subscription)
+    subscriptions.schedule_trial_notice(world, subscription)
     return subscription
 
 
@@ -150,13 +148,13 @@ def reactivate(world: World, id: str) -> Subscription:
     subscription = get_or_404(world, Subscription, id)
     if subscription.status == "canceled" and (reason := _why_not_reactivated(world, subscription)):
         raise ApiError("INVALID_STATUS_TRANSITION", message=reason)
-    period = periods.current_period(world, subscription)
+    period = subscriptions.current_period(world, subscription)
     subscription = STATE_MACHINE.transition(
         world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **period
     )
-    periods.schedule_expiry(world, subscription)
-    periods.schedule_trial_notice(world, subscription)
-    periods.schedule_renewal(world, subscription)
+    subscriptions.schedule_expiry(world, subscription)
+    subscriptions.schedule_trial_notice(world, subscription)
+    subscriptions.schedule_renewal(world, subscription)
     return renewals.begin_again(world, subscription)
 
 
@@ -187,7 +185,7 @@ def resume(world: World, id: str) -> Subscription:
     subscription = get_or_404(world, Subscription, id)
     trial = subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
     subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
-    periods.schedule_trial_notice(world, subscription)
+    subscriptions.schedule_trial_notice(world, subscription)
     return renewals.begin_again(world, subscription)
 
 

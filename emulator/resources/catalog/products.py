@@ -134,8 +134,8 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> t
 def check_line_item(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
     """The rules for one line item; the line, or None where it breaks one. ``currency`` is None where it is invalid."""
     with found:
-        if "product" in item:
-            require_no_description(item, param)
+        if "product" in item and "description" in item:
+            raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
     with found:
         return line_item(world, item, currency, param)
     return None
@@ -158,23 +158,14 @@ def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:
     return item["description"], item["unit_amount"]
 
 
-def require_no_description(item: Mapping[str, Any], param: str) -> None:
-    """Raise 422 for a line of a product that has a description as well."""
-    if "description" in item:
-        raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
-
-
 def _product(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> tuple[str, int]:
     product = on_sale(world, item["product"], currency, f"{param}.product")
-    if product.price_type == "free":
-        if "unit_amount" not in item:
-            raise invalid_field(f"{param}.unit_amount", "is required beside a product whose price is free")
-        require_no_description(item, param)
-        return product.name, item["unit_amount"]
-    if "unit_amount" in item:
-        raise invalid_field(f"{param}.unit_amount", "cannot be given beside a product whose price is fixed")
-    require_no_description(item, param)
-    return product.name, product.unit_amount
+    is_free = product.price_type == "free"
+    if is_free != ("unit_amount" in item):
+        wrong = "is required beside a product whose price is free"
+        wrong = wrong if is_free else "cannot be given beside a product whose price is fixed"
+        raise invalid_field(f"{param}.unit_amount", wrong)
+    return product.name, item["unit_amount"] if is_free else product.unit_amount
 
 
 def on_sale(world: World, id: str, currency: str | None, param: str) -> Product:

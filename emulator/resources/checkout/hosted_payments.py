@@ -15,8 +15,7 @@ from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import amounts, clients, security_profiles
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoices, subscription_operations
-from emulator.resources.billing import subscriptions as periods
+from emulator.resources.billing import invoices, subscription_operations, subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription, Terms
 from emulator.resources.catalog.products import Product
@@ -162,7 +161,7 @@ def _subscribe(
     if session.lines_due:
         _bill(world, session, subscription, customer, method=method, intent=intent)
     if subscription.status == "active":
-        periods.schedule_renewal(world, subscription)
+        subscriptions.schedule_renewal(world, subscription)
     return subscription
 
 

@@ -30,7 +30,7 @@ KNOWN = collected()
 
 KEY = "sk_test_calibrate"
 
-MOST = 250
+MOST = 260
 """The most requests that a calibration makes."""
 
 
