@@ -137,8 +137,11 @@ class Workshop:
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
 
     def sample(self, language: str, file: str, url: str) -> Path:
-        """The lines of the guide about typed clients in a language, which speak to the server at ``url``."""
-        [sample] = [each for each in samples(TYPED_CLIENTS) if each.language == language]
+        """The lines of the guide about typed clients in a language, which speak to the server at ``url``.
+
+        They are the first of their language on the page; later ones are about other tools.
+        """
+        sample = next(each for each in samples(TYPED_CLIENTS) if each.language == language)
         return self.write(file, sample.text.replace("http://127.0.0.1:4747", url))
 
     def run(self, *command: Any, **options: Any) -> str:
