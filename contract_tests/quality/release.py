@@ -1,0 +1,294 @@
+"""``python -m contract_tests.quality.release``: makes all that a release publishes, and uses each part as a stranger would.
+
+Nothing is published. What the release workflow builds is built here, from a copy of the checkout, and each artefact is
+installed into an empty folder: the wheel on every Python that is found. Needs npm and the network. Exit status 1 if a
+step failed; ``--skip STEP`` leaves one out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from contract_tests import ROOT
+from contract_tests.quality.package import container
+from contract_tests.quality.package.test_ci_files import play
+from contract_tests.quality.pythons import REQUIRED, SUPPORTED, found
+from contract_tests.surfaces.node import __main__ as node
+from emulator.version import VERSION
+
+REPOSITORY = "rehearsal/payments-emulator"
+
+NEWEST = "3.15"
+"""A Python that may fail, since dependencies have no wheels for it yet."""
+
+MINUTES = 5
+"""How long a stranger may need for the first hour's tasks: demo, pytest, Node, an examination."""
+
+NODE_TEST = """
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withPayments } from "payments-emulator";
+
+test("a subscription renews", withPayments(async (payments) => {
+  await payments.trigger("subscription.created");
+  const { events } = await payments.clock.advance("31d");
+  assert.equal(events["invoice.paid"], 1);
+}));
+"""
+
+STORY = """
+import json, os, urllib.request
+
+url, key = os.environ["PAYMENTS_EMULATOR_URL"], os.environ["PAYMENTS_EMULATOR_KEY"]
+headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+body = json.dumps({"email": "awa@example.com", "name": "Awa Diop"}).encode()
+urllib.request.urlopen(urllib.request.Request(f"{url}/v1/customers/", body, headers)).close()
+"""
+"""A naive application: a response that is lost ends it. An examination says so."""
+
+INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "rehearsal", "version": "1"}}
+
+
+class Rehearsal:
+    """A release, as far as it goes without publishing. Each step returns what was done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source, self.dist, self.npm = folder / "source", folder / "dist", folder / "npm"
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PAYMENTS_EMULATOR_", "PYTHON"))
+        }
+        home = folder / "home"
+        home.mkdir()
+        # Everything that looks for the package finds it here, and its dependencies at the index as usual.
+        found_here = {
+            "PIP_FIND_LINKS": str(self.dist),
+            "UV_FIND_LINKS": str(self.dist),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
+        self.environment = {**own, **found_here, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+        self.tools = self.environment_of(sys.executable, "tools", "build", "twine", "uv", "pipx")
+
+    @property
+    def wheel(self) -> Path:
+        """The wheel of the release."""
+        return next(self.dist.glob("*.whl"))
+
+    def call(self, *command: object, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
+        """Run a command; what it printed. Raises ``AssertionError`` for another exit status."""
+        done = subprocess.run(
+            [*map(str, command)],
+            cwd=cwd or self.folder,
+            env={**self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def environment_of(self, python: str, name: str, *packages: object) -> Path:
+        """The folder of commands of a new environment with these packages."""
+        self.call(python, "-m", "venv", self.folder / name)
+        commands = self.folder / name / "bin"
+        self.call(commands / "python", "-m", "pip", "install", "--quiet", *packages)
+        return commands
+
+    def prepare(self) -> str:
+        """Copy the checkout, give its changelog a dated section, and stamp version and repository."""
+        listed = self.call("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+        for name in filter(None, listed.split("\0")):
+            (self.source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, self.source / name)
+        changelog = self.source / "CHANGELOG.md"
+        text = changelog.read_text("utf-8")
+        changelog.write_text(
+            text.replace("## [Unreleased]", f"## [Unreleased]\n\n## [{VERSION}] - 2026-01-01", 1), "utf-8"
+        )
+        for command, *more in (("check",), ("stamp", REPOSITORY), ("notes",)):
+            notes = self.call(sys.executable, ".ci/release.py", command, f"v{VERSION}", *more, cwd=self.source)
+        return f"{VERSION} is ready; {len(notes.splitlines())} lines of notes"
+
+    def build(self) -> str:
+        """The source distribution, the wheel made from it alone, and both again, elsewhere: the same bytes."""
+        again = self.folder / "somewhere" / "else"
+        shutil.copytree(self.source, again)
+        for source, target in ((self.source, self.dist), (again, self.folder / "dist2")):
+            self.call(self.tools / "python", "-m", "build", "--outdir", target, source)
+        for made in self.dist.iterdir():
+            assert made.read_bytes() == (self.folder / "dist2" / made.name).read_bytes(), f"{made.name} differs"
+        self.call(self.tools / "python", "-m", "twine", "check", "--strict", *self.dist.iterdir())
+        sizes = ", ".join(f"{made.name} {made.stat().st_size / 1e6:.1f} MB" for made in sorted(self.dist.iterdir()))
+        return f"{sizes}; twice, the same bytes"
+
+    def pythons(self) -> str:
+        """The wheel on each Python: demo, the fixture of pytest, a command with a sandbox."""
+        passed = []
+        for version in (*SUPPORTED, NEWEST):
+            python = found(version)
+            if python is None:
+                assert version not in REQUIRED, f"no Python {version}"
+                continue
+            self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
+            passed.append(version)
+        return f"installed and used on Python {', '.join(passed)}"
+
+    def use(self, commands: Path) -> None:
+        """Use an installation in an empty folder."""
+        assert self.call(commands / "payments-emulator", "--version") == f"payments-emulator {VERSION}\n"
+        assert "signature correct" in self.call(commands / "payments-emulator", "demo")
+        empty = Path(tempfile.mkdtemp(dir=self.folder))
+        (empty / "test_plugin.py").write_text(container.PLUGIN_TEST, "utf-8")
+        assert "1 passed" in self.call(commands / "python", "-W", "error", "-m", "pytest", "-q", cwd=empty)
+        self.call(commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health")
+
+    def sdist(self) -> str:
+        """The source distribution, installed without a checkout."""
+        commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
+        assert "signature correct" in self.call(commands / "payments-emulator", "demo")
+        return "installed, demo"
+
+    def runners(self) -> str:
+        """``uvx`` and ``pipx run``, by the package's name alone."""
+        for command in (["uvx"], ["pipx", "run"]):
+            assert "signature correct" in self.call(self.tools / command[0], *command[1:], "payments-emulator", "demo")
+        return "uvx payments-emulator demo, pipx run payments-emulator demo"
+
+    def node(self) -> str:
+        """The tarball under each Node and runner, and ``npx`` where nothing is installed."""
+        self.npm.mkdir()
+        tarball = node.pack(self.npm, self.source / "docs/examples/node/payments-emulator")
+        assert node.main(tarball) == 0
+        empty = self.node_project("npx", tarball)
+        assert self.call("npx", "payments-emulator", "--version", cwd=empty).endswith(f" {VERSION}\n")
+        return f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs the emulator"
+
+    def node_project(self, name: str, tarball: Path) -> Path:
+        """An empty folder with the tarball installed; no command of this checkout's environment leads past it."""
+        empty = self.folder / name
+        empty.mkdir(exist_ok=True)
+        (empty / "package.json").write_text('{"private": true}', "utf-8")
+        self.call("npm", "install", "--silent", "--no-audit", "--no-fund", tarball, cwd=empty)
+        kept = [each for each in os.environ["PATH"].split(os.pathsep) if not Path(each, "payments-emulator").exists()]
+        self.environment["PATH"] = os.pathsep.join(kept)
+        return empty
+
+    def image(self) -> str:
+        """The Dockerfile's steps, one after another."""
+        container.main()
+        return "Dockerfile played: serve, health, demo, fixture"
+
+    def ci(self) -> str:
+        """The steps of the action and of GitLab's template, with the wheel."""
+        action = yaml.safe_load((self.source / "action.yml").read_text("utf-8"))
+        _, install, run, _ = action["runs"]["steps"]
+        given = {
+            "PACKAGE": str(self.wheel),
+            "PYTHON": sys.executable,
+            "RUNNER_TEMP": str(self.folder),
+            "PIP_NO_INDEX": "0",
+        }
+        asked = {
+            "COMMAND": 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"',
+            "OPTIONS": "--report payments-report.html",
+        }
+        ended = play(self.folder, [install["run"], run["run"]], **given, **asked)
+        assert ended.returncode == 0, ended.stderr
+        assert (self.folder / "payments-report.html").exists()
+        return "the action's steps, with a report"
+
+    def assistants(self) -> str:
+        """``mcp`` of the wheel with its extra: it starts a sandbox of its own, and lists its tools."""
+        commands = self.environment_of(sys.executable, "assistants", f"{self.wheel}[mcp]")
+        calls = [("initialize", INITIALIZE), ("tools/list", {}), ("tools/call", {"name": "call", "arguments": {}})]
+        lines = [{"jsonrpc": "2.0", "id": n, "method": name, "params": given} for n, (name, given) in enumerate(calls)]
+        with subprocess.Popen(
+            [commands / "payments-emulator", "mcp"],
+            env={**self.environment, "PAYMENTS_EMULATOR_PORT": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as mcp:
+            assert mcp.stdin
+            assert mcp.stdout
+            answers = []
+            for line in lines:
+                mcp.stdin.write(json.dumps(line) + "\n")
+                mcp.stdin.flush()
+                answers.append(json.loads(mcp.stdout.readline())["result"])
+            mcp.stdin.close()
+        assert answers[0]["serverInfo"] == {"name": "payments-emulator", "version": VERSION}
+        assert "method is missing" in answers[2]["content"][0]["text"]
+        return f"{len(answers[1]['tools'])} tools, on a sandbox of its own"
+
+    def stranger(self) -> str:
+        """Demo, pytest, a test in Node and an examination, from the artefacts alone, within five minutes."""
+        began = time.monotonic()
+        tarball = next(self.npm.glob("*.tgz"))
+        commands = self.environment_of(sys.executable, "stranger", self.wheel, "pytest")
+        self.use(commands)
+        empty = self.node_project("shop", tarball)
+        (empty / "renewal.test.mjs").write_text(NODE_TEST, "utf-8")
+        (empty / "story.py").write_text(STORY, "utf-8")
+        path = f"{commands}{os.pathsep}{self.environment['PATH']}"
+        assert re.search("pass 1\n", self.call("node", "--test", cwd=empty, PATH=path))
+        said = self.call("payments-emulator", "test", "app", "--", "python", "story.py", cwd=empty, status=1, PATH=path)
+        assert "POST /v1/customers/" in said, said
+        taken = time.monotonic() - began
+        assert taken < MINUTES * 60
+        return f"demo, pytest, node --test, test app: {taken:.0f} s with installation"
+
+
+STEPS: dict[str, Callable[[Rehearsal], str]] = {
+    "release": Rehearsal.prepare,
+    "sdist and wheel": Rehearsal.build,
+    "wheel": Rehearsal.pythons,
+    "sdist": Rehearsal.sdist,
+    "uvx and pipx": Rehearsal.runners,
+    "npm": Rehearsal.node,
+    "image": Rehearsal.image,
+    "action": Rehearsal.ci,
+    "mcp": Rehearsal.assistants,
+    "stranger": Rehearsal.stranger,
+}
+"""What is made or used, in this order: later steps use what earlier ones made."""
+
+
+def main() -> int:
+    """Take every step and print a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--skip", action="append", default=[], choices=STEPS, help="a step; may be repeated")
+    skipped = parser.parse_args().skip
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        rehearsal = Rehearsal(Path(folder))
+        for name, step in STEPS.items():
+            if name in skipped:
+                lines.append(f"{name:16} skipped")
+                continue
+            began = time.monotonic()
+            try:
+                done = step(rehearsal)
+            except (AssertionError, subprocess.CalledProcessError) as error:
+                done = f"FAILED: {error}"
+            lines.append(f"{name:16} {done} ({time.monotonic() - began:.0f} s)")
+            print(lines[-1], flush=True)
+    print("\n" + "\n".join(lines))
+    return int(any("FAILED" in line for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
