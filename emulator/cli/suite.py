@@ -98,7 +98,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="Fail below this score (100), or where less of GROUP is used; repeatable.",
 )
 @click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service, or 'refund-*'; repeatable.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'; repeatable.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every wrong service."

@@ -200,7 +200,9 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
     """A snapshot as it is sent."""
-    tables = (table for table in snapshot.world.tables() if table.kind not in (*TRACES, Settings))
+    tables = (
+        table for table in snapshot.world.tables() if table.kind is not Settings and table.kind.kind not in TRACES
+    )
     return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": sum(map(len, tables))}
 
 

@@ -110,7 +110,7 @@ def test_a_hidden_command_is_never_named(cli: Cli) -> None:
         for path, group in (((), program), (("test",), command_test))
         for name in group.commands.keys() - group.listed().keys()
     }
-    assert hidden == {(("test",), "story")}
+    assert hidden == {(("test",), "scenario")}
     for path, name in hidden:
         for typed in ("xyz", name[:-1], name.upper()):
             assert name not in cli(*path, typed).usage_error.replace(repr(typed), "")
