@@ -57,7 +57,7 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
     expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026, 00:00:00")
     expect(tab.get_by_test_id("count-invoice")).to_have_text("2")
     for part, text in (
-        ("latest_requests", "/_emulator/clock/advance"),
+        ("latest_requests", "/v1/subscriptions/"),
         ("latest_events", "invoice.paid"),
         ("latest_deliveries", "invoice.paid"),
         ("latest_emails", "Receipt"),
