@@ -66,7 +66,7 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
     # What somebody else does shows just as well.
     sandbox.advance("31d")
     expect(tab.get_by_test_id("count-invoice")).to_have_text("3")
-    expect(tab.get_by_test_id("now")).to_have_text("4 Mar 2026 00:00:00")
+    expect(tab.get_by_test_id("now")).to_have_text("4 Mar 2026, 00:00:00")
     tab.get_by_test_id("advance-here").first.click()
     expect(tab.get_by_test_id("count-invoice")).to_have_text("4")
     assert_same_page(tab)
