@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import signal
 import sys
@@ -18,7 +17,7 @@ import click
 from emulator.cli.exec import handling, past_proxies
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, variable, write_text
-from emulator.cli.runs import ProgressLine
+from emulator.cli.runs import ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -43,9 +42,6 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
 
 SHOWN_APPS = 3
 """How many other Apps a message names."""
-
-ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
-"""How programs begin the line that names an error; Node's last line is its version."""
 
 # Each run has a sandbox of its own on a free port, in memory.
 NOT_OURS = ("port", "port_file", "state", "exit_with_stdin")
@@ -192,7 +188,7 @@ class CommandRuns:
             status, output = self._run(self._scenario, variables, running.begin)
             if killer and killer.has_struck:
                 status, output = self._run(self._restart, variables)
-            failure = _failure(status, output)
+            failure = failure_of(status, output)
             check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
             ending = finish(api, case, failure, check, self._afterwards)
             own = self._key.split("_", 2)[-1]
@@ -242,15 +238,6 @@ class RunningCommand:
     def kill(self) -> None:
         """End the command and its children at once, by SIGKILL where there are signals."""
         self._end()
-
-
-def _failure(status: int, output: str) -> str | None:
-    """Why the command failed, in one line: its last one that names an error, else its last one."""
-    if status == 0:
-        return None
-    lines = [line.strip() for line in output.splitlines()]
-    errors = [line for line in lines if ERROR.match(line)]
-    return ", ".join([f"exit status {status}", *(errors or lines)[-1:]])
 
 
 def _outcome(status: int, output: str) -> str:

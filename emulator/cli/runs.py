@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import threading
@@ -20,6 +21,21 @@ if TYPE_CHECKING:
 
 OWN_GROUP = 0 if os.name == "posix" else None
 """A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
+
+ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
+"""How programs begin the line that names an error; Node's last line is its version."""
+
+LONGEST_LINE = 300
+
+
+def failure_of(status: int, output: str) -> str | None:
+    """Why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
+    if status == 0:
+        return None
+    lines = [line.strip() for line in output.strip().splitlines()]
+    errors = [line for line in lines if ERROR.match(line)]
+    last = [line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…" for line in (errors or lines)[-1:]]
+    return ", ".join([f"exit status {status}", *last])
 
 
 def run_captured(

@@ -26,7 +26,7 @@ from emulator.cli.options import (
     write_text,
 )
 from emulator.cli.output import counted
-from emulator.cli.runs import ProgressLine
+from emulator.cli.runs import ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -256,8 +256,7 @@ def _failure(
         raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
     except TimeoutExpired:
         return f"no end within {time_limit:g} s"
-    last = output.strip().splitlines()[-1:]
-    return None if status == 0 else ", ".join([f"exit status {status}", *last])
+    return failure_of(status, output)
 
 
 def percentage(group: Any) -> float:

@@ -37,6 +37,19 @@ SUITES: dict[str, tuple[str, ...]] = {
 """A folder of the examples, and the command that is run in it."""
 
 
+def prepare(root: Path) -> None:
+    """Copy the examples and the package, so that they can import it."""
+    shutil.copytree(EXAMPLES, root, dirs_exist_ok=True)
+    shutil.copytree(EXAMPLES / "payments-emulator", root / "node_modules" / "payments-emulator")
+
+
+def environment(root: Path, *before: Path) -> dict[str, str]:
+    """The tests start the emulator of this Python's environment; nothing leads them to another one."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    folders = [*before, root / "node_modules" / ".bin", Path(sys.executable).parent, os.environ["PATH"]]
+    return {**own, "PATH": os.pathsep.join(map(str, folders))}
+
+
 def pack(folder: Path, package: Path = EXAMPLES / "payments-emulator") -> Path:
     """Make the tarball that npm publishes."""
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder), str(package)]
@@ -54,13 +67,10 @@ def install(root: Path, tarball: Path) -> None:
 
 
 def passes(root: Path, name: str, command: tuple[str, ...], node: str) -> bool:
-    """Run a suite. It starts the emulator of this Python's environment; nothing leads it to another one."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
-    modules = root / "node_modules"
-    folders = [modules / f"node{node}" / "bin", modules / ".bin", Path(sys.executable).parent, os.environ["PATH"]]
+    """Run a suite under a Node."""
     print(f"\n-- Node {node}, {name}: {' '.join(command)}", flush=True)
-    environment = {**own, "PATH": os.pathsep.join(map(str, folders))}
-    return subprocess.run(command, cwd=root / name, env=environment, check=False).returncode == 0
+    variables = environment(root, root / "node_modules" / f"node{node}" / "bin")
+    return subprocess.run(command, cwd=root / name, env=variables, check=False).returncode == 0
 
 
 def main(tarball: Path | None = None) -> int:

@@ -69,8 +69,9 @@ class ClientRequest(NamedTuple):
 
 
 class ServiceAnswer(NamedTuple):
-    """An answer with a JSON body."""
+    """An answer with a JSON body, and the method of its request."""
 
+    method: str
     status: int
     body: Any
 

@@ -9,6 +9,7 @@ from emulator.checks.suite.search import (
     Alteration,
     Doubt,
     Seam,
+    ServiceAnswer,
     changed,
     created,
     left_out,
@@ -88,11 +89,14 @@ def _captured_whole(old: PaymentIntent, new: PaymentIntent) -> dict[str, Any]:
     return {"amount_received": new.amount} if is_captured else {}
 
 
-def _succeeded_as_failed(intent: Any) -> dict[str, Any]:
-    if intent["status"] != "succeeded":
-        return {}
+def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
+    """Create and confirm alone are requests to pay: who reads an intent has other ways to learn that it is paid."""
+    intent = answer.body
+    asked = answer.method == "POST" and intent.get("object") == PaymentIntent.kind
+    if not asked or intent.get("status") != "succeeded":
+        return answer
     error = {"code": operator.DOWN, "message": "The payment operator is down."}
-    return {"status": "canceled", "last_error": error, "amount_received": 0}
+    return answer._replace(body={**intent, "status": "canceled", "last_error": error, "amount_received": 0})
 
 
 PAYMENTS = (
@@ -100,7 +104,7 @@ PAYMENTS = (
         "payment-failed-with-2xx",
         "a request to pay is answered 2xx, and the payment has failed",
         "Act on the status of a payment, not on that of the response, and assert what your application does.",
-        shown(PaymentIntent, _succeeded_as_failed),
+        (Seam.ANSWERED, _failed_with_2xx),
     ),
     Doubt(
         "payment-short",

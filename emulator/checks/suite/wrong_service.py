@@ -156,7 +156,7 @@ class WrongAnswers:
             if start:
                 body = message.get("body", b"")
                 if body and _is_json(start):
-                    start, body = self._answer(start, body, is_service)
+                    start, body = self._answer(context, start, body)
                 if is_service and (seconds := self._held(context)):
                     await asyncio.sleep(seconds)
                 await send(start)
@@ -178,10 +178,10 @@ class WrongAnswers:
         context.headers = dict(wrong.headers)
         context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
 
-    def _answer(self, start: Message, body: bytes, is_service: bool) -> tuple[Message, bytes]:
-        right = ServiceAnswer(start["status"], json.loads(body))
-        wrong = ServiceAnswer(right.status, self._service.shown(right.body))
-        if is_service:
+    def _answer(self, context: RequestContext, start: Message, body: bytes) -> tuple[Message, bytes]:
+        right = ServiceAnswer(context.method, start["status"], json.loads(body))
+        wrong = right._replace(body=self._service.shown(right.body))
+        if context.path.startswith(SERVICE):
             wrong = self._service.passed(Seam.ANSWERED, wrong)
         if wrong == right:
             return start, body

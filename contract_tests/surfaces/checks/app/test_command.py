@@ -62,7 +62,7 @@ def found(*arguments: str) -> dict[str, dict[str, Any]]:
 def test_a_client_that_repeats_with_its_idempotency_key_ends_the_same_after_every_fault() -> None:
     ended = sweep("--", *CLIENT)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout == "No problem in 31 cases.\n5 requests, 0 deliveries, 33 runs.\n"
+    assert ended.stdout == "No problem in 35 cases.\n5 requests, 0 deliveries, 37 runs.\n"
 
 
 def test_each_write_that_a_careless_client_repeats_is_found_with_what_it_did() -> None:
@@ -132,7 +132,11 @@ def test_what_a_rule_finds_can_be_ignored() -> None:
     ("case", "instead"),
     [
         ("99:lost", "its places are 1 to 5"),
-        ("1:lost", "at 1 it has 1:drop-after, 1:drop-before, 1:error-after, 1:garbled, 1:slow, 1:throttled, 1:timeout"),
+        (
+            "1:lost",
+            "at 1 it has 1:drop-after, 1:drop-before, 1:error-after, 1:garbled, 1:outage, 1:sent-together, 1:slow, 1:th"
+            "rottled, 1:timeout",
+        ),
         ("thrice", "kinds of fault are drop-before, drop-after"),
     ],
 )
@@ -153,6 +157,12 @@ def test_the_line_that_names_the_error_is_shown() -> None:
     """As Node does, some programs end with other lines."""
     code = "import sys; sys.exit('TypeError [CODE]: no shop here\\n\\nNode.js v20')"
     assert "exit status 1, TypeError [CODE]: no shop here\n" in sweep("--", sys.executable, "-c", code).stdout
+
+
+def test_a_line_without_end_is_shown_by_its_beginning() -> None:
+    said = sweep("--", sys.executable, "-c", "import sys; sys.exit('no shop here' + 5000 * '.')").stdout
+    assert "exit status 1, no shop here..." in said
+    assert max(map(len, said.splitlines())) < 500
 
 
 def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> None:
@@ -219,7 +229,7 @@ def test_ctrl_c_reports_what_was_found_and_ends_the_commands(tmp_path: Path) -> 
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "0 customers active instead of 1" in output
-    assert "Interrupted after 1 of 7 cases." in output
+    assert "Interrupted after 1 of 8 cases." in output
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
@@ -235,5 +245,5 @@ def test_a_check_of_the_application_is_compared_as_well(tmp_path: Path) -> None:
 def test_the_budget_ends_the_search() -> None:
     ended = sweep("--budget", "0", "--", *CLIENT)
     assert ended.returncode == 3
-    assert ended.stdout.startswith("No problem in 0 of 31 cases.\n5 requests, 0 deliveries, 2 runs.\n")
-    assert "The budget ended after 0 of 31 cases." in ended.stdout
+    assert ended.stdout.startswith("No problem in 0 of 35 cases.\n5 requests, 0 deliveries, 2 runs.\n")
+    assert "The budget ended after 0 of 35 cases." in ended.stdout

@@ -255,7 +255,8 @@ def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
     tried = cases(
         [*(Place(REQUEST, n, "POST /v1/x/") for n in range(1, 9)), *(Place(DELIVERY, n, "x") for n in range(1, 30))]
     )
-    kinds = {kind.name for kind in FAULT_KINDS}
+    elsewhere = {"stale", "outage"}  # these want a delivery with a later one about its customer, and a charge
+    kinds = {kind.name for kind in FAULT_KINDS if not kind.kills} - elsewhere
     assert {case.kind.name for case in tried[: len(kinds)]} == kinds
     lost = [case.place.number for case in tried if case.kind.name == "lost"][:4]
     assert max(lost) - min(lost) > 14, "the first few are from all over the scenario"
@@ -269,10 +270,10 @@ def two_customers(payments: Emulator) -> None:
 
 
 def test_a_budget_that_ends_first_is_a_warning_and_an_error_where_all_was_asked_for(payments: Emulator) -> None:
-    with pytest.warns(UnfinishedTestApp, match=r"The budget ended after 0 of 14 cases\."):
+    with pytest.warns(UnfinishedTestApp, match=r"The budget ended after 0 of 16 cases\."):
         report = payments.test_app(two_customers, budget=0)
-    assert report.headline == "No problem in 0 of 14 cases."
-    with pytest.raises(AssertionError, match="The budget ended after 0 of 14 cases"):
+    assert report.headline == "No problem in 0 of 16 cases."
+    with pytest.raises(AssertionError, match="The budget ended after 0 of 16 cases"):
         payments.test_app(two_customers, budget=0, whole=True)
 
 

@@ -55,7 +55,7 @@ def _error(doubt: str, code: str, status: int, other: str, other_status: int | N
             return answer
         nested = "error" in answer.body
         changed = {**given, "code": other.lower() if nested else other}
-        return ServiceAnswer(other_status or status, {"error": changed} if nested else changed)
+        return answer._replace(status=other_status or status, body={"error": changed} if nested else changed)
 
     return Doubt(doubt, doubt, doubt, (Seam.ANSWERED, change))
 
