@@ -162,9 +162,11 @@ class Router(ContextLayer, SpecMiddleware):
         self.app = app
         self._root = PathSegment()
         self._base_path = ""
+        self._paths: list[str] = []
 
     def add_api(self, specification: Specification, base_path: str | None = None, **_: Any) -> None:
         self._base_path = specification.base_path if base_path is None else base_path
+        self._paths += [self._base_path + path for path in specification["paths"] if "{" not in path]
         for path, item in specification["paths"].items():
             for method in METHODS & item.keys():
                 for spelling in (path, *item[method].get("x-also", ())):
@@ -214,7 +216,12 @@ class Router(ContextLayer, SpecMiddleware):
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
         if not path[-1] and self._find(path[:-1], {}):
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
-        return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
+        # Imported here: only errors need it.
+        from difflib import get_close_matches
+
+        near = get_close_matches(shown, self._paths, n=1, cutoff=0.8)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        return ApiError("NOT_FOUND", message=f"There is no {shown} here.{meant}")
 
 
 def segments(scope: Scope) -> list[str]:
