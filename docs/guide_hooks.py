@@ -1,15 +1,24 @@
-"""MkDocs' hook for the guide: samples become tabs by language, and requests in them lead to the explorer."""
+"""MkDocs' hook for the guide: tabs by language, links from requests to the explorer, one menu and one search.
+
+The menu is that of the pages which the emulator serves itself, too (``menu.json``), and the search knows what stands there.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
+from jinja2 import ChoiceLoader, FileSystemLoader
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from emulator.document.bundles import load  # a build finds the package only in the tree
+from emulator.document.paths import fixtures_folder
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
@@ -26,6 +35,15 @@ _BLOCK = re.compile(
 """A sample with its answer and the links below it."""
 
 _PICTURE = re.compile(r'"(?:\.\./)*images/([\w-]+\.webp)"')
+
+GROUPS = {
+    "Start": "Démarrer",
+    "Test": "Tester",
+    "Examine": "Examiner",
+    "Reference": "Référence",
+    "Operate": "Exploiter",
+}
+"""The menu's groups in French."""
 
 OPEN = {"en": "Open in your world", "fr": "Ouvrir dans votre monde"}
 
@@ -44,21 +62,93 @@ def on_page_content(html: str, **_: Any) -> str:
     return html.replace("<th></th>", "<td></td>")
 
 
+def on_page_context(context: Any, *, page: Any, nav: Any, **_: Any) -> Any:
+    """Give the theme what :file:`face.html` shows beside the page."""
+    uri = page.file.src_uri
+    language = "fr" if uri.startswith("fr/") else "en"
+    pages = {file.src_uri: file.page for file in context["pages"]}
+    twin = pages.get(uri.removeprefix("fr/") if language == "fr" else f"fr/{uri}")
+    heads = page.toc.items[0].children if len(page.toc.items) == 1 else page.toc.items
+    return context | {
+        "language": language,
+        "here": _address(page),
+        "menu": _menu(nav, pages, language),
+        "twin": twin and _address(twin),
+        "heads": heads if len(heads) > 1 else [],
+        "previous": page.previous_page and {"url": _address(page.previous_page), "title": page.previous_page.title},
+        "next": page.next_page and {"url": _address(page.next_page), "title": page.next_page.title},
+    }
+
+
+def _menu(nav: Any, pages: Mapping[str, Any], language: str) -> list[dict[str, Any]]:
+    """The groups of the menu; a French reader gets the French page where there is one."""
+    return [
+        {
+            "title": GROUPS.get(group.title, group.title) if language == "fr" else group.title,
+            "items": [
+                _item(each, pages.get(f"fr/{each.file.src_uri}") if language == "fr" and each.is_page else None)
+                for each in group.children
+            ],
+        }
+        for group in nav.items
+        if group.is_section
+    ]
+
+
+def _item(entry: Any, french: Any) -> dict[str, str]:
+    shown = french or entry
+    return {"title": shown.title, "url": _address(shown), "lang": "fr" if french else "en"}
+
+
+def _address(entry: Any) -> str:
+    """Where the emulator serves a page; what it serves itself is a link in the menu."""
+    return entry.url if entry.is_link else f"/docs/guide/{entry.url.removeprefix('./')}"
+
+
+def on_env(env: Any, *, config: Any, files: Any, **_: Any) -> Any:
+    """Find the face, and keep the menu for the pages that the emulator serves itself."""
+    env.loader = ChoiceLoader([env.loader, FileSystemLoader(Path(__file__).parents[1] / "emulator/ui/docs/templates")])
+    pages = {file.src_uri: file.page for file in files.documentation_pages()}
+    config.extra["menu"] = _menu(config.extra["nav"], pages, "en")
+    return env
+
+
+def on_nav(nav: Any, *, config: Any, **_: Any) -> Any:
+    config.extra["nav"] = nav
+    return nav
+
+
 def on_post_build(config: Any, **_: Any) -> None:
-    """Copy the pictures that pages of the guide show."""
+    """Copy the pictures that pages of the guide show; write the menu, and what the search knows besides the guide."""
     site, pictures = Path(config["site_dir"]), Path(__file__).parent / "images"
     shown = {name for page in site.rglob("index.html") for name in _PICTURE.findall(page.read_text("utf-8"))}
     for name in shown:
         (site / "images").mkdir(exist_ok=True)
         (site / "images" / name).write_bytes((pictures / name).read_bytes())
+    (site / "menu.json").write_text(json.dumps(config.extra["menu"]), "utf-8")
+    index = site / "search" / "search_index.json"
+    known = json.loads(index.read_text("utf-8"))
+    known["docs"] += [dict(zip(("location", "title", "text"), each, strict=True)) for each in _served()]
+    index.write_text(json.dumps(known, separators=(",", ":")), "utf-8")
 
 
-def on_page_context(context: Any, *, page: Any, nav: Any, **_: Any) -> Any:
-    """Give the theme the same page in the other language, if there is one."""
-    uri = page.file.src_uri
-    twin = uri.removeprefix("fr/") if uri.startswith("fr/") else f"fr/{uri}"
-    context["twin_page"] = next((each for each in nav.pages if each.file.src_uri == twin), None)
-    return context
+def _served() -> Iterator[tuple[str, str, str]]:
+    """Address, title and text of what stands on the pages that the emulator serves itself."""
+    errors, assumptions = map(_fixture, ("errors", "assumptions"))
+    for code, error in errors.items():
+        yield f"/docs/errors#{code}", code, error["explain"]
+    for number, assumption in assumptions.items():
+        yield f"/docs/assumptions#{number}", f"{number} {assumption['title']}", assumption["decided"]
+    for path, item in load("service")["paths"].items():
+        for method in item.keys() & set(METHODS):
+            operation = item[method]
+            anchor = f"#/{operation['tags'][0].replace(' ', '%20')}/{operation['operationId']}"
+            yield f"/docs/{anchor}", f"{method.upper()} {path}", operation.get("summary", "")
+
+
+def _fixture(name: str) -> Any:
+    text = (fixtures_folder() / f"{name}.yaml").read_text("utf-8")
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both loaders are the safe one
 
 
 def _links(text: str, key: str | None, language: str) -> str:

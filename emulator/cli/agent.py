@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from emulator.cli.groups import LazyGroup
-from emulator.document.paths import guide_pages_folder
+from emulator.document.paths import skill_file
 
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"
 """What is between these lines is the emulator's; everything else in a file stays as it is."""
@@ -61,7 +61,7 @@ def setup(folder: Path, skills: Path) -> None:
     Run it again after an update: only what stands between its own marks is replaced.
     """
     skill = skills / "payments-emulator" / "SKILL.md"
-    text = (guide_pages_folder() / "skill.md").read_text("utf-8")
+    text = skill_file().read_text("utf-8")
     for path, front, block in (
         (skill, FRONT, text),
         (Path("AGENTS.md"), "", POINTER.format(skill=skill.as_posix())),

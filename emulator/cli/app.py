@@ -8,8 +8,9 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +25,7 @@ from emulator.cli.server import serving
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
     from emulator.checks.app.endings import Ending
+    from emulator.checks.app.kills import Killer
 
 
 NOTHING_SEEN = (
@@ -35,6 +37,9 @@ OWN_WORLDS = (
     "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
     "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
 )
+
+FOLDER = "PAYMENTS_EMULATOR_FOLDER"
+"""The variable with a folder for the data of the application: empty at the start of a run, deleted at its end."""
 
 SHOWN_APPS = 3
 """How many other Apps a message names."""
@@ -56,6 +61,7 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
+@click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
@@ -70,6 +76,7 @@ def app(
     budget: float | None,
     jobs: int,
     pairs: bool,
+    restart: str | None,
     afterwards: str,
     junit: Path | None,
     as_json: bool,
@@ -90,12 +97,16 @@ def app(
     was found before.
     """
     # Imported here: the help of this command needs no driver.
+    from emulator.checks.app.cases import KILLED_KINDS
     from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
 
-    search = Search(only, pairs=pairs, ignore=known_rules(ignore))
+    kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
+    search = Search(only, pairs=pairs, ignore=known_rules(ignore), kills=kills)
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
-    runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
+    runs = CommandRuns(
+        command, shlex.split(check), key, afterwards, seeded, restart=shlex.split(restart or "") or command
+    )
     shown = ProgressLine(quiet=as_json)
     try:
         # SIGTERM too is to end the commands under way.
@@ -135,10 +146,18 @@ class CommandRuns:
     """The runs of the scenario, and of the application's own check, each in a sandbox of its own."""
 
     def __init__(
-        self, scenario: Sequence[str], check: Sequence[str], key: str, afterwards: str, chosen: Mapping[str, Any]
+        self,
+        scenario: Sequence[str],
+        check: Sequence[str],
+        key: str,
+        afterwards: str,
+        chosen: Mapping[str, Any],
+        *,
+        restart: Sequence[str] = (),
     ) -> None:
         self._scenario = scenario
         self._check = check
+        self._restart = restart
         self._key = key
         self._afterwards = afterwards
         self._chosen = chosen
@@ -158,22 +177,35 @@ class CommandRuns:
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
 
-        server = make_server(**self._chosen)
+        running = RunningCommand()
+        killer = self._killer(case, running) if case and case.kind.kills else None
+        server = make_server(**self._chosen, **({"parts": killer.parts()} if killer else {}))
         token = self._chosen["control_token"]
         values = {"--url": server.url, "--key": self._key, "--control-token": token}
         variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
-        with serving(server):
+        with TemporaryDirectory() as folder, serving(server):
+            variables[FOLDER] = folder
             api = Api(server.url, self._key)
             if token:
                 api.client.headers["Emulator-Token"] = token
             arrange(api, case)
-            failure = _failure(*self._run(self._scenario, variables))
+            status, output = self._run(self._scenario, variables, running.begin)
+            if killer and killer.has_struck:
+                status, output = self._run(self._restart, variables)
+            failure = _failure(status, output)
             check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
             ending = finish(api, case, failure, check, self._afterwards)
             own = self._key.split("_", 2)[-1]
             self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
             api.close()
-        return ending
+        return ending if killer is None else ending._replace(reached=killer.has_struck)
+
+    def _killer(self, case: Case, running: RunningCommand) -> Killer:
+        # Imported here: few runs kill their command.
+        from emulator.checks.app.kills import Boundary, Killer
+        from emulator.testing.stories import title_of
+
+        return Killer(Boundary.of(case), title_of, running.kill)
 
     def why_nothing_was_seen(self) -> str:
         """What to do with a command that did nothing in the world of the key."""
@@ -184,12 +216,32 @@ class CommandRuns:
         names = sorted(self.other_apps)
         return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
 
-    def _run(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+    def _run(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        begun: Callable[[Callable[[], None]], None] | None = None,
+    ) -> tuple[int, str]:
         try:
-            status, output = self._commands.run(command, variables)
+            status, output = self._commands.run(command, variables, begun=begun)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
         return status, output.strip()
+
+
+class RunningCommand:
+    """A command that can be killed once it has begun."""
+
+    def __init__(self) -> None:
+        self._end: Callable[[], None] = lambda: None
+
+    def begin(self, end: Callable[[], None]) -> None:
+        """Take what ends the command that has begun."""
+        self._end = end
+
+    def kill(self) -> None:
+        """End the command and its children at once, by SIGKILL where there are signals."""
+        self._end()
 
 
 def _failure(status: int, output: str) -> str | None:

@@ -315,4 +315,4 @@ def require_extra(extra: str, module: str) -> None:
     except ModuleNotFoundError:  # of a submodule: there is no such package
         found = None
     if found is None:
-        raise click.ClickException(f"this needs the extra '{extra}': pip install 'payments-emulator[{extra}]'")
+        raise click.ClickException(f"this needs the extra '{extra}': pip install '.[{extra}]' in a clone")

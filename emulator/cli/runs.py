@@ -7,8 +7,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -40,9 +41,13 @@ class CapturedCommands:
         self._stopped = False
 
     def run(
-        self, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        time_limit: float | None = None,
+        begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[int, str]:
-        """Run a command to its end. As :func:`run_captured`."""
+        """Run a command to its end. As :func:`run_captured`; ``begun`` is given what ends it at once."""
         # Imported here: the help of a command line needs no processes.
         import subprocess
 
@@ -59,6 +64,8 @@ class CapturedCommands:
                 process_group=OWN_GROUP,
             )
             self._running.add(process)
+            if begun:
+                begun(partial(_end, process))
             if self._stopped:
                 _end(process)
         try:

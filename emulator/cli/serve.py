@@ -152,7 +152,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    The variable PAYMENTS_EMULATOR_PORT is --port. Guide: /docs/guide/serve/
+    The variable PAYMENTS_EMULATOR_PORT is --port. Guide: /docs/guide/command-line/
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")

@@ -44,7 +44,7 @@ PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 SLOWER = 10
 """How many times longer than with the right service a run may take."""
 
-PATIENCE = 60.0
+PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""
 
 
@@ -97,7 +97,8 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     type=ThresholdType(),
     help="Fail below this score (100), or where less of GROUP is used; repeatable.",
 )
-@click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service; repeatable.")
+@click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service, or 'refund-*'; repeatable.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every wrong service."
@@ -117,6 +118,7 @@ def suite(
     key: str,
     *,
     thresholds: tuple[Threshold, ...],
+    every: bool,
     only: tuple[str, ...],
     skip: tuple[str, ...],
     usage: bool,
@@ -145,12 +147,12 @@ def suite(
     # Imported here: the help of this command needs none of them.
     from emulator.checks.grade_report import ExamRecorder
     from emulator.checks.runs import RunLimits
-    from emulator.checks.suite.search import doubt
+    from emulator.checks.suite.search import doubt, named_by
     from emulator.checks.suite.table import DOUBTS
     from emulator.cli.runs import CapturedCommands
 
     for name in (*only, *skip):
-        if name not in DOUBTS:
+        if not any(named_by(row, [name]) for row in DOUBTS.values()):
             raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
     wanted = {each.group: each.percentage for each in thresholds}
     for group in wanted:
@@ -161,7 +163,7 @@ def suite(
     play = player(command, key, chosen, commands, recorder)
     # SIGTERM too is to end the commands under way.
     with handling(signal.default_int_handler):
-        report = doubt(play, {} if usage else DOUBTS, limits, only=only, skip=skip)
+        report = doubt(play, {} if usage else DOUBTS, limits, only=only, skip=skip, every=every)
     shown.end()
     report = report._replace(repeat=repeating(command))
     if junit is not None:

@@ -12,31 +12,41 @@ from emulator.core.handlers import Body, Page
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.simulation import faults
-from emulator.resources.simulation.faults import OF_DELIVERIES, Fault, FaultEffect
+from emulator.resources import faults
+from emulator.resources.faults import DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
 from emulator.web.service_app import paths
 
 WITHOUT_BODY = (204, 205, 304)
 """Statuses whose responses have no body (RFC 9110)."""
 
-MODIFIERS = ("body", "executed")
+MODIFIERS = ("body", "executed", "together")
 """The fields of ``then`` that are no effects themselves."""
 
 EXECUTED = ("code", "status", "delay_ms")
 """The effects that may also strike after the request was executed."""
 
-REQUESTS, DELIVERIES = ("operation", "method", "path", "customer", "nth"), ("event", "webhook", "nth")
-"""The fields of ``match`` for faults of requests, and for those of deliveries."""
+MATCHES = {
+    REQUEST: ("operation", "method", "path", "customer", "nth"),
+    DELIVERY: ("event", "webhook", "nth"),
+    PAYMENT: ("operator", "payment_method_type"),
+}
+"""The fields of ``match`` for faults of requests, of deliveries and of payments."""
+
+SCHEDULE = ("starts_at", "ends_at")
+"""When an outage begins and ends."""
 
 
 async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Fault:
-    """POST /faults: the fault applies to the next matching requests or deliveries."""
+    """POST /faults: the fault applies to the next matching requests or deliveries, or to payments while it lasts."""
     match, then = body.get("match", {}), body["then"]
     _check_then(then)
-    _check_match(match, DELIVERIES if OF_DELIVERIES & then.keys() else REQUESTS)
+    about = faults.about(then)
+    _check_match(match, MATCHES[about])
+    _check_schedule(body, about)
     if "times" in body and "probability" in body:
         raise invalid_field("times", "goes without a probability")
-    arguments = {"body": body, "seconds": _seconds(runtime, then)}
+    schedule = {name: _instant(runtime, body, name) for name in SCHEDULE}
+    arguments = {"body": body, "seconds": _seconds(runtime, then), **schedule}
     fault: Fault = await runtime.serve(faults.arrange, arguments, None)
     return fault
 
@@ -53,6 +63,16 @@ def _check_then(then: Body) -> None:
         raise invalid_field("then.body", "needs a status whose responses have a body")
     if "executed" in then and not then.keys() & EXECUTED:
         raise invalid_field("then.executed", f"needs one of {', '.join(EXECUTED)}")
+    if "together" in then and "duplicate" not in then:
+        raise invalid_field("then.together", "needs a duplicate")
+
+
+def _check_schedule(body: Body, about: str) -> None:
+    """Raise 422 for a schedule of what is no outage, and for a number of times of what is one."""
+    wrong = ("times", "probability") if about == PAYMENT else SCHEDULE
+    for name in wrong:
+        if name in body:
+            raise invalid_field(name, "does not suit an outage" if about == PAYMENT else "goes with an outage only")
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:
@@ -72,14 +92,26 @@ def _names() -> dict[str, frozenset[str]]:
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """The length of a ``delay`` in seconds, counted from now; 0 without one."""
-    if "delay" not in then:
+    """The length of a ``delay`` or of ``again`` in seconds, counted from now; 0 without one."""
+    name = next((each for each in ("delay", "again") if each in then), None)
+    if name is None:
         return 0
     now = runtime.now()
     try:
-        return (calendar.parse(after(now, then["delay"])) - calendar.parse(now)).total_seconds()
+        return (calendar.parse(after(now, then[name])) - calendar.parse(now)).total_seconds()
     except ValueError as error:
-        raise invalid_field("then.delay", str(error)) from None
+        raise invalid_field(f"then.{name}", str(error)) from None
+
+
+def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
+    """The instant in a field: an instant as it is, or so long from now; None without one."""
+    given = body.get(name)
+    if given is None:
+        return None
+    try:
+        return calendar.normalise(given) if given[4:5] == "-" else after(runtime.now(), given)
+    except ValueError as error:
+        raise invalid_field(name, str(error)) from None
 
 
 async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:

@@ -37,8 +37,8 @@ from emulator.engine.world_clock import ClockMode, parse_start
 from emulator.presentation.languages.catalogs import languages
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import OLDER_SETTINGS, Settings, changed, settings, values_of_assumptions
+from emulator.resources.faults import TRACES
 from emulator.resources.simulation.emails import Email
-from emulator.resources.simulation.faults import TRACES
 
 # -- Apps and their settings
 

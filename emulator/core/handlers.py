@@ -183,15 +183,15 @@ def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed:
         "metadata": {},
         "created_at": world.now,
         "updated_at": world.now,
+        **blank,
         **body,
         **computed,
     }
-    given: dict[str, Any] = {name: _frozen(own[name]) for name in own.keys() & fields}
-    return kind(id=world.new_id(kind), **{**blank, **given})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    for name in own.keys() - fields:
+        del own[name]
+    if list in map(type, own.values()):
+        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+    return kind(id=world.new_id(kind), **own)
 
 
 @cache

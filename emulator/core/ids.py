@@ -31,25 +31,26 @@ class IdSource:
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
-        self._first, self._page = -_POSITIONS, ""
+        self._page: dict[int, str] = {}
 
     def id(self, prefix: str, position: int) -> str:
         """``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
-        start = (position - self._first) * LENGTH
-        if not 0 <= start < len(self._page):
-            start = self._turn_to(position) * LENGTH
-        return f"{prefix}_{self._page[start : start + LENGTH]}"
+        characters = self._page.get(position)
+        if characters is None:
+            characters = self._turn_to(position)
+        return f"{prefix}_{characters}"
 
     def secret(self, prefix: str, position: int) -> str:
         """``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
-    def _turn_to(self, position: int) -> int:
-        """Cache the page of a position outside the cached one; its place in that page."""
+    def _turn_to(self, position: int) -> str:
+        """The characters of a position outside the cached page, after its own, or the beginning of it, is cached."""
         place = position % _POSITIONS
-        self._first = position - place
-        self._page = self._characters(f"page {self._first}", LENGTH * (_FEW if place < _FEW else _POSITIONS))
-        return place
+        first, size = position - place, _FEW if place < _FEW else _POSITIONS
+        page = self._characters(f"page {first}", LENGTH * size)
+        self._page = {first + n: page[n * LENGTH : (n + 1) * LENGTH] for n in range(size)}
+        return self._page[position]
 
     def _characters(self, name: str, length: int) -> str:
         return shake_256(f"{name}/".encode() + self._seed).digest(length).translate(_CHARACTERS).decode("ascii")

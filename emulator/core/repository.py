@@ -92,12 +92,13 @@ class Repository:
         """The tables in which there is something, or was, in the order of the kinds."""
         return [self._tables[kind] for kind in self.kinds if kind in self._tables]
 
+    def holds(self, kind: type[Record]) -> bool:
+        """Whether there is a record of this kind, or was one."""
+        return kind in self._tables
+
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        slots = self._tables[kind].slots
-        slot = slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
-        if slot is None and slots.older:
-            slot = slots[id]  # type: ignore[index]  # as above
+        slot = self._tables[kind].slots[id]  # type: ignore[index]  # None may be looked up; no record has it as its id
         return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:

@@ -111,7 +111,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
 
     def run(self, value: object) -> list[Slot[R]]:
         """The slots of the records that have this value, oldest first. The list is not to be changed."""
-        run = self[value] if self.older else self.get(value)
+        run = self[value]
         if run is None:
             return []
         return run if isinstance(run, list) else [run]
@@ -134,7 +134,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
 
     def removed(self, value: object, slot: Slot[R]) -> Self:
         """Take out a slot that is filed under this value."""
-        run = self[value] if self.older else self.get(value)
+        run = self[value]
         if isinstance(run, list):
             _remove(run, slot)
             if len(run) == 1:

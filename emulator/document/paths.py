@@ -29,6 +29,12 @@ def guide_pages_folder() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
 
 
+def skill_file() -> Path:
+    """The text of the skill for AI assistants."""
+    inside = PACKAGE / "skill.md"
+    return inside if inside.is_file() else PACKAGE.parent / "docs" / "skill.md"
+
+
 def _folder(name: str) -> Path:
     """A wheel carries the folder inside the package; in a checkout it lies beside the package."""
     inside, beside = PACKAGE / name, PACKAGE.parent / name

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
@@ -52,6 +52,19 @@ class Target(NamedTuple):
 
 TargetResolver = Callable[[], Target]
 """Computes where an advance leads from the present instant; raises what makes it impossible."""
+
+
+class Outcomes(Protocol):
+    """The deliveries and emails of a world, as an advance waits for them (:class:`~emulator.engine.outbox.Outbox`)."""
+
+    async def deliveries_settled(self) -> None:
+        """Wait until each attempt that was begun has its outcome."""
+
+    async def emails_settled(self) -> None:
+        """Wait until each email is sent or has failed."""
+
+    async def unanswered(self, webhook: str | None = None) -> str | None:
+        """Return a delivery, to one endpoint or to any, that is still being handled."""
 
 
 class Advance:

@@ -39,7 +39,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
@@ -48,12 +48,12 @@ from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
-from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, TargetResolver
+from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, Outcomes, TargetResolver
 from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.storage.store import StorageError
-from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState
+from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState, reached
 
 logger = logging.getLogger("emulator")
 
@@ -126,11 +126,23 @@ class UnitRunner:
         self.result: AdvanceResult | None = None
 
     def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
-        """Run what is due, then a command as a unit of work of its own; its result.
+        """Run what is due, then a command as a unit of work of its own (:meth:`execute`)."""
+        self.run_due()
+        return self.execute(command, arguments, cause)
+
+    def is_current(self) -> bool:
+        """Whether nothing is due; then the world is brought to its clock's instant."""
+        instant = self.clock.now()
+        if self.is_behind(instant):
+            return False
+        self.world.now = max(self.world.now, instant)
+        return True
+
+    def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
+        """Run a command as a unit of work of its own; its result.
 
         Raises what the command raises, and ``StorageError``; then the world is as it was before the command.
         """
-        self.run_due()
         try:
             with self.world.unit_of_work(cause) as unit:
                 result = command(self.world, **arguments)
@@ -142,19 +154,17 @@ class UnitRunner:
 
     def now(self) -> Timestamp:
         """The instant this world has reached: its clock's, unless it lags behind."""
-        return self.clock.reached(self.world)
+        return reached(self.clock.now(), self.world.jobs.next())
 
     def run_due(self) -> None:
         """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).
 
         What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
         """
-        instant = self.clock.now()
-        if self.is_behind(instant):
+        if not self.is_current():
             if not self.scheduler.is_working_on(self) and self.run_slice():
                 self.scheduler.add(self)
-            instant = self.now()
-        self.world.now = max(self.world.now, instant)
+            self.world.now = max(self.world.now, self.now())
 
     def run_slice(self) -> bool:
         """Run due jobs for some milliseconds; whether more are due."""
@@ -425,19 +435,6 @@ class Scheduler:
 
 
 # -- moving the clock
-
-
-class Outcomes(Protocol):
-    """The deliveries and emails of a world, as an advance waits for them (:class:`~emulator.engine.outbox.Outbox`)."""
-
-    async def deliveries_settled(self) -> None:
-        """Wait until each attempt that was begun has its outcome."""
-
-    async def emails_settled(self) -> None:
-        """Wait until each email is sent or has failed."""
-
-    async def unanswered(self, webhook: str | None = None) -> str | None:
-        """Return a delivery, to one endpoint or to any, that is still being handled."""
 
 
 class Advances:

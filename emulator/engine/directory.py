@@ -73,10 +73,10 @@ class Directory:
     def on_commit(self, world: World, unit: UnitOfWork) -> None:
         """Note the changes of a unit of work."""
         for change in unit.changes:
-            record = change.new or change.old
-            if type(record) in PUBLIC_KINDS:
+            kind = type(change.new or change.old)
+            if kind in PUBLIC_KINDS:
                 self._note_owner(change, self._apps.get(world.app) or _key(world))  # one key for all of its objects
-            elif type(record) in ORIGIN_KINDS:
+            elif kind in ORIGIN_KINDS:
                 self._note_domains(world)
 
     def _note_owner(self, change: Change, key: Key) -> None:

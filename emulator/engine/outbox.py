@@ -25,11 +25,11 @@ from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
+from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import Email
-from emulator.resources.simulation.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 
@@ -258,10 +258,13 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     if effect.forge:
         forged = await send(replace(request, body=tamper(request.body)))
         return replace(await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}")
-    result = await send(replace(request, body=tamper(request.body)) if effect.tamper else request)
+    sent = replace(request, body=tamper(request.body)) if effect.tamper else request
+    if effect.together:
+        return (await asyncio.gather(*(send(sent) for _ in range(1 + (effect.duplicate or 0)))))[0]
+    result = await send(sent)
     for _ in range(effect.duplicate or 0):
         await send(request)
-    return ANSWERED_LATE if effect.late_answer else result
+    return ANSWERED_LATE if effect.late_answer or effect.again else result
 
 
 def tamper(body: bytes) -> bytes:
@@ -425,7 +428,9 @@ class Outbox:
         if result is None:
             result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
         self._traces.sent(effect.delivery, result)
-        await self._record_attempt(effect, request, result, at)
+        await self._record_attempt(effect, request, result, at, fault.seconds if fault and fault.then.again else None)
+        if fault is not None and fault.then.reissue:
+            await self._commit(deliveries.reissue, {"post": effect})
         if (held := self._held.pop(effect.webhook, None)) is not None:
             await self._attempt(held, exempt_from_faults=True)
         return result
@@ -449,10 +454,10 @@ class Outbox:
         return await self._sender.send(request.url, request.headers, request.body, verify=request.verify)
 
     async def _record_attempt(
-        self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str
+        self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str, again: float | None
     ) -> None:
-        """Record the outcome of an attempt made at an instant of the world's clock."""
-        arguments = {"post": effect, "sent": request, "answer": result, "at": at}
+        """Record the outcome of an attempt made at an instant of the world's clock; a retry may be ``again`` s later."""
+        arguments = {"post": effect, "sent": request, "answer": result, "at": at, "again": again}
         await self._commit(deliveries.record_attempt, arguments)
         if self._runner.result:
             self._runner.result.deliveries[deliveries.is_success(self._runner.world, result)] += 1

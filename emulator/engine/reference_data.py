@@ -57,7 +57,7 @@ def from_database(file: Path) -> CountryLookup:
         # An extra of the package: few users need real networks, and the table is enough for the others.
         import maxminddb
     except ImportError:
-        raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install 'payments-emulator[geo]'") from None
+        raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install '.[geo]' in a clone") from None
     try:
         reader = maxminddb.open_database(str(file))
     except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:

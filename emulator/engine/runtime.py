@@ -306,15 +306,16 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        if self.runner.is_behind(self.runner.clock.now()):
+        runner = self.runner
+        if not runner.is_current():
             await self.catch_up()
-        result = self.runner.commit(command, arguments, cause)
+        result = runner.execute(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
         # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
-        if self.runner.is_behind(self.world.now):
+        if runner.is_behind(runner.world.now):
             with suppress(StorageError):
-                await self.runner.run_until(self.world.now)
+                await runner.run_until(runner.world.now)
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
@@ -328,9 +329,19 @@ class Runtime:
             self._driven -= 1
         return outcome
 
-    def in_use(self) -> Use:
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
         """A request is served: while the context lasts, the world is not given up."""
-        return Use(self)
+        self.users += 1
+        try:
+            yield
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """One of the ``users`` is served."""
+        self.users -= 1
+        self.last_used = asyncio.get_running_loop().time()
 
     @property
     def is_in_use(self) -> bool:
@@ -399,19 +410,3 @@ def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
         return False, steps.send(answer)
     except StopIteration as end:
         return True, end.value
-
-
-class Use:
-    """The use of a world by one request. A class, since a generator as a context manager takes three times as long."""
-
-    __slots__ = ("_runtime",)
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-
-    def __enter__(self) -> None:
-        self._runtime.users += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._runtime.users -= 1
-        self._runtime.last_used = asyncio.get_running_loop().time()

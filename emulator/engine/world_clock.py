@@ -117,7 +117,7 @@ class Clock:
 
     @property
     def settings(self) -> tuple[str, float, Timestamp, float]:
-        """What determines the clock's assumptions: it differs once the clock was set or changed, not as time passes."""
+        """What determines the clock's readings: it differs once the clock was set or changed, not as time passes."""
         return self.mode, self.rate, self._anchor, self._since
 
     def _run_from(self, position: Timestamp) -> None:

@@ -10,7 +10,7 @@ from emulator.core.handlers import Check, Checked, metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry
-from emulator.resources import ledger
+from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
 from emulator.resources.catalog import (
@@ -27,7 +27,7 @@ from emulator.resources.payments import (
     refunds,
     transactions,
 )
-from emulator.resources.simulation import emails, faults
+from emulator.resources.simulation import emails
 from emulator.resources.webhooks import deliveries, endpoints
 
 _MODULES = (

@@ -206,7 +206,7 @@ class Sandbox:
     def _site(self) -> ASGIApp:
         from emulator.ui.site import site
 
-        return site(self.engine, self.options.profile)
+        return site(self.engine, self.options.profile, shows_last=self.options.control_token is None)
 
     def application(self) -> RootApp:
         """The ASGI application: the service, the control API, the console and the site."""
@@ -221,7 +221,7 @@ class Sandbox:
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
-            durability=store.durability if (store := self.engine.store) else lambda: None,
+            durability=store.durability if (store := self.engine.store) else None,
         )
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])

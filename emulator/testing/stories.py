@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from emulator.checks.app.cases import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.app.cases import CHARGE, DELIVERY, REQUEST, WRITES, Case, Place
 from emulator.checks.app.driver import Search, examine
 from emulator.checks.app.endings import AuditNote, Ending, SentWrite, digest
 from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
+from emulator.core import calendar
 from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator
 
@@ -80,14 +81,18 @@ def try_scenario(
 
 def arrange(api: Api, case: Case | None) -> None:
     """Arrange the faults of a case in a world where nothing has happened yet."""
-    for fault in [SENTINEL] if case is None else case.faults():
+    for fault in (case.faults() if case else []) or [SENTINEL]:
         api.post("/_emulator/faults", fault)
 
 
 def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
     """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
-    is_arranged = bool(api.get("/_emulator/faults")["data"])
+    # An outage is not used up: it struck if its time has come.
+    now = api.get("/_emulator/clock")["now"]
+    is_arranged = any(
+        each["starts_at"] is None or each["starts_at"] > now for each in api.get("/_emulator/faults")["data"]
+    )
     api.delete("/_emulator/faults")
     before = _export(api)
     requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
@@ -103,7 +108,7 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         value=value,
         digest=digest(_export(api)),
         balanced=api.get("/_emulator/ledger")["balanced"],
-        places=[*_request_places(requests), *_delivery_places(before)],
+        places=[*_request_places(requests), *_delivery_places(before), *_charge_places(before)],
         writes=[_write(api, request) for request in requests if request["method"] in WRITES],
         reached=case is None or not is_arranged,
         audit=_audit(api),
@@ -144,13 +149,17 @@ def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
     return places
 
 
+def title_of(method: str, path: str) -> str:
+    """Return method and path; ids may differ between two runs."""
+    return f"{method} {ID.sub('{id}', path)}"
+
+
 def _title(request: dict[str, Any]) -> str:
-    """Method and path; ids may differ between two runs."""
-    return f"{request['method']} {ID.sub('{id}', request['path'])}"
+    return title_of(request["method"], request["path"])
 
 
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:
-    rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith("/webhook_delivery")), {})
+    rows, events = _rows(exported, "webhook_delivery"), _rows(exported, "event")
     last = {row["webhook"]: number for number, row in enumerate(rows.values(), 1)}
     seen: Counter[str] = Counter()
     places = []
@@ -158,8 +167,50 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
         type = row["event_type"]
         seen[type] += 1
         is_last = number == last[row["webhook"]]
-        places.append(Place(DELIVERY, number, type, is_last=is_last, match={"event": type, "nth": seen[type]}))
+        stale = _stale(row, rows.values(), events)
+        match = {"event": type, "nth": seen[type]}
+        places.append(Place(DELIVERY, number, type, is_last=is_last, match=match, stale=stale))
     return places
+
+
+def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the records of a kind in an exported world, by id."""
+    return next((rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {})
+
+
+HOUR, RETRIES = 3600, 36 * 3600
+"""Seconds that a late webhook is late, and in which its retries end at the latest."""
+
+
+def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str, Any]) -> str | None:
+    """Return how late a delivery must be to come after the last one about its customer, if that is over an hour."""
+    subject = _subject(events.get(row["event"]))
+    gaps = [
+        calendar.seconds_between(row["created_at"], other["created_at"])
+        for other in rows
+        if other["webhook"] == row["webhook"] and _subject(events.get(other["event"])) == subject
+    ]
+    longest = max((gap for gap in gaps if gap < RETRIES), default=0)
+    return f"{int(longest) + 60}s" if longest >= HOUR else None
+
+
+def _subject(event: dict[str, Any] | None) -> str | None:
+    """Return the customer that an event is about, or else its object."""
+    shown = event["data"]["object"] if event else {}
+    return shown.get("customer") or shown.get("id")
+
+
+def _charge_places(exported: dict[str, Any]) -> list[Place]:
+    """Return the charges that the service made by itself, such as those of renewals, on a clock that stands still."""
+    made = {
+        event["data"]["object"]["id"]: event
+        for event in _rows(exported, "event").values()
+        if event["request"] is None and event["data"]["object"]["object"] == "payment_intent"
+    }
+    return [
+        Place(CHARGE, number, "renewal", at=event["created_at"], until=calendar.plus(event["created_at"], hours=1))
+        for number, event in enumerate(made.values(), 1)
+    ]
 
 
 def _write(api: Api, request: dict[str, Any]) -> SentWrite:

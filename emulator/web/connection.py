@@ -192,20 +192,17 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         cast("dict[str, Any]", self.scope)[CONNECTION_KEY] = self._controlled
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers follow the body. They mean nothing here and are not stored.
-        if self._reading_head:
-            super().on_header(name, value)
-            if len(self.headers) > limits.HEADERS.most:
-                self._problem = f"The request has more than {limits.HEADERS.most} headers."
-                raise TooMuch
-
     def on_headers_complete(self) -> None:
+        if len(self.headers) > limits.HEADERS.most:
+            self._problem = f"The request has more than {limits.HEADERS.most} headers."
+            raise TooMuch
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._read_again = self._head_without_upgrade()
             return
         self._previous = self.cycle
         super().on_headers_complete()
+        # The request has this list. Trailers follow the body, mean nothing here and go into another one.
+        self.headers = []
         self._reading_head = False
         self._head_bytes = 0
         self._framing_bytes = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
 
 from emulator.core.errors import ApiError
 from emulator.core.world import World
@@ -17,7 +17,7 @@ from emulator.engine.journal import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app.clients import IpAddress, resolve
-from emulator.resources.app.settings import settings
+from emulator.resources.app.settings import Settings, settings
 from emulator.web.validation import body_of
 
 # -- responses that are complete
@@ -37,10 +37,11 @@ class Response(msgspec.Struct, frozen=True):
 
 async def send_response(response: Response, send: Send) -> None:
     """Send a response as ASGI messages."""
-    headers = [(b"content-length", str(len(response.body)).encode())]
+    headers = [(b"content-length", b"%d" % len(response.body))]
     if response.body:
         headers.append((b"content-type", response.media_type.encode()))
-    headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+    if response.headers:
+        headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
 
@@ -79,52 +80,29 @@ class RequestContext:
     ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
-    ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
-    ``takes_any_metadata`` is its assumption ``metadata_values`` (B-22).
+    ``settings`` are the App's for a request to the service; None for any other, which no setting concerns.
     ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``connection`` is the one that it came on; None in a client's own process.
     """
 
-    __slots__ = (
-        "_client",
-        "_new_id",
-        "_request_id",
-        "base_url",
-        "checkpoint",
-        "connection",
-        "find_runtime",
-        "headers",
-        "hold_ms",
-        "ignores_unknown_fields",
-        "method",
-        "operation_id",
-        "path",
-        "path_params",
-        "query_string",
-        "raw",
-        "raw_headers",
-        "runtime",
-        "takes_any_metadata",
-    )
+    operation_id = ""
+    path_params: Mapping[str, str] = MappingProxyType({})
+    runtime: Runtime | None = None
+    settings: Settings | None = None
+    find_runtime: Callable[[RequestContext], Runtime | None] | None = None
+    checkpoint: Checkpoint | None = None
+    raw = b""
+    hold_ms = 0
+    _request_id: str | None = None
 
     def __init__(self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = MALFORMED) -> None:
         # Parts of the scope and not the scope itself: it holds the context, and only the collector ends a cycle.
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query_string: bytes = scope["query_string"]
-        self.path_params: dict[str, str] = {}
         self.connection: ClientConnection | None = scope.get(CONNECTION_KEY)
         self.base_url = base_url
-        self.operation_id = ""
-        self.runtime: Runtime | None = None
-        self.ignores_unknown_fields = False
-        self.takes_any_metadata = False
-        self.find_runtime: Callable[[RequestContext], Runtime | None] | None = None
-        self.checkpoint: Checkpoint | None = None
-        self.raw = b""
-        self.hold_ms = 0
         self._new_id = new_id
-        self._request_id: str | None = None
         self._client: tuple[str, int] | None = scope.get("client")
         self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
@@ -148,15 +126,12 @@ class RequestContext:
 
     def authorization(self) -> str | None:
         """The ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
-        values = self.header_values(b"authorization")
-        if len(values) > 1:
+        if len(self.headers) != len(self.raw_headers) and len(self.header_values(b"authorization")) > 1:
             raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
-        return values[0] if values else None
+        return self.header(b"authorization")
 
     def require_single(self, *names: str) -> None:
         """Raise 400 for a header that may be sent once and was sent twice (B-05)."""
-        if len(self.headers) == len(self.raw_headers):
-            return
         for name in names:
             if len(self.header_values(name.lower().encode())) > 1:
                 message = f"{name}: there is more than one such header"
@@ -195,17 +170,6 @@ def context_of(scope: Mapping[str, Any]) -> RequestContext:
     """The context of the request that a scope belongs to."""
     context: RequestContext = scope[SCOPE_KEY]
     return context
-
-
-class ContextLayer:
-    """An ASGI application whose :meth:`handle` gets the request's context; ``scope`` is for the application below."""
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return self.handle(scope[SCOPE_KEY], scope, receive, send)
-
-    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer the request, or pass it on. It need not be a coroutine itself, each of which costs every request."""
-        raise NotImplementedError
 
 
 # -- responses without an end of their own

@@ -25,11 +25,11 @@ from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.resources.payments import refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import REGISTRY, STATE_MACHINES
-from emulator.resources.simulation.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import validation
 from emulator.web.context import RequestContext, Response, send_response
 from emulator.web.operation import cast, explain, fields, unknown_parameter
@@ -366,9 +366,9 @@ class FaultInjection:
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
     ) -> Awaitable[None]:
         """Pass the request on, unless a fault is to be injected."""
-        if not _faults(runtime.world):
-            return self._app(scope, receive, send)
-        return self._handle(context, runtime, scope, receive, send)
+        if runtime.world.holds(Fault) and _faults(runtime.world):
+            return self._handle(context, runtime, scope, receive, send)
+        return self._app(scope, receive, send)
 
     async def _handle(
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
@@ -388,11 +388,18 @@ class FaultInjection:
     async def _inject(
         self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        if effect.executed and effect.delay_ms is not None:
+        if effect.repeat:
+            await self._repeat(context, scope, receive, send)
+        elif effect.executed and effect.delay_ms is not None:
             await self._answer(context, scope, receive, _delayed(send, effect.delay_ms / 1000))
-            return
-        if effect.executed:
-            await self._answer(context, scope, receive, _discard)
+        else:
+            if effect.executed:
+                await self._answer(context, scope, receive, _discard)
+            await self._fail(effect, context, scope, receive, send)
+
+    async def _fail(
+        self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         if effect.code is not None:
             raise self._forced_errors.error(effect.code, context)
         if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
@@ -414,6 +421,22 @@ class FaultInjection:
             context.hold_ms = effect.hold_ms or 0
             await asyncio.sleep((effect.delay_ms or 0) / 1000)
             await self._app(scope, receive, send)
+
+    async def _repeat(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        """Do the request twice at the same moment; the client gets the first response."""
+        messages: list[Message] = []
+        body: Message = {"type": "http.request", "body": context.raw}
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
+        async def again() -> Message:
+            return body
+
+        await self._answer(context, scope, receive, keep)
+        await self._answer(context, scope, again, _discard)
+        for message in messages:
+            await send(message)
 
     async def _answer(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as usual; an error is sent through ``send`` like any response."""

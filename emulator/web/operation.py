@@ -26,11 +26,10 @@ from emulator.core.limits import BODY, DIGITS, METADATA_VALUE, QUERY, SNAPSHOT
 from emulator.core.records import list_to_wire
 from emulator.core.world import encode
 from emulator.document.tree import Document
-from emulator.engine.journal import redacted_path
 from emulator.web import validation
-from emulator.web.context import SCOPE_KEY, ContextLayer, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.root_app import as_api_error
 from emulator.web.routing import (
-    RUNTIME_KEY,
     Authenticate,
     AuthenticationMiddleware,
     Definition,
@@ -202,15 +201,15 @@ class OperationHandler:
             body = await _parsed(context.raw)
         query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
         if self._body_schema:
-            body = self._validated(self._without_nulls(body), self._body_schema, context, violations)
+            body = self._validated(self._without_nulls(body, context.raw), self._body_schema, context, violations)
         if violations:
-            raise error_of([*violations, *self._broken_rules(context, scope[RUNTIME_KEY], body, violations)])
+            raise error_of([*violations, *self._broken_rules(context, body, violations)])
         arguments: dict[str, Any] = dict(context.path_params)
         if self._parameters:
             arguments["query"] = query
         if self._body:
             arguments["body"] = body
-        result = await self._execute(context, scope[RUNTIME_KEY], self, arguments)
+        result = await self._execute(context, context.runtime, self, arguments)
         if isinstance(result, Stream):
             await send_stream(result, context.connection, receive, send)
         else:
@@ -239,12 +238,12 @@ class OperationHandler:
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
 
-    def _without_nulls(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
         """The body without the nulls that are as left out: of fields that the answer can show as null (B-12).
 
         In a PATCH those clear the field; the entries of a list are new as a whole.
         """
-        if self._response is None or self._method not in ("post", "patch"):
+        if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
         return self._response.without_nulls(body, in_lists_only=self._method == "patch")
 
@@ -252,23 +251,22 @@ class OperationHandler:
         self, body: dict[str, Any], schema: CompiledSchema, context: RequestContext, violations: list[Violation]
     ) -> dict[str, Any]:
         if not schema.accepts(body):
-            if context.ignores_unknown_fields:
+            own = context.settings
+            if own and own.unknown_fields == "ignore":
                 body = schema.known(body)
             found = schema.violations(body)
-            if context.takes_any_metadata:
+            if own and own.assumptions.metadata_values == "any":
                 found = [each for each in found if not _is_metadata(each, body)]
             violations.extend(map(self._explain, found))
         return schema.complete(body)
 
-    def _broken_rules(
-        self, context: RequestContext, runtime: Any, body: Any, violations: list[Violation]
-    ) -> Iterator[Violation]:
+    def _broken_rules(self, context: RequestContext, body: Any, violations: list[Violation]) -> Iterator[Violation]:
         """What the operation's rules find wrong with the valid part of an invalid request (B-12)."""
-        if not self._body or not isinstance(self.function, Checked):
+        if not self._body or not isinstance(self.function, Checked) or context.runtime is None:
             return
         arguments: dict[str, Any] = dict(context.path_params)
         arguments["body"] = valid_part(body, {violation.path for violation in violations})
-        for error in self.function.violations(runtime.world, arguments):
+        for error in self.function.violations(context.runtime.world, arguments):
             for field, messages in (error.errors or {}).items():
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 
@@ -446,23 +444,15 @@ def _operation_ids(document: Mapping[str, Any]) -> set[str]:
     }
 
 
-class ErrorMiddleware(ContextLayer):
+class ErrorMiddleware:
     """The outermost layer of a stack: makes every exception a response in the form of all errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             await self._app(scope, receive, send)
         except Exception as error:
-            await send_response(context.error_response(_as_api_error(context, error)), send)
-
-
-def _as_api_error(context: RequestContext, error: Exception) -> ApiError:
-    """The error that a client gets for an exception; an unexpected one is logged."""
-    if isinstance(error, ApiError):
-        return error
-    if not isinstance(error, ClientDisconnect):
-        logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
-    return ApiError("INTERNAL_ERROR")
+            await send_response(context.error_response(as_api_error(context, error)), send)

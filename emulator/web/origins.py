@@ -15,7 +15,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
 from emulator.resources.app.security_profiles import opens_to
-from emulator.web.context import ContextLayer, RequestContext, Response, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
 from emulator.web.root_app import is_host
 
 # -- the service: cross-origin sharing (B-70)
@@ -29,18 +29,19 @@ MAX_AGE = "3600"
 """Seconds that a browser may remember the answer to a preflight."""
 
 
-class Cors(ContextLayer):
+class Cors:
     """Answers preflights itself, and adds to the responses of an ASGI application which pages may read them."""
 
     def __init__(self, app: ASGIApp, engine: Engine) -> None:
         self._app = app
         self._engine = engine
 
-    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        context: RequestContext = scope[SCOPE_KEY]
         context.find_runtime = self._runtime_of_key
-        origin = context.header(b"origin")
-        if origin is None:
+        if b"origin" not in context.headers:
             return self._app(scope, receive, send)
+        origin = context.header(b"origin") or ""
         if _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
             return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         return self._app(scope, receive, self._with_headers(context, send, origin))
@@ -101,7 +102,7 @@ SAME_ORIGIN_HEADERS = [
 """Headers of every response: no other origin may embed it, and browsers must not guess its type."""
 
 
-class OriginGuard(ContextLayer):
+class OriginGuard:
     """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback; or ``any_host``.
 
     With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
@@ -126,7 +127,9 @@ class OriginGuard(ContextLayer):
         self._open_path = open_path
         self._pages = pages
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
+
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", ()), *SAME_ORIGIN_HEADERS]}
@@ -154,7 +157,7 @@ class OriginGuard(ContextLayer):
         return None
 
 
-class HostGuard(ContextLayer):
+class HostGuard:
     """Rejects requests under other names than those of loopback and ``hosts``, against DNS rebinding.
 
     It guards what else a server on loopback serves: the service's own API, whose keys can be guessed, and pages.
@@ -164,7 +167,8 @@ class HostGuard(ContextLayer):
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         if (problem := _unknown_host(context, self._hosts)) is None:
             await self._app(scope, receive, send)
         else:

@@ -70,34 +70,38 @@ RequestReport = Callable[[AnsweredRequest], None]
 class RequestLog:
     """One request. Those to the service are recorded, and of the control API those that may change something.
 
-    Each, recorded or not, is given to ``report``.
+    Each, recorded or not, is given to ``report``. ``status`` is 0 until the response starts.
     """
 
-    __slots__ = ("_context", "_method", "_report", "_response", "_started", "_status")
+    status = 0
+    _response = b""
 
-    def __init__(self, context: RequestContext, report: RequestReport | None = None) -> None:
+    def __init__(self, context: RequestContext, send: Send, report: RequestReport | None) -> None:
         self._context = context
+        self._send = send
         self._report = report
         self._method = context.method
+        self._is_recorded = context.method != "GET" or context.path.startswith(SERVICE)
         self._started = time.perf_counter()
-        self._status = 0
-        self._response = b""
 
-    def add(self, message: Message) -> None:
-        """Take a message of the response. The last one completes the entry, before the client has it."""
+    async def send(self, message: Message) -> None:
+        """Send a message of the response with the request's id. The last one completes the entry, before it is sent."""
         if message["type"] == "http.response.start":
-            self._status = message["status"]
-            return
-        runtime = self._context.runtime
-        if runtime is not None and self._is_recorded():
-            self._response += message.get("body", b"")[: MAX_BODY_BYTES - len(self._response)]
-            if not message.get("more_body"):
-                self._record(runtime)
-        if self._report is not None and not message.get("more_body"):
-            self._report(self._answered(runtime))
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), (b"request-id", self._context.request_id.encode())]
+        else:
+            self._add(message)
+        await self._send(message)
 
-    def _is_recorded(self) -> bool:
-        return self._context.path.startswith(SERVICE) or self._method != "GET"
+    def _add(self, message: Message) -> None:
+        is_last = not message.get("more_body")
+        runtime = self._context.runtime
+        if runtime is not None and self._is_recorded:
+            self._response += message.get("body", b"")[: MAX_BODY_BYTES - len(self._response)]
+            if is_last:
+                self._record(runtime)
+        if is_last and self._report is not None:
+            self._report(self._answered(runtime))
 
     def _record(self, runtime: Runtime) -> None:
         context = self._context
@@ -111,7 +115,7 @@ class RequestLog:
             query=context.query_string,
             headers=context.raw_headers,
             body=redacted_body(context.raw),
-            status=self._status,
+            status=self.status,
             answer=self._response,
             began=self._started,
             answered=time.perf_counter(),
@@ -127,9 +131,9 @@ class RequestLog:
             app=runtime.world.name if runtime else None,
             method=self._method,
             path=redacted_path(context.path),
-            status=self._status,
+            status=self.status,
             seconds=time.perf_counter() - self._started,
-            events=self._events(runtime) if runtime and self._is_recorded() else (),
+            events=self._events(runtime) if runtime and self._is_recorded else (),
             answer=self._response,
             world=runtime.world if runtime else None,
         )
@@ -150,6 +154,17 @@ class RequestLog:
 logger = logging.getLogger("emulator")
 
 
+def as_api_error(context: RequestContext, error: BaseException) -> ApiError:
+    """The error that a client gets for an exception; an unexpected one is logged."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, asyncio.CancelledError):  # only a server that stops cancels a request
+        return ApiError("INTERNAL_ERROR", message="The sandbox is stopping.")
+    if not isinstance(error, ClientDisconnect):
+        logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
+    return ApiError("INTERNAL_ERROR")
+
+
 class RootApp:
     """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
@@ -168,7 +183,7 @@ class RootApp:
         stop: Callable[[], Awaitable[None]],
         base_url: str,
         report: RequestReport | None = None,
-        durability: Callable[[], Callable[[], Awaitable[None]] | None] = lambda: None,
+        durability: Callable[[], Callable[[], Awaitable[None]] | None] | None = None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
@@ -179,58 +194,37 @@ class RootApp:
         self._durability = durability
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._serve(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await self._run_lifespan(receive, send)
-        else:
-            # Closing before accepting rejects a WebSocket; the emulator has none.
-            await send({"type": "websocket.close", "code": 1000})
+        if scope["type"] != "http":
+            await self._serve_other(scope["type"], receive, send)
+            return
+        context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
+        # Where the client reached us, for links it is to follow: of its ``Host``, if that is valid.
+        context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
+        log = RequestLog(context, send, self._report)
+        try:
+            await self._app_for(context.path)(scope, receive, self._sending(log.send))
+        except ClientDisconnect:
+            return  # there is no one to answer
+        except (Exception, asyncio.CancelledError) as error:
+            if log.status:  # a response that has started cannot be replaced by another
+                raise
+            await send_response(context.error_response(as_api_error(context, error)), log.send)
 
     def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
         """Request id and body of the error for what is no acceptable HTTP request (B-11)."""
         context = RequestContext(self._base_url, self._new_request_id)
         return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
-        # Where the client reached us, for links it is to follow: of its ``Host``, if that is valid.
-        context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
-        log = RequestLog(context, self._report)
-        started = False
-
-        async def send_with_id(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                message["headers"] = [*message.get("headers", ()), (b"request-id", context.request_id.encode())]
-            log.add(message)
-            await send(message)
-
-        try:
-            await self._app_for(context.path)(scope, receive, self._sending(send_with_id))
-        except ApiError as error:  # of ``durable``
-            if started:
-                raise
-            await send_response(context.error_response(error), send_with_id)
-        except asyncio.CancelledError:
-            # Only a server that stops cancels a request. A response that has started cannot be replaced by another.
-            if started:
-                raise
-            stopping = ApiError("INTERNAL_ERROR", message="The sandbox is stopping.")
-            await send_response(context.error_response(stopping), send_with_id)
-        except ClientDisconnect:
-            return  # there is no one to answer
-        except Exception as error:
-            if started:
-                raise
-            logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
-            await send_response(context.error_response(ApiError("INTERNAL_ERROR")), send_with_id)
+    async def _serve_other(self, type: str, receive: Receive, send: Send) -> None:
+        if type == "lifespan":
+            await self._run_lifespan(receive, send)
+        else:
+            # Closing before accepting rejects a WebSocket; the emulator has none.
+            await send({"type": "websocket.close", "code": 1000})
 
     def _sending(self, send: Send) -> Send:
         """``send``, after all that was done so far is stored for good."""
-        durable = self._durability()
-        if durable is None:
+        if self._durability is None or (durable := self._durability()) is None:
             return send
 
         async def send_durable(message: Message) -> None:

@@ -22,7 +22,7 @@ from emulator.document.tree import Document, at, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
-from emulator.web.context import SCOPE_KEY, ContextLayer, RequestContext
+from emulator.web.context import SCOPE_KEY, RequestContext
 
 # -- Connexion: what it is given of a document, and which layers it stacks
 
@@ -130,28 +130,26 @@ class _Resolver:
 # -- the tree of paths
 
 
-class PathSegment:
-    """One segment of a path: the fixed segments and the parameter that may follow it, and its operations by method."""
+class PathSegment(dict[str, "PathSegment"]):
+    """A segment of the paths, with those that may follow it.
 
-    __slots__ = ("children", "name", "operations", "parameter")
+    Where a path ends, ``operations`` has by method what Connexion's other layers find the operation by, and ``places``
+    the segments that are its parameters, by name. ``parameter`` follows for any segment that is not empty.
+    """
 
     def __init__(self) -> None:
-        self.children: dict[str, PathSegment] = {}
+        super().__init__()
         self.parameter: PathSegment | None = None
-        self.name = ""
-        self.operations: dict[str, str] = {}
+        self.operations: dict[str, dict[str, str]] = {}
+        self.places: dict[str, int] = {}
 
-    def child(self, segment: str) -> PathSegment:
-        """The node after this one for a segment of a documented path."""
-        if not segment.startswith("{"):
-            return self.children.setdefault(segment, PathSegment())
-        if self.parameter is None:
-            self.parameter = PathSegment()
-            self.parameter.name = segment[1:-1]
+    def __missing__(self, segment: str) -> PathSegment:
+        if self.parameter is None or not segment:
+            raise KeyError(segment)
         return self.parameter
 
 
-class Router(ContextLayer, SpecMiddleware):
+class Router(SpecMiddleware):
     """Stands in place of Connexion's routing layer, which tries one regular expression after the other.
 
     A path without its slash is not redirected: it is unknown, and the error names the right one (B-06). The error for
@@ -169,52 +167,58 @@ class Router(ContextLayer, SpecMiddleware):
         self._paths += [self._base_path + path for path in specification["paths"] if "{" not in path]
         for path, item in specification["paths"].items():
             for method in METHODS & item.keys():
+                operation_id = item[method]["operationId"]
+                routed = {"api_base_path": self._base_path, "operation_id": operation_id}
                 for spelling in (path, *item[method].get("x-also", ())):
-                    self._node_of(spelling).operations[method.upper()] = item[method]["operationId"]
+                    self._end_of(self._base_path + spelling).operations[method.upper()] = routed
 
-    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        parameters: dict[str, str] = {}
-        node = self._find(segments(scope), parameters)
-        if node is None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        context: RequestContext = scope[SCOPE_KEY]
+        path = segments(scope)
+        end = self._find(path)
+        if end is None:
             raise self._unknown(scope)
         if context.method == "HEAD":
             # A HEAD is answered like a GET (RFC 9110); the server leaves out the body.
             scope = {**scope, "method": "GET"}
             context.method = "GET"
-        operation_id = node.operations.get(context.method)
-        if operation_id is None:
-            allow = ", ".join(sorted(node.operations))
+        routed = end.operations.get(context.method)
+        if routed is None:
+            allow = ", ".join(sorted(end.operations))
             raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow)
-        context.operation_id = operation_id
-        context.path_params = parameters
-        # By this Connexion's other layers find the operation.
-        routed = {"api_base_path": self._base_path, "operation_id": operation_id}
+        context.operation_id = routed["operation_id"]
+        context.path_params = {name: path[place] for name, place in end.places.items()}
         scope.setdefault("extensions", {})[ROUTING_CONTEXT] = routed
         return self.app(scope, receive, send)
 
-    def _node_of(self, path: str) -> PathSegment:
-        node = self._root
-        for segment in (self._base_path + path).split("/"):
-            node = node.child(segment)
+    def _end_of(self, path: str) -> PathSegment:
+        """The last segment of a documented path, which is added."""
+        node, places = self._root, {}
+        for place, segment in enumerate(path.split("/")):
+            if segment.startswith("{"):
+                places[segment[1:-1]] = place
+                node.parameter = node = PathSegment() if node.parameter is None else node.parameter
+            else:
+                node = node.setdefault(segment, PathSegment())
+        node.places = places
         return node
 
-    def _find(self, path: Sequence[str], parameters: dict[str, str]) -> PathSegment | None:
-        node: PathSegment | None = self._root
-        for segment in path:
-            following = node.children.get(segment)  # type: ignore[union-attr]  # the loop ends where there is none
-            if following is None and segment and (following := node.parameter) is not None:  # type: ignore[union-attr]  # likewise
-                parameters[following.name] = segment
-            if following is None:
-                return None
-            node = following
-        return node if node and node.operations else None
+    def _find(self, path: Sequence[str]) -> PathSegment | None:
+        """The last segment of a path; None if no documented path has this form."""
+        node = self._root
+        try:
+            for segment in path:
+                node = node[segment]
+        except KeyError:
+            return None
+        return node if node.operations else None
 
     def _unknown(self, scope: Scope) -> ApiError:
         path = segments(scope)
         shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
-        if path[-1] and self._find([*path, ""], {}):
+        if path[-1] and self._find([*path, ""]) is not None:
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
-        if not path[-1] and self._find(path[:-1], {}):
+        if not path[-1] and self._find(path[:-1]) is not None:
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
         # Imported here: only errors need it.
         from difflib import get_close_matches
@@ -239,9 +243,6 @@ def segments(scope: Scope) -> list[str]:
 LEASE_ATTEMPTS, LEASE_PAUSE = 40, 0.1
 """How often, and after how many seconds each time, a world that another process runs is asked for again."""
 
-RUNTIME_KEY = "emulator.runtime"
-"""Key of the ASGI scope under which the runtime of the request's world stands once the request is authenticated."""
-
 Authenticate = Callable[[RequestContext, bool], Runtime | None]
 """Returns the runtime of the world a request is for; the flag says whether the document requires a key.
 
@@ -265,18 +266,20 @@ class AuthenticatedOperation:
             runtime = self._authenticate(context, self._required)
         except LeasedElsewhere:
             runtime = await self._await_lease(context)
-        scope[RUNTIME_KEY] = context.runtime = runtime
+        context.runtime = runtime
         if runtime is None:
             await self._next_app(scope, receive, send)
             return
         context.checkpoint = runtime.history.checkpoint()
-        traceparent = context.header(b"traceparent")
-        if traceparent or runtime.traces.records_all:
+        if b"traceparent" in context.headers or runtime.traces.records_all:
             tracestate = ",".join(context.header_values(b"tracestate"))
-            given = trace_headers(traceparent, tracestate)
+            given = trace_headers(context.header(b"traceparent"), tracestate)
             runtime.traces.begin(context.request_id, given, self._name)
-        with runtime.in_use():
+        runtime.users += 1
+        try:
             await self._next_app(scope, receive, send)
+        finally:
+            runtime.release()
 
     async def _await_lease(self, context: RequestContext) -> Runtime | None:
         """Wait a little for a world that another process runs: it was asked to release it."""

@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from inspect import isgenerator
 from typing import Any, NamedTuple
@@ -27,67 +26,55 @@ from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
-from emulator.resources.app.security_profiles import check_request, in_force
+from emulator.resources.app.security_profiles import SecurityProfile, check_request, in_force
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.registry import OPERATIONS
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import InvoiceDocument
 from emulator.web import validation
-from emulator.web.context import ContextLayer, RequestContext, Response
+from emulator.web.context import SCOPE_KEY, RequestContext, Response
 from emulator.web.errors_on_demand import HEADER, FaultInjection, ForcedErrors, read_ahead
 from emulator.web.operation import OperationHandler, build_app, fields
 from emulator.web.origins import Cors
-from emulator.web.routing import RUNTIME_KEY
 
 # -- between key and body (B-05)
 
 
-UNLIMITED = nullcontext()
 HEADER_KEY = HEADER.lower().encode()
 
 
-class RequestPolicy(ContextLayer):
+class RequestPolicy:
     """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str], forced_errors: ForcedErrors) -> None:
         self._forced_errors = forced_errors
         self._fault_injection = FaultInjection(app, paths, forced_errors)
 
-    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        runtime: Runtime = scope[RUNTIME_KEY]
-        context.require_single("Idempotency-Key", "Origin")
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        context: RequestContext = scope[SCOPE_KEY]
+        runtime: Any = context.runtime
+        own: Any = context.settings
+        if len(context.headers) != len(context.raw_headers):
+            context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
-        if b"authorization" in context.headers:
+        if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
             apply_security_profiles(context, runtime)
-        limits = within_limits(runtime)
-        if limits is UNLIMITED and HEADER_KEY not in context.headers:
+        if own.rate_limit is None and own.concurrency_limit is None and HEADER_KEY not in context.headers:
             return self._fault_injection.handle(context, runtime, scope, receive, send)
-        return self._limited(limits, context, scope, receive, send)
+        return self._limited(context, runtime, scope, receive, send)
 
     async def _limited(
-        self,
-        limits: AbstractContextManager[None],
-        context: RequestContext,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
+        self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        with limits:
+        """Raise 429 beyond the App's limits (B-25), or the error that the header asks for."""
+        # Not time.monotonic: freezegun freezes that one too, and limits count real time.
+        with runtime.rate_limiter.acquire(settings(runtime.world), asyncio.get_running_loop().time()):
             if HEADER_KEY in context.headers:
                 context.raw, _ = await read_ahead(receive)
                 if (error := self._forced_errors.asked_for(context)) is not None:
                     raise error
-            await self._fault_injection.handle(context, scope[RUNTIME_KEY], scope, receive, send)
-
-
-def within_limits(runtime: Runtime) -> AbstractContextManager[None]:
-    """The context manager within which a request is answered; it raises 429 beyond the App's limits (B-25)."""
-    own = settings(runtime.world)
-    if own.rate_limit is None and own.concurrency_limit is None:
-        return UNLIMITED
-    # Not time.monotonic: freezegun freezes that one too, and limits count real time.
-    return runtime.rate_limiter.acquire(own, asyncio.get_running_loop().time())
+            await self._fault_injection.handle(context, runtime, scope, receive, send)
 
 
 def apply_security_profiles(context: RequestContext, runtime: Runtime) -> None:
@@ -247,13 +234,12 @@ class Authenticator:
         """The runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
         value = context.authorization()
         if value is None and not required:
-            return self._opened_by_token(context)
-        runtime, rules = self._cached.get(value or "") or self._resolve(value)
+            runtime, rules = CachedKey(self._opened_by_token(context), ())
+        else:
+            runtime, rules = self._cached.get(value or "") or self._resolve(value)
         # Set before anything is raised: the App has a say in the shape of errors.
         context.runtime = runtime
-        own = settings(runtime.world)
-        context.ignores_unknown_fields = own.unknown_fields == "ignore"
-        context.takes_any_metadata = own.assumptions.metadata_values == "any"
+        context.settings = settings(runtime.world)
         if rules:
             clients.admit(rules, context.operation_id, writes=context.method != "GET")
         if runtime.world.livemode:

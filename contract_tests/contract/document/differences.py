@@ -206,7 +206,7 @@ class Comparison:
 
 
 def _rule(place: Place, body: Any, value: Any, answer: httpx.Response, verdicts: set[bool]) -> str | None:
-    """The rule that tells the server from the documents, or one document from the other."""
+    """The rule by which the server and the documents differ, or one document from the other."""
     if isinstance(value, float) and value.is_integer():
         return "a number is written without a point (B-23); 3.1 does not tell them apart"
     if verdicts == {False}:

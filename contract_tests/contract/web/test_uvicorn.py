@@ -25,7 +25,6 @@ OVERRIDDEN: dict[str, tuple[str, ...]] = {
     "data_received": ("data",),
     "eof_received": (),
     "on_message_begin": (),
-    "on_header": ("name", "value"),
     "on_headers_complete": (),
     "on_body": ("body",),
     "on_message_complete": (),

@@ -102,10 +102,10 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         """There is nothing to close."""
 
-    def pause_assumption(self) -> None:
+    def pause_reading(self) -> None:
         """Nothing is read from anywhere."""
 
-    def resume_assumption(self) -> None:
+    def resume_reading(self) -> None:
         """Nothing is read from anywhere."""
 
 

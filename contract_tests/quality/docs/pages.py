@@ -15,10 +15,13 @@ GUIDE = ROOT / "docs" / "guide"
 CONTRIBUTING = ROOT / "docs" / "contributing"
 """What those who work on the emulator read; it is neither served nor in the wheel."""
 
+SKILL = ROOT / "docs" / "skill.md"
+"""What ``agent setup`` writes for AI assistants."""
+
 TRANSLATIONS = sorted(GUIDE.glob("fr/*.md"))
 """Pages in another language. Their samples are those of the page that they translate."""
 
-PAGES = sorted({ROOT / "README.md", *GUIDE.rglob("*.md"), *CONTRIBUTING.glob("*.md")} - {*TRANSLATIONS})
+PAGES = sorted({ROOT / "README.md", *GUIDE.rglob("*.md"), *CONTRIBUTING.glob("*.md"), SKILL} - {*TRANSLATIONS})
 """The pages whose samples are run."""
 
 _BLOCK = re.compile(r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)

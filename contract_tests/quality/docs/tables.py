@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -16,17 +15,12 @@ from contract_tests.quality.drift import commands as cli
 from contract_tests.quality.drift.constraints import constraints, constraints_by_source
 from emulator.checks.document import exceptions
 from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
-from emulator.checks.receiver.checks import CHECKS, METHODS
 from emulator.checks.suite.table import AREAS
-from emulator.cli.options import NAMES
 from emulator.control.audit.audit import RULES
-from emulator.core.errors import ERRORS
-from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
-from emulator.engine.reference_data import ReferenceData, error_examples, numbered_assumptions
+from emulator.engine.reference_data import numbered_assumptions
 from emulator.resources.app.settings import Settings
-from emulator.resources.registry import STATE_MACHINES
 
 Cells = Iterable[object]
 
@@ -38,46 +32,6 @@ def _table(*head: str, rows: Iterable[Cells]) -> str:
 
 def _code(text: str | None) -> str:
     return f"`{text}`" if text else ""
-
-
-def errors() -> str:
-    """Every error code of the service."""
-    known = error_examples()
-    rows = sorted((ERRORS[code].status, f"`{code}`", known[code].explain) for code in known)
-    return _table("status", "code", "what it means", rows=rows)
-
-
-def events() -> str:
-    """Every event type."""
-    return _table(
-        "event", "object", "when", rows=[(f"`{type}`", row.object, row.meaning) for type, row in EVENTS.items()]
-    )
-
-
-def decided() -> str:
-    """Every assumption, with what the specification says of it and what changes it."""
-    parts: list[str] = []
-    for area, numbered in groupby(numbered_assumptions().items(), lambda each: each[1].area):
-        parts.append(f"## {area}")
-        for number, assumption in numbered:
-            names = [*assumption.settings, *(f"assumptions.{name}" for name in assumption.names)]
-            changed_by = ", ".join(f"`{name}`" for name in names)
-            lines = [
-                f'### <a id="{number}"></a>{number} {assumption.title}',
-                f"*{assumption.section}.* {assumption.reads}",
-                f"**Here:** {assumption.decided}",
-                *([f"Changed by {changed_by}."] if names else []),
-                _probes(number),
-            ]
-            parts += map(_escaped, lines)
-    return "\n\n".join(parts)
-
-
-def _probes(number: str) -> str:
-    """How an assumption is observed at a running service, or why it cannot be."""
-    known = collected()
-    asked = [f"`{name}`: {probe.question}" for name, probe in known.of(number).items()]
-    return f"*Probes:* {' '.join(asked)}" if asked else f"*No probe:* {known.unknowable[number]}"
 
 
 def probes() -> str:
@@ -96,49 +50,8 @@ def sources() -> str:
     """How many constraints of the document come from where."""
     counted = constraints_by_source()
     total = f"{len(constraints())} constraints, {counted.get('', 0)} without a source."
-    rows = [(f"[{each}](#{each})" if each.startswith("B-") else each, number) for each, number in counted.items()]
+    rows = list(counted.items())
     return f"{total}\n\n{_table('source', 'constraints', rows=rows)}"
-
-
-def _escaped(line: str) -> str:
-    """A line of prose whose braces and stars are not taken for Markdown."""
-    return re.sub(r"(?<=\W)_|_(?=\W)", r"\\_", line)
-
-
-def life_cycles() -> str:
-    """The table of each object that has a status."""
-    parts = []
-    for life in STATE_MACHINES:
-        rows = [
-            (
-                f"`{row.source}`" if row.source else "",
-                row.trigger,
-                f"`{row.target}`",
-                f"`{row.event}`" if row.event else "",
-            )
-            for row in life.rows
-        ]
-        title = life.kind.kind.replace("_", " ").capitalize()
-        parts.append(f"## {title}\n\n{_table('from', 'by', 'to', 'event', rows=rows)}")
-    return "\n\n".join(parts)
-
-
-def magic_values() -> str:
-    """Every magic value of the simulated operator."""
-    values = msgspec.to_builtins(ReferenceData(None).magic)
-    rows = [
-        (kind.replace("_", " "), f"`{each['example']}`", each["meaning"]) for kind, of in values.items() for each in of
-    ]
-    return _table("method", "example", "what happens", rows=rows)
-
-
-def magic_keys() -> str:
-    """Every beginning of a key that puts its App into a special state."""
-    rows = [
-        (f"`sk_{'prod' if rule.only == 'live' else 'test'}_{rule.begins}…`", f"`{rule.code}`", rule.meaning)
-        for rule in ReferenceData(None).magic_keys
-    ]
-    return _table("key", "answer", "meaning", rows=rows)
 
 
 def settings() -> str:
@@ -185,32 +98,6 @@ def commands() -> str:
     return _table("command", "does", rows=rows)
 
 
-def variables() -> str:
-    """Each environment variable with its option and its commands."""
-    speaking = {" ".join(path) for path, command in cli.commands() if {each.name for each in command.params} >= NAMES}
-    rows = []
-    for name, (option, heeding) in cli.variables().items():
-        own = [_code(each) for each in heeding if each not in speaking]
-        others = ["all that speak to an emulator"] if {*heeding} >= speaking else []
-        rows.append((_code(name), _code(option), ", ".join(own + others)))
-    return _table("variable", "option", "of", rows=rows)
-
-
-def checks_of_a_receiver() -> str:
-    """What ``test receiver`` sends and what a good receiver makes of it."""
-    rows = [
-        (
-            _code(each.name),
-            each.sent,
-            _code(each.expected),
-            each.rule,
-            "" if each.methods == METHODS else ", ".join(each.methods),
-        )
-        for each in CHECKS
-    ]
-    return _table("check", "what is sent", "expected", "rule", "only with", rows=rows)
-
-
 def wrong_services() -> str:
     """What ``test suite`` runs a test suite against, and what has to be looked at."""
     rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
@@ -243,20 +130,12 @@ def workflows() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "errors": errors,
-    "events": events,
-    "assumptions": decided,
     "probes": probes,
     "sources": sources,
-    "life cycles": life_cycles,
-    "magic values": magic_values,
-    "magic keys": magic_keys,
     "settings": settings,
     "control API": control,
     "rules": rules,
     "commands": commands,
-    "variables": variables,
-    "checks of a receiver": checks_of_a_receiver,
     "wrong services": wrong_services,
     "workflows": workflows,
     "rules beyond schemas": rules_beyond_schemas,

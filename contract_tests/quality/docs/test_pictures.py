@@ -12,13 +12,21 @@ MOST = 80_000
 
 
 def test_each_picture_is_small_and_has_two_themes() -> None:
-    files = sorted(FOLDER.iterdir())
+    files = sorted(FOLDER.glob("*.webp"))
     names = {file.name.rpartition("-")[0] for file in files}
     assert sorted(file.name for file in files) == sorted(
         f"{n}-{theme}.webp" for n in names for theme in ("dark", "light")
     )
     assert len(files) == 12
     assert [file.name for file in files if file.stat().st_size > MOST] == []
+
+
+def test_pages_that_changed_have_a_picture_before_and_after() -> None:
+    before, after = (
+        {file.name: file.stat().st_size for file in (FOLDER / name).iterdir()} for name in ("before", "after")
+    )
+    assert after.keys() <= before.keys()
+    assert max([*before.values(), *after.values()]) <= MOST
 
 
 def test_every_picture_that_a_page_shows_exists() -> None:

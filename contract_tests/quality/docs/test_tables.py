@@ -6,15 +6,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import httpx
 import pytest
 
 from contract_tests.quality.docs.pages import PAGES, ROOT, name
 from contract_tests.quality.docs.tables import TABLES, filled
 from contract_tests.quality.package.copier import copier
-from contract_tests.support.sandbox import Sandbox
-
-BASKET = {"description": "Basket", "unit_amount": 2000}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -27,13 +23,6 @@ def test_tables_are_up_to_date(page: Path) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_each_table_stands_somewhere(table: str) -> None:
     assert any(f"<!-- begin: {table} -->" in page.read_text("utf-8") for page in PAGES)
-
-
-def test_each_field_of_a_payment_page_is_described(sandbox: Sandbox) -> None:
-    session = sandbox.api.post("/checkout-sessions/", {"currency": "XAF", "line_items": [BASKET]})
-    page = httpx.get(session["url"], headers={"Accept": "application/json"}, timeout=60).json()
-    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/guide/pages.md").read_text("utf-8"), re.M)
-    assert described == list(page)
 
 
 def test_the_licence_of_each_package_is_named() -> None:

@@ -29,8 +29,8 @@ from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.faults import Fault
 from emulator.resources.registry import STATE_MACHINES
-from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

@@ -14,7 +14,7 @@ from contract_tests.robustness.simulate.network import BEHAVIOURS
 from contract_tests.robustness.simulate.server import MAX_WORLDS
 from contract_tests.robustness.simulate.simulation import KEYS, Place, Rejected, Simulation, Step, Story
 from contract_tests.support.walker import ACTIONS, METHODS, VARIANTS
-from emulator.resources.simulation.faults import Fault
+from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries
 
 Draw = Callable[[random.Random], Mapping[str, Any]]

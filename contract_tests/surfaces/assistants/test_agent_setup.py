@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.quality.docs.pages import ROOT, samples
+from contract_tests.quality.docs.pages import GUIDE, SKILL, samples
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.cli.agent import BEGIN, END
@@ -27,7 +27,7 @@ def test_a_project_gets_a_skill_and_a_pointer_to_it(tmp_path: Path) -> None:
     text = skill.read_text("utf-8")
     assert re.match(r"---\nname: payments-emulator\ndescription: .+\n---\n", text)
     assert len(text.splitlines()) <= LINES
-    assert (ROOT / "docs/guide/skill.md").read_text("utf-8").strip() in text
+    assert SKILL.read_text("utf-8").strip() in text
     assert ".agents/skills/payments-emulator/SKILL.md" in (tmp_path / "AGENTS.md").read_text("utf-8")
 
 
@@ -51,7 +51,7 @@ def test_skills_may_lie_elsewhere(tmp_path: Path) -> None:
 
 
 def test_the_skill_has_no_sample_that_is_not_run() -> None:
-    found = list(samples(ROOT / "docs/guide/skill.md"))
+    found = list(samples(SKILL))
     assert len(found) >= 6
     assert [each.line for each in found if each.reason or each.language not in ("sh", "python")] == []
 
@@ -59,10 +59,11 @@ def test_the_skill_has_no_sample_that_is_not_run() -> None:
 def test_every_page_of_the_guide_is_served_as_markdown(server: RunningServer) -> None:
     with http_client(base_url=server.url) as client:
         listed = re.findall(r"\((/docs/guide/\w[\w-]*\.md)\)", client.get("/llms.txt").text)
-        assert {Path(each).name for each in listed} == {each.name for each in (ROOT / "docs/guide").glob("*.md")}
-        for path in set(listed):
+        files = {f"/docs/guide/{each.name}": each for each in (*GUIDE.glob("*.md"), SKILL)}
+        assert set(listed) == set(files)
+        for path, file in files.items():
             answer = client.get(path)
-            assert answer.text == (ROOT / "docs/guide" / Path(path).name).read_text("utf-8")
+            assert answer.text == file.read_text("utf-8")
             assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
 
 

@@ -237,7 +237,7 @@ QUESTIONS: dict[str, Callable[[Person], str]] = {
 
 
 def test_each_question_of_the_guide_is_answered_by_what_is_in_view(sandbox: Sandbox, surf: Surf) -> None:
-    assert re.findall(r"^## (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE) == [*QUESTIONS]
+    assert re.findall(r"^## (.+\?)$", GUIDE.read_text("utf-8"), re.MULTILINE) == [*QUESTIONS]
     busy_world(sandbox)
     person = Person(surf(address(sandbox), **DESK), sandbox)
     unanswered = {}

@@ -17,7 +17,7 @@ from emulator.cli.main import COMMANDS, cli
 
 OnScreen = Callable[..., Screen]
 
-GUIDE = ROOT / "docs" / "guide" / "serve.md"
+GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
 WIDTHS = (40, 80, 120, 200)
 

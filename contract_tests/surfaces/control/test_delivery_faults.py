@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -151,3 +152,35 @@ def test_requests_do_not_meet_faults_of_deliveries(sandbox: Sandbox, receiver: R
     customers(sandbox, 1)
     assert len(heard(sandbox, receiver)) == 1
     assert sandbox.control.get("/faults")["pagination"]["count"] == 2
+
+
+def test_a_delivery_and_its_duplicate_arrive_at_the_same_moment(
+    sandbox: Sandbox, receiver: Receiver, endpoint: Any
+) -> None:
+    """The receiver answers neither before it has both."""
+    met = threading.Barrier(2, timeout=10)
+    receiver.react = lambda received: None if received.is_ping else met.wait()
+    arrange(sandbox, {"duplicate": 1, "together": True}, match={"event": "customer.created"})
+    [email] = customers(sandbox, 1)
+    assert heard(sandbox, receiver) == [email, email]
+
+
+def test_a_change_arrives_again_under_another_event_id(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
+    arrange(sandbox, {"reissue": True})
+    first, second = customers(sandbox, 2)
+    assert sorted(heard(sandbox, receiver)) == sorted([first, first, second])
+    ids = [event["id"] for event in receiver.events if event["data"]["object"]["email"] == first]
+    assert len(set(ids)) == 2
+    assert all(item.signed_with(endpoint["secret"]) for item in receiver.received)
+    assert {event["id"] for event in sandbox.control.get("/events")["data"]} >= set(ids)
+
+
+def test_a_delivery_arrives_again_when_the_tester_says(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
+    arrange(sandbox, {"again": "36h"})
+    [email] = customers(sandbox, 1)
+    assert heard(sandbox, receiver) == [email]
+    sandbox.advance("35h")
+    assert heard(sandbox, receiver) == [email]
+    sandbox.advance("1h")
+    assert heard(sandbox, receiver) == [email, email]
+    assert [each["status"] for each in deliveries(sandbox, endpoint)] == ["succeeded"]

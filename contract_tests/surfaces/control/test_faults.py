@@ -62,6 +62,8 @@ def test_a_fault_is_stored_until_it_strikes(sandbox: Sandbox) -> None:
         "match": {"method": "POST"},
         "times": 2,
         "probability": None,
+        "starts_at": None,
+        "ends_at": None,
         "then": FAILING,
         "created_at": START,
     }
@@ -134,6 +136,15 @@ def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
         ({"then": {"hang_ms": 0}}, "then.hang_ms"),
         ({"then": {"late_answer": True}, "match": {"method": "POST"}}, "match.method"),
         ({"then": {"delay_ms": 0}}, "then.delay_ms"),
+        ({"then": {"together": True}}, "then"),
+        ({"then": {"lose": True, "together": True}}, "then.together"),
+        ({"then": {"again": "soon"}}, "then.again"),
+        ({"then": {"repeat": True}, "match": {"event": "invoice.paid"}}, "match.event"),
+        ({"then": {"outage": "loud"}}, "then.outage"),
+        ({"then": {"outage": "silent"}, "match": {"method": "POST"}}, "match.method"),
+        ({"then": {"outage": "silent"}, "times": 2}, "times"),
+        ({"then": {"outage": "silent"}, "starts_at": "soon"}, "starts_at"),
+        ({"then": FAILING, "ends_at": "2h"}, "ends_at"),
         ({"then": {"delay_ms": 600001}}, "then.delay_ms"),
         ({"then": {"drop": "during"}}, "then.drop"),
         ({"then": {"garble": False}}, "then.garble"),
@@ -477,3 +488,46 @@ def test_a_429_of_ones_own_too(sandbox: Sandbox) -> None:
     arrange(sandbox, {"status": 429, "body": {"slow": "down"}})
     answer = sandbox.api.http.get("/customers/")
     assert (answer.status_code, answer.headers["retry-after"], answer.json()) == (429, "1", {"slow": "down"})
+
+
+def payments(sandbox: Sandbox) -> list[Any]:
+    return list(sandbox.api.pages("/payment-intents/"))
+
+
+def pay(sandbox: Sandbox) -> Any:
+    """A payment by a phone of Airtel."""
+    return sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))
+
+
+def test_a_request_is_done_twice_and_the_first_answer_given(sandbox: Sandbox) -> None:
+    """Unless it has an Idempotency-Key."""
+    arrange(sandbox, {"repeat": True}, times=2, match={"method": "POST", "path": "/payment-intents/"})
+    body = {"amount": 5000, "currency": "XAF"}
+    given = sandbox.api.post("/payment-intents/", body)
+    assert [each["id"] for each in payments(sandbox)][-1] == given["id"]
+    assert len(payments(sandbox)) == 2
+    sandbox.api.post("/payment-intents/", body, **{"Idempotency-Key": "order-1"})
+    assert len(payments(sandbox)) == 3
+
+
+def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> None:
+    ends = {"starts_at": "1d", "ends_at": "2026-01-03T00:00:00Z"}
+    made = sandbox.control.post("/faults", {"then": {"outage": "declined"}, "match": {"operator": "Airtel"}, **ends})
+    assert (made["starts_at"], made["ends_at"]) == ("2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z")
+    assert made["times"] is None
+    assert pay(sandbox)["status"] == "succeeded"
+    sandbox.advance("1d")
+    down = pay(sandbox)
+    assert (down["status"], down["last_error"]["code"]) == ("canceled", "UPSTREAM_ERROR")
+    sandbox.advance("1d")
+    assert pay(sandbox)["status"] == "succeeded"
+
+
+def test_a_silent_operator_answers_when_the_outage_is_over(sandbox: Sandbox) -> None:
+    sandbox.control.post("/faults", {"then": {"outage": "silent"}, "ends_at": "1h"})
+    intent = pay(sandbox)
+    assert intent["status"] == "requires_action"
+    sandbox.advance("59m")
+    assert payments(sandbox)[0]["status"] == "requires_action"
+    sandbox.advance("1m")
+    assert payments(sandbox)[0]["status"] == "succeeded"

@@ -12,13 +12,15 @@ from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core.errors import CODES
 from emulator.core.event_types import EVENTS
+from emulator.resources.registry import STATE_MACHINES
 
-PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/assumptions", "/docs/life-cycles", "/docs/magic-values"]
+PAGES = ["/", "/docs/", "/docs/errors", "/docs/events", "/docs/assumptions"]
+BROWSER = {"Accept": "text/html"}
 
 
 @pytest.fixture
 def site(server: RunningServer) -> Iterator[httpx.Client]:
-    with http_client(base_url=server.url) as client:
+    with http_client(base_url=server.url, headers=BROWSER) as client:
         yield client
 
 
@@ -29,12 +31,13 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(site:
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert answer.headers["request-id"].startswith("req_")
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
-    assert '<html lang="en">' in answer.text
-    assert 'aria-current="page">' in answer.text
+    assert '<html lang="en" data-base="' in answer.text
+    assert '<header class="top">' in answer.text
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css")]
+    ("name", "kind"),
+    [("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css"), ("guide.css", "text/css")],
 )
 def test_what_the_explorer_loads_is_served_here(site: httpx.Client, name: str, kind: str) -> None:
     answer = site.get(f"/docs/assets/{name}")
@@ -42,7 +45,7 @@ def test_what_the_explorer_loads_is_served_here(site: httpx.Client, name: str, k
     assert f"/docs/assets/{name}" in site.get("/docs/").text
 
 
-@pytest.mark.parametrize("name", ["index.html", "swagger-ui.css.map", "..%2f..%2f__init__.py", ""])
+@pytest.mark.parametrize("name", ["index.html", "swagger-ui.css.map", "face.html", "..%2f..%2f__init__.py", ""])
 def test_nothing_else_of_its_package_is(site: httpx.Client, name: str) -> None:
     answer = site.get(f"/docs/assets/{name}")
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
@@ -60,8 +63,40 @@ def test_every_code_is_explained(site: httpx.Client) -> None:
     assert [code for code in CODES if f'id="{code}"' not in text] == []
 
 
-def test_no_page_makes_a_browser_ask_for_an_icon(site: httpx.Client) -> None:
-    assert [path for path in PAGES if '<link rel="icon" href="data:,">' not in site.get(path).text] == []
+def test_what_stands_in_the_guide_once_stands_here_once(site: httpx.Client) -> None:
+    """Every event, state, magic value and magic key has its place on one page."""
+    events, errors = site.get("/docs/events").text, site.get("/docs/errors").text
+    assert [type for type in EVENTS if f'id="{type}"' not in events] == []
+    assert [life for life in STATE_MACHINES if f'id="{life.kind.kind}"' not in events] == []
+    assert "+24177000001" in errors
+    assert "sk_test_revoked" in errors
+
+
+def test_assumptions_have_contents_a_filter_and_their_short_form_first(site: httpx.Client) -> None:
+    text = site.get("/docs/assumptions").text
+    assert text.index('id="in-short"') < text.index('id="area-1"')
+    assert 'href="#area-1"' in text
+    assert 'id="filter"' in text
+
+
+def test_the_first_page_shows_where_everything_is_and_the_last_request(server: RunningServer, sandbox: Sandbox) -> None:
+    with http_client(base_url=server.url) as client:
+        places = client.get("/").json()
+        assert (places["service"], places["key"]) == (f"{server.url}/v1", "sk_test_demo")
+        sandbox.api.post("/customers/", {"email": "first@example.com", "name": "First Page"})
+        text = client.get("/", headers=BROWSER).text
+    for link in ("/_emulator/", "/docs/", "201 POST /v1/customers/"):
+        assert link in text
+
+
+def test_behind_a_token_the_first_page_shows_no_request() -> None:
+    server = RunningServer(control_token="s3cret")
+    try:
+        with http_client(base_url=server.url, headers=BROWSER) as client:
+            client.get("/v1/customers/", headers={"Authorization": "Bearer sk_test_hidden"})
+            assert "sk_test_hidden" not in client.get("/").text
+    finally:
+        server.stop()
 
 
 def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None:
@@ -71,7 +106,7 @@ def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None
     for link in links:
         path, _, anchor = link.partition("#")
         # As a browser follows it: what is a page there is none for programs.
-        text = pages.get(path) or site.get(path, headers={"Accept": "text/html"}).raise_for_status().text
+        text = pages.get(path) or site.get(path).raise_for_status().text
         assert not anchor or f'id="{anchor}"' in text, link
 
 

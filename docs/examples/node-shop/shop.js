@@ -13,7 +13,7 @@ export class Shop {
     this.key = key;
     this.members = new Map(); // customer's id: "active" or "overdue"
     this.months = new Map(); // customer's id: months paid
-    this.handled = new Set();
+    this.counted = new Set(); // transactions: each is one month, however many events there are about it
     this.latest = new Map(); // customer's id: when the last event was, as far as is known
     this.pauses = PAUSES;
     this.server = createServer((request, response) => this.#hear(request, response));
@@ -99,12 +99,11 @@ export class Shop {
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  #handle({ id, type, data, created_at: at }) {
-    // An event may arrive twice; the second time there is nothing left to do.
-    if (this.handled.has(id)) return;
-    this.handled.add(id);
-    const customer = data.object.customer;
-    if (type === "transaction.succeeded" && data.object.type === "deposit") {
+  #handle({ type, data, created_at: at }) {
+    const { id, customer } = data.object;
+    // An event may arrive twice, or a second one about the same payment: then there is nothing left to do.
+    if (type === "transaction.succeeded" && data.object.type === "deposit" && !this.counted.has(id)) {
+      this.counted.add(id);
       this.months.set(customer, (this.months.get(customer) ?? 0) + 1);
     }
     // Events may come in any order: an older one does not undo what a newer one said.

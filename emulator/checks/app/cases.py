@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 # -- places, and the faults that are tried at each
 
 
-REQUEST, DELIVERY = "request", "delivery"
+REQUEST, DELIVERY, CHARGE = "request", "delivery", "charge"
 
-SWAPPED = "swapped"
+SWAPPED, STALE = "swapped", "stale"
 
 WRITES = frozenset(["POST", "PATCH", "PUT", "DELETE"])
 
@@ -33,10 +33,22 @@ MISSED = Advice("What a lost webhook would have said is never asked for", "Ask f
 REPEATED = Advice("An event that comes twice is handled twice", "Handle an event once")
 DISORDER = Advice("An event that comes late undoes a newer state, or is not understood", "Take events in any order")
 FORGED = Advice("A forged webhook is believed", "Verify every webhook")
+RACING = Advice("An event that comes twice at the same moment is handled twice", "Handle an event once")
+FORGOTTEN = Advice("An event that comes again days later is handled twice", "Handle an event once")
+REISSUED = Advice("A change that comes again under another event id is handled twice", "Handle a change once")
+KILLED = Advice("What was under way when the application was killed is lost, or done twice", "Survive being killed")
+SILENT = Advice("A charge that is answered late is not understood", "Wait for the operator")
+
+FOLLOWS = (RACING.problem, FORGOTTEN.problem, REISSUED.problem, KILLED.problem)
+"""What goes without saying where an event that simply comes twice is handled twice."""
 
 
 class FaultKind(NamedTuple):
-    """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people."""
+    """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
+
+    With ``kills`` the application's process is ended, which only a command can survive. Such a kind, and one with
+    ``asked``, is tried only where it is asked for.
+    """
 
     name: str
     about: str
@@ -44,6 +56,8 @@ class FaultKind(NamedTuple):
     sentence: str
     advice: Advice
     writes_only: bool = False
+    kills: bool = False
+    asked: bool = False
 
 
 FAULT_KINDS = (
@@ -58,21 +72,32 @@ FAULT_KINDS = (
         "slow", REQUEST, {"delay_ms": 500, "executed": True}, "executed, but answered late", OVERTAKEN, writes_only=True
     ),
     FaultKind("throttled", REQUEST, {"status": 429}, "answered 429 with Retry-After", LIMITED),
+    FaultKind("sent-together", REQUEST, {"repeat": True}, "sent twice at the same moment", AGAIN, writes_only=True),
     FaultKind("lost", DELIVERY, {"lose": True}, "never delivered", MISSED),
     FaultKind("late", DELIVERY, {"delay": "1h"}, "delivered an hour late", DISORDER),
+    FaultKind(STALE, DELIVERY, {}, "delivered after the last one about its customer", DISORDER),
     FaultKind("twice", DELIVERY, {"duplicate": 1}, "delivered twice", REPEATED),
     FaultKind(SWAPPED, DELIVERY, {"reorder": True}, "delivered after the next one", DISORDER),
     FaultKind("forged", DELIVERY, {"forge": True}, "delivered after a forged copy of it", FORGED),
     FaultKind("answered-late", DELIVERY, {"late_answer": True}, "answered too late, so delivered again", REPEATED),
+    FaultKind("days-later", DELIVERY, {"again": "36h"}, "delivered, and again when its retries end", FORGOTTEN),
+    FaultKind("together", DELIVERY, {"duplicate": 1, "together": True}, "delivered twice at the same moment", RACING),
+    FaultKind("reissued", DELIVERY, {"reissue": True}, "delivered, and again under another event id", REISSUED),
+    FaultKind("outage", CHARGE, {"outage": "silent"}, "the operator answers an hour later", SILENT, asked=True),
+    FaultKind("killed-sent", REQUEST, {}, "application killed before the response", KILLED, True, kills=True),
+    FaultKind("killed-answered", REQUEST, {}, "application killed after the response", KILLED, True, kills=True),
+    FaultKind("killed-received", DELIVERY, {}, "application killed before it acknowledged", KILLED, kills=True),
+    FaultKind("killed-acknowledged", DELIVERY, {}, "application killed after it acknowledged", KILLED, kills=True),
 )
 """What is tried. A read has the same end whether its answer is lost, garbled or late."""
 
 
 class Place(NamedTuple):
-    """The ``number``-th request or delivery, from 1; ``title`` is ``POST /v1/refunds/`` or the type of an event.
+    """The ``number``-th request, delivery or charge by itself, from 1; ``title`` is ``POST /v1/refunds/`` or an event.
 
     ``match`` finds it in another run: by operation or type of event, and its number among those. ``is_last`` says that
-    the endpoint of this delivery gets no other one after it.
+    the endpoint of this delivery gets no other one after it, ``stale`` how late it comes after the last one about the
+    same customer, where that is later than an hour. ``at`` and ``until`` are when a charge begins, and an hour later.
     """
 
     about: str
@@ -80,6 +105,9 @@ class Place(NamedTuple):
     title: str
     is_last: bool = False
     match: Mapping[str, Any] | None = None
+    stale: str | None = None
+    at: str | None = None
+    until: str | None = None
 
     def __str__(self) -> str:
         return f"{self.about} {self.number}, {self.title}"
@@ -106,24 +134,29 @@ class Case(NamedTuple):
 
     def fault(self) -> dict[str, Any]:
         """The body of ``POST /_emulator/faults`` that arranges its first fault where nothing has happened yet."""
-        match = dict(self.place.match or {"nth": self.place.number})
-        return {"match": match, "then": dict(self.kind.then), "times": 1}
+        place = self.place
+        if place.about == CHARGE:
+            return {"then": dict(self.kind.then), "starts_at": place.at, "ends_at": place.until}
+        then = {"delay": place.stale} if self.kind.name == STALE else dict(self.kind.then)
+        return {"match": dict(place.match or {"nth": place.number}), "then": then, "times": 1}
 
     def faults(self) -> list[dict[str, Any]]:
-        """The bodies for all its faults: one, or two of a pair."""
-        return [self.fault(), *(self.second.faults() if self.second else [])]
+        """The bodies for all its faults: one, or two of a pair; none where the application is killed."""
+        first = [] if self.kind.kills else [self.fault()]
+        return [*first, *(self.second.faults() if self.second else [])]
 
 
-def cases(places: Sequence[Place]) -> list[Case]:
+def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
     """Return every fault that makes a difference, at every place, in the order in which they are tried.
 
     Each kind has one case in each round, so that a budget which ends early has seen all kinds; and the places of a
     kind come from all over the scenario, each kind beginning elsewhere.
     """
     columns = []
-    for number, kind in enumerate(FAULT_KINDS):
+    kinds = [kind for kind in FAULT_KINDS if kills or not kind.kills]
+    for number, kind in enumerate(kinds):
         column = [Case(place, kind) for place in places if _differs(place, kind)]
-        start = number * len(column) // len(FAULT_KINDS)
+        start = number * len(column) // len(kinds)
         columns.append(_spread([*column[start:], *column[:start]]))
     return [case for round in zip_longest(*columns) for case in round if case]
 
@@ -133,6 +166,10 @@ def _spread(column: list[Case]) -> list[Case]:
     width = max(len(column) - 1, 1).bit_length()
     order = (int(f"{number:0{width}b}"[::-1], 2) for number in range(2**width))
     return [column[index] for index in order if index < len(column)]
+
+
+KILLED_KINDS = "killed"
+"""How the names of all kinds begin that kill the application, and the pattern that names them all."""
 
 
 def pairs(cases: Sequence[Case]) -> list[Case]:
@@ -153,11 +190,12 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     Raises ``LookupError`` for a pattern that names none.
     """
     if not patterns:
-        return list(cases)
+        return [case for case in cases if not case.kind.asked]
     found: dict[str, Case] = {}
     for pattern in patterns:
         matching = _matching(cases, pattern)
-        if not matching:
+        # A scenario may have no case of a kind, such as one in which no time passes.
+        if not matching and pattern not in (KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)):
             raise LookupError(_unknown(pattern, cases))
         found |= {case.name: case for case in matching}
     return list(found.values())
@@ -168,7 +206,8 @@ def _matching(cases: Sequence[Case], pattern: str) -> list[Case]:
     if second:
         both = _matching(cases, first)[:1], _matching(cases, second)[:1]
         return [Case(one.place, one.kind, other) for one, other in zip(*both, strict=False)]
-    return [case for case in cases if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, pattern)]
+    kinds = f"{KILLED_KINDS}*" if pattern == KILLED_KINDS else pattern
+    return [case for case in cases if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, kinds)]
 
 
 def _unknown(pattern: str, every: Sequence[Case]) -> str:
@@ -195,5 +234,7 @@ def _place(case: Case) -> tuple[str, int]:
 
 def _differs(place: Place, kind: FaultKind) -> bool:
     if kind.about != place.about or (kind.name == SWAPPED and place.is_last):
+        return False
+    if kind.name == STALE and place.stale is None:
         return False
     return not kind.writes_only or place.title.split()[0] in WRITES

@@ -10,8 +10,8 @@ from emulator.checks.app.endings import Ending, compare, totals
 from emulator.checks.app.report import AppFinding, AppReport, ignoring, without_pauses
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
-CUT = ("drop-before", "drop-after", "timeout")
-"""The faults that cut the connection."""
+UNSEEN = ("drop-before", "drop-after", "timeout", "sent-together")
+"""The faults after which the journal has one request less, or as many for one more."""
 
 WAITED = ("throttled", "error-after")
 """The faults after which a client has to wait before it tries again."""
@@ -28,7 +28,7 @@ class Search(NamedTuple):
     """What is tried: the cases that patterns in ``only`` name, or all; with ``pairs`` each two that alone change nothing.
 
     ``most`` is how many at most, ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a
-    test, whose client may do without pauses.
+    test, whose client may do without pauses. ``kills``: the application can be killed, and is started again.
     """
 
     only: Sequence[str] = ()
@@ -36,6 +36,7 @@ class Search(NamedTuple):
     pairs: bool = False
     ignore: Sequence[str] = ()
     in_test: bool = False
+    kills: bool = False
 
 
 def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Search()) -> AppReport:  # noqa: B008  # immutable
@@ -53,11 +54,11 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         return AppReport(baseline.places, 2, (), failure=reason)
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
-    tried = chosen(cases(baseline.places), search.only)[: search.most]
+    tried = chosen(cases(baseline.places, kills=search.kills), search.only)[: search.most]
     runs.play_all(tried)
     if search.pairs and not runs.interrupted:
         # What one of two faults changes already is no finding about both.
-        tried += (both := pairs([case for case in tried if not _differences(baseline, runs.endings.get(case.name))]))
+        tried += (both := pairs([case for case in tried if not _differs(baseline, runs.endings.get(case.name), case)]))
         runs.play_all(both)
     findings = ignoring(list(_findings(tried, baseline, runs.endings)), search.ignore)
     unpaused: list[str] = []
@@ -81,16 +82,16 @@ def _waited(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Endin
     return sum(ending.reached and not compare(baseline, ending) for ending in asked)
 
 
-def _differences(baseline: Ending, ending: Ending | None) -> bool:
+def _differs(baseline: Ending, ending: Ending | None, case: Case) -> bool:
     """Return whether a run ended otherwise than the baseline; not if it was not made, or its fault did not strike."""
-    return bool(ending and ending.reached and compare(baseline, ending))
+    return bool(ending and ending.reached and compare(baseline, ending, case))
 
 
 def _findings(cases: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> Iterator[AppFinding]:
     """Yield the cases that ended otherwise than the baseline."""
     for case in cases:
         ending = endings.get(case.name)
-        if ending is not None and ending.reached and (found := compare(baseline, ending)):
+        if ending is not None and ending.reached and (found := compare(baseline, ending, case)):
             part = next((each for each in parts(case) if _repetition(each, baseline, ending)), case)
             problem = _repetition(part, baseline, ending) or part.kind.advice.problem
             yield AppFinding(case, found, problem, part.kind.advice.section)
@@ -103,7 +104,7 @@ def _repetition(case: Case, baseline: Ending, other: Ending) -> str | None:
     title = case.place.title
     sent = [write for write in other.writes if write.title == title]
     # A request whose connection was cut is not in the journal.
-    expected = sum(write.title == title for write in baseline.writes) + (case.kind.name not in CUT)
+    expected = sum(write.title == title for write in baseline.writes) + (case.kind.name not in UNSEEN)
     if len(sent) < expected:
         return None
     if any(write.key is None for write in sent):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from emulator.checks import junit
-from emulator.checks.app.cases import Case, Place
+from emulator.checks.app.cases import FOLLOWS, REPEATED, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.document.paths import guide_folder, guide_pages_folder
 
@@ -122,12 +122,22 @@ def _sentence(difference: EndingDifference) -> str:
 
 
 def causes(findings: Sequence[AppFinding]) -> list[Cause]:
-    """Return the findings by cause, the worst first: what the audit alone found by its rule, the others by problem."""
+    """Return the findings by cause, the worst first: what the audit alone found by its rule, the others by problem.
+
+    Where an event that simply comes twice is handled twice, one that does so in an unusual way has no other cause.
+    """
+    repeated = {finding.case.place.number for finding in findings if finding.problem == REPEATED.problem}
     groups: dict[str, list[AppFinding]] = {}
     for finding in findings:
-        groups.setdefault(finding.rule or finding.problem, []).append(finding)
-    ordered = [Cause(sorted(each, key=lambda finding: finding.weight)) for each in groups.values()]
-    return sorted(ordered, key=lambda cause: cause.worst.weight)
+        follows = finding.problem in FOLLOWS and finding.case.place.number in repeated
+        groups.setdefault(finding.rule or (REPEATED.problem if follows else finding.problem), []).append(finding)
+    ordered = [Cause(sorted(each, key=_order)) for each in groups.values()]
+    return sorted(ordered, key=lambda cause: min(finding.weight for finding in cause.findings))
+
+
+def _order(finding: AppFinding) -> tuple[bool, Any]:
+    """Return what sorts first what names the cause, and then the worst."""
+    return finding.problem in FOLLOWS, finding.weight
 
 
 class AppReport(NamedTuple):

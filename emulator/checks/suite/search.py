@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -34,6 +35,7 @@ class Seam(Enum):
     EMITTED = "the type of an event, or None for one that is never emitted; its record"
     SCHEDULED = "when a job is due; its name, and the record that it is about"
     RUN = "a job that is due, or None for one that does nothing; the world"
+    HELD = "the seconds that a response of /v1 waits; its ClientRequest, the world"
     REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
 
 
@@ -41,13 +43,15 @@ class Doubt(NamedTuple):
     """A service that is wrong in one way.
 
     ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to notice. ``at``
-    is the seam at which the service is wrong, and the change there.
+    is the seam at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
+    depend on it, so it is tried only where it is asked for.
     """
 
     name: str
     wrong: str
     look: str
     at: tuple[Seam, Alteration]
+    is_optional: bool = False
 
     @property
     def sentence(self) -> str:
@@ -136,11 +140,17 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
 
 NONE_CONCERNS = "No wrong service concerns what the command does."
 
+ASSERTS_NOTHING = "The command passes whatever the service does wrong: it asserts nothing about it."
+
+SAYS_NOTHING = 5
+"""How many mutants at least must survive, and none be caught, to say that a suite asserts nothing."""
+
 
 class SuiteReport(NamedTuple):
     """``failure`` is that of the command with the right service; then nothing else was tried.
 
-    ``untouched`` are the rows that do not concern the command, ``remaining`` counts those that were not tried.
+    ``untouched`` are the rows that do not concern the command, ``left_out`` those that a client must not depend on, and
+    ``remaining`` counts those that were not tried.
     ``repeat`` asks one row again; ``{case}`` stands for its name.
     """
 
@@ -150,7 +160,13 @@ class SuiteReport(NamedTuple):
     remaining: int = 0
     failure: str | None = None
     interrupted: bool = False
+    left_out: Sequence[Doubt] = ()
     repeat: str = "--only {case}"
+
+    @property
+    def asserts_nothing(self) -> bool:
+        """Whether nothing was noticed of many wrong services."""
+        return not self.noticed and len(self.unnoticed) >= SAYS_NOTHING
 
     @property
     def asked(self) -> int:
@@ -171,9 +187,14 @@ class SuiteReport(NamedTuple):
         if self.failure:
             yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
             return
-        for row in self.unnoticed:
+        if self.asserts_nothing:
+            yield from (ASSERTS_NOTHING, "")
+        for row in () if self.asserts_nothing else self.unnoticed:
             yield from (row.sentence, f"    {row.look}", f"    again: {self.repeat.replace('{case}', row.name)}", "")
         yield self._result()
+        if self.left_out:
+            names = ", ".join(row.name for row in self.left_out)
+            yield f"Left out, because a client must not depend on it (--all tries it): {names}."
         if self.remaining:
             yield f"{'Interrupted' if self.interrupted else 'The budget ended'} before {self.remaining} of them."
 
@@ -196,6 +217,7 @@ class SuiteReport(NamedTuple):
             "noticed": [row.name for row in self.noticed],
             "unnoticed": [_as_json(row) for row in self.unnoticed],
             "untouched": [row.name for row in self.untouched],
+            "left_out": [row.name for row in self.left_out],
             "remaining": self.remaining,
             "failure": self.failure,
             "interrupted": self.interrupted,
@@ -240,14 +262,17 @@ def doubt(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     most: int | None = None,
+    every: bool = False,
 ) -> SuiteReport:
     """Run the command with the right service, then with each wrong one that concerns it.
 
-    ``only`` and ``skip`` are names of rows. Of more than ``most`` rows a sample is tried, always the same. Ctrl-C ends
-    the search; the report has what was found before.
+    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them. Of
+    more than ``most`` rows a sample is tried, always the same. Ctrl-C ends the search; the report has what was found
+    before.
     """
     runs = Runs[Doubt, DoubtRun](play, limits)
-    wanted = [row for row in doubts.values() if row.name not in skip and (not only or row.name in only)]
+    named = [row for row in doubts.values() if not named_by(row, skip) and (not only or named_by(row, only))]
+    wanted = [row for row in named if only or every or not row.is_optional]
     try:
         right = play(None)
     except KeyboardInterrupt:
@@ -260,12 +285,18 @@ def doubt(
     # A row that was not reached this time says nothing about the command.
     asked = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
     return SuiteReport(
+        left_out=[row for row in named if row not in wanted and row.name in right.reached],
         noticed=[row for row in asked if played[row.name].failure is not None],
         unnoticed=[row for row in asked if played[row.name].failure is None],
-        untouched=[row for row in wanted if row.name not in right.reached],
+        untouched=[row for row in named if row.name not in right.reached],
         remaining=len(concerning) - len(played),
         interrupted=runs.interrupted,
     )
+
+
+def named_by(row: Doubt, patterns: Sequence[str]) -> bool:
+    """Return whether a pattern such as ``refund-*`` names a row."""
+    return any(fnmatchcase(row.name, pattern) for pattern in patterns)
 
 
 def sample(values: Sequence[T], most: int | None) -> list[T]:

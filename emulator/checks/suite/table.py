@@ -170,7 +170,22 @@ def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
     return answer._replace(body={**answer.body, "code": "UNKNOWN_ERROR"})
 
 
+def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
+    """A request that makes or changes something is answered after its webhooks, where there is an endpoint."""
+    is_heard = world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
+    return EVENT_FIRST if is_heard and request.method == "POST" else seconds
+
+
+EVENT_FIRST = 0.5
+"""Seconds (real time) that a response waits for its webhooks to arrive first."""
+
 WEBHOOKS = (
+    Doubt(
+        "event-before-response",
+        "an event comes before the response to the request that caused it",
+        "Let your receiver meet an object that your application has not stored yet, and assert that nothing is lost.",
+        (Seam.HELD, _held),
+    ),
     Doubt(
         "webhook-about-another-customer",
         "a webhook is about another customer",

@@ -24,11 +24,12 @@ from emulator.core.records import Record
 from emulator.core.world import Reaction, World
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.payments import refunds, transactions
+from emulator.resources.payments import operator, refunds, transactions
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.simulation import emails
+from emulator.resources.webhooks.deliveries import enqueue_deliveries
 
 # -- payments, transactions and refunds
 
@@ -87,7 +88,20 @@ def _captured_whole(old: PaymentIntent, new: PaymentIntent) -> dict[str, Any]:
     return {"amount_received": new.amount} if is_captured else {}
 
 
+def _succeeded_as_failed(intent: Any) -> dict[str, Any]:
+    if intent["status"] != "succeeded":
+        return {}
+    error = {"code": operator.DOWN, "message": "The payment operator is down."}
+    return {"status": "canceled", "last_error": error, "amount_received": 0}
+
+
 PAYMENTS = (
+    Doubt(
+        "payment-failed-with-2xx",
+        "a request to pay is answered 2xx, and the payment has failed",
+        "Act on the status of a payment, not on that of the response, and assert what your application does.",
+        shown(PaymentIntent, _succeeded_as_failed),
+    ),
     Doubt(
         "payment-short",
         "a payment collects one minor unit less than was asked",
@@ -123,18 +137,21 @@ PAYMENTS = (
         "the service never sends `payment_intent.succeeded`",
         "Assert the event, or what your application does because of it.",
         never_emitted("payment_intent.succeeded"),
+        is_optional=True,
     ),
     Doubt(
         "payment-failed-never-sent",
         "the service never sends `payment_intent.failed`",
         "Assert the event, or what your application does because of it.",
         never_emitted("payment_intent.failed"),
+        is_optional=True,
     ),
     Doubt(
         "transaction-other-currency",
         "a transaction is in another currency",
         "Assert the currency beside the amount.",
         shown(Transaction, _other_currency),
+        is_optional=True,
     ),
     Doubt(
         "capture-whole",
@@ -147,6 +164,7 @@ PAYMENTS = (
         "the service never sends `transaction.succeeded`",
         "Assert the event, or what your application does because of it.",
         never_emitted("transaction.succeeded"),
+        is_optional=True,
     ),
     Doubt(
         "transaction-without-fee",
@@ -304,6 +322,7 @@ INVOICES = (
         "an invoice is due a day early",
         "Assert `due_date`, or what your application shows of it.",
         shown(Invoice, _due_earlier),
+        is_optional=True,
     ),
     Doubt(
         "invoice-void-undone",
@@ -313,7 +332,25 @@ INVOICES = (
     ),
 )
 
+
+def _first_charge_declined(reaction: Reaction, world: World, event: Event) -> Reaction:
+    concerned = reaction is enqueue_deliveries and event.type == "subscription.created"
+    return _decline_and_deliver if concerned else reaction
+
+
+def _decline_and_deliver(world: World, event: Event) -> None:
+    match = {"customer": event.data.object.customer}
+    operator.arrange(world, {"operation": "payment", "result": "failed", "times": 1, "match": match})
+    enqueue_deliveries(world, event)
+
+
 SUBSCRIPTIONS = (
+    Doubt(
+        "first-charge-fails",
+        "the first charge of a subscription fails",
+        "Give access when `invoice.paid` arrives, not when the subscription is created, and assert who has access.",
+        (Seam.REACTED, _first_charge_declined),
+    ),
     Doubt(
         "renewal-never",
         "a renewal never comes",

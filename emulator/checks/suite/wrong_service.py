@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -156,11 +157,19 @@ class WrongAnswers:
                 body = message.get("body", b"")
                 if body and _is_json(start):
                     start, body = self._answer(start, body, is_service)
+                if is_service and (seconds := self._held(context)):
+                    await asyncio.sleep(seconds)
                 await send(start)
                 message, start = {**message, "body": body}, {}
             await send(message)
 
         await self._app(scope, receive, send_changed)
+
+    def _held(self, context: RequestContext) -> float:
+        """Return how many seconds (real time) the response waits."""
+        request = ClientRequest(context.method, context.path, context.query_string, context.headers)
+        world = context.runtime.world if context.runtime else None
+        return self._service.passed(Seam.HELD, 0.0, request, world)
 
     def _ask(self, context: RequestContext) -> None:
         right = ClientRequest(context.method, context.path, context.query_string, context.headers)

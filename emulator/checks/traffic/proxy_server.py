@@ -28,7 +28,7 @@ from emulator.core.ids import IdSource
 from emulator.engine.redaction import has_live_key, redact_text
 from emulator.server.sandbox import Options
 from emulator.server.server import Uvicorn, bind, config, is_loopback, url_of
-from emulator.web.context import ContextLayer, RequestContext, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.origins import HostGuard, OriginGuard, hostname
 from emulator.web.root_app import RootApp
 
@@ -229,7 +229,7 @@ def _readable(context: RequestContext, body: bytes) -> str:
     )
 
 
-class ServiceForwarder(ContextLayer):
+class ServiceForwarder:
     """Answers requests with what the service at ``upstream`` (a URL without ``/v1``) answers to them.
 
     Only those to ``/v1/`` are handed over. Others, such as pages, are passed on alone.
@@ -241,7 +241,8 @@ class ServiceForwarder(ContextLayer):
         self._traffic = traffic
         self._keys = Keys()
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             target = _target(context, scope)
             authorization = context.authorization()
@@ -286,7 +287,7 @@ class ServiceForwarder(ContextLayer):
             self._traffic.end(number, passed)
 
 
-class WebhookForwarder(ContextLayer):
+class WebhookForwarder:
     """Receives webhooks of the service, and passes each on to ``target`` as it came; without one it answers 200."""
 
     def __init__(self, client: httpx.AsyncClient, target: str | None, traffic: Traffic) -> None:
@@ -294,7 +295,8 @@ class WebhookForwarder(ContextLayer):
         self._target = target
         self._traffic = traffic
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             if context.method != "POST":
                 raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
@@ -413,11 +415,11 @@ async def _nothing() -> None:
     """The proxy needs nothing to start."""
 
 
-class _FindingsPage(ContextLayer):
+class _FindingsPage:
     def __init__(self, outcome: ProxyOutcome, upstream: str) -> None:
         self._outcome = outcome
         self._upstream = upstream
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         last = [*self._outcome.last][::-1]
         await send_response(findings.response(self._outcome.findings, last, self._upstream), send)

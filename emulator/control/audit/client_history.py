@@ -17,7 +17,7 @@ from emulator.core.world import World
 from emulator.engine.journal import LoggedRequest, redacted_text
 from emulator.engine.outbox import FORGED
 from emulator.engine.runtime import Runtime
-from emulator.resources.simulation.faults import Fault
+from emulator.resources.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.root_app import SERVICE

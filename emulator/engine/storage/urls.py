@@ -65,4 +65,4 @@ def needed(*modules: str) -> Iterator[None]:
             raise
         from emulator.engine.storage.store import CorruptStore  # as above
 
-        raise CorruptStore("worlds in a database need an extra: pip install 'payments-emulator[sql]'") from None
+        raise CorruptStore("worlds in a database need the extra sql: pip install '.[sql]' in a clone") from None

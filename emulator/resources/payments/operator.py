@@ -14,6 +14,7 @@ from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.resources import faults
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
@@ -109,6 +110,9 @@ def clear_arranged(world: World, id: str | None = None) -> None:
 # -- the operator
 
 
+DOWN = "UPSTREAM_ERROR"
+"""The code with which a payment fails while its operator is down."""
+
 PROMPT_SECONDS = 180
 """Seconds that a mobile money buyer has to confirm on the phone (Limits)."""
 
@@ -134,10 +138,22 @@ def on_payment(
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
+    outage = faults.outage(world, operator=payment_details.operator_name(details), payment_method_type=details.type)
+    if outage is not None and outage.then.outage == "declined":
+        return OperatorDecision(code=DOWN, due=world.now)
+    if outage is not None:
+        delay = max(delay, _until(world, outage.ends_at))
     if details.type == "mobile_money" and own.mobile_money == "handset":
         return OperatorDecision(code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS)))
     code = (off_session and magic.off_session) or magic.code
     return OperatorDecision(code=code, due=_later(world, delay), step=magic.step)
+
+
+def _until(world: World, end: Timestamp | None) -> timedelta:
+    """Return how long a silent operator still says nothing: without an end, as long as a buyer has to confirm."""
+    if end is None:
+        return timedelta(seconds=PROMPT_SECONDS)
+    return calendar.parse(end) - calendar.parse(world.now)
 
 
 def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:

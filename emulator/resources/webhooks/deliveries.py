@@ -219,6 +219,14 @@ def _create(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDel
     )
 
 
+def reissue(world: World, post: DeliverWebhook) -> None:
+    """Deliver the same change to the same endpoint once more, as an event with an id of its own (B-94)."""
+    event = world.get(Event, world.require(WebhookDelivery, post.delivery).event)
+    endpoint = world.get(WebhookEndpoint, post.webhook)
+    if event is not None and endpoint is not None:
+        world.enqueue(_deliver(_create(world, endpoint, world.record_event(event.type, event.data))))
+
+
 def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
     return DeliverWebhook(webhook=delivery.webhook, delivery=delivery.id)
 
@@ -259,8 +267,13 @@ def mark_missed(world: World, post: DeliverWebhook) -> None:
         STATE_MACHINE.transition(world, delivery, "miss", next_attempt_at=None)
 
 
-def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str) -> None:
-    """Record the outcome of an attempt that was made at the instant ``at``, and plan a retry if one is due (B-84)."""
+def record_attempt(
+    world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str, *, again: float | None = None
+) -> None:
+    """Record the outcome of an attempt that was made at the instant ``at``, and plan a retry if one is due (B-84).
+
+    ``again`` is in how many seconds, where a tester has said it (B-94).
+    """
     delivery = world.get(WebhookDelivery, post.delivery)
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or delivery.status != "pending":
@@ -273,7 +286,8 @@ def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answ
         STATE_MACHINE.transition(world, delivery, "fail", **changes)
     else:
         waits = BACKOFF[endpoint.retry_policy.backoff_type]
-        due = calendar.plus(at, seconds=waits[min(len(attempts), len(waits)) - 1])
+        wait = waits[min(len(attempts), len(waits)) - 1] if again is None else again
+        due = calendar.plus(at, seconds=wait)
         world.schedule(due, "webhook.attempt", delivery)
         STATE_MACHINE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
 

@@ -300,6 +300,7 @@ EFFECTS: Mapping[str, str] = {
     "drop before": N_("the next request is cut off before anything is done"),
     "drop after": N_("the next request is done, but its response is lost"),
     "garble": N_("the next request gets an unreadable response"),
+    "repeat": N_("the next request is done twice at the same moment"),
     "lose": N_("the next delivery is lost"),
     "duplicate": N_("the next delivery arrives again, {value} ×"),
     "delay": N_("the next delivery is late by {value}"),
@@ -307,6 +308,10 @@ EFFECTS: Mapping[str, str] = {
     "tamper": N_("the next delivery arrives changed"),
     "forge": N_("a forged copy arrives before the next delivery"),
     "late_answer": N_("the next delivery is accepted, but too late"),
+    "again": N_("the next delivery arrives again after {value}"),
+    "reissue": N_("the next delivery arrives again under another event id"),
+    "outage declined": N_("the operator declines every payment"),
+    "outage silent": N_("the operator answers no payment"),
 }
 """An arranged fault as a sentence, by its effect."""
 
@@ -329,6 +334,7 @@ OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"tamper": True},
         {"forge": True},
         {"late_answer": True},
+        {"reissue": True},
     ),
 }
 """The effects that the page of failures offers."""
@@ -349,11 +355,13 @@ def effect(language: Language, then: Mapping[str, Any]) -> str:
 
 
 def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
-    """What an arranged outcome or fault applies to, and how often: ids and names of the API, and texts."""
+    """What an arranged outcome or fault applies to, and how often or when: ids and names of the API, and texts."""
     found = [str(value) for name, value in arranged["match"].items() if value is not None and name != "nth"]
     if nth := arranged["match"].get("nth"):
         found.append(language.gettext("from number {count} on", count=nth))
     times = arranged["times"]
+    if times is None and arranged.get("probability") is None:
+        return [*found, f"{arranged['starts_at'] or arranged['created_at']} – {arranged['ends_at'] or '…'}"]
     often = language.ngettext("once", "{count} times", times) if times else f"{arranged['probability']:.0%}"
     return [*filter(None, [arranged.get("code")]), *found, often]
 

@@ -1,19 +1,20 @@
-"""The reference pages, from the tables the emulator works with; the API explorer; and the guide.
+"""One site: the pages of reference, from the tables the emulator works with; the API explorer; and the guide.
 
-Reference: errors, events, life cycles and magic values. The explorer is Swagger UI, from its PyPI package; the guide is
-the site that MkDocs builds from ``docs/guide``.
+Errors, magic values, events, life cycles and assumptions stand here alone. The explorer is Swagger UI, from its PyPI
+package; the guide is the site that MkDocs builds from ``docs/guide``. All have the face of ``templates/face.html``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -24,7 +25,7 @@ from starlette.types import Scope
 from emulator.core.errors import ERRORS, ApiError, ErrorSpec
 from emulator.core.event_types import EVENTS
 from emulator.core.vendored import library
-from emulator.document.paths import guide_folder, guide_pages_folder
+from emulator.document.paths import guide_folder, guide_pages_folder, skill_file
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
@@ -46,12 +47,59 @@ from emulator.web.context import context_of
 # -- a template and its values become a response
 
 
-HEADERS = public_headers(content_security_policy(style_src="'unsafe-inline'", img_src="'self' data:"))
+PATH = "/docs/guide"
 
 
-def page(template: str, status: int = 200, headers: Mapping[str, str] = HEADERS, **values: Any) -> Response:
-    """A page in English."""
-    return HTMLResponse(environment("emulator.ui.docs").get_template(template).render(**values), status, headers)
+def policy(style_src: str = "'self'") -> str:
+    """Everything that a page needs is served here; search runs in a worker."""
+    return content_security_policy(
+        script_src="'self'",
+        style_src=style_src,
+        img_src="'self' data:",
+        font_src="'self'",
+        connect_src="'self'",
+        worker_src="'self'",
+    )
+
+
+HEADERS = public_headers(policy())
+
+EXPLORER_HEADERS = public_headers(policy("'self' 'unsafe-inline'"))
+"""Swagger UI writes styles into the page."""
+
+
+class Head(NamedTuple):
+    """A heading that is listed under "On this page"."""
+
+    url: str
+    title: str
+
+
+def page(
+    template: str,
+    here: str,
+    title: str,
+    heads: Sequence[Head] = (),
+    headers: Mapping[str, str] = HEADERS,
+    **values: Any,
+) -> Response:
+    """A page in the face of the guide, in English; without a guide there is nothing to search."""
+    menu = guide_folder() / "menu.json"
+    has_guide = menu.is_file()
+    face = {
+        "language": "en",
+        "base": PATH if has_guide else "",
+        "assets": "/docs/assets",
+        "home": "/",
+        "menu": json.loads(menu.read_text("utf-8")) if has_guide else WITHOUT_GUIDE,
+        "guide": f"{PATH}/" if has_guide else "/llms.txt",
+        "twin": None,
+        "previous": None,
+        "next": None,
+        "wide": template == "docs-index.html",
+    }
+    shown = environment("emulator.ui.docs").get_template(template)
+    return HTMLResponse(shown.render(face | values, here=here, title=title, heads=heads), headers=headers)
 
 
 # -- reference pages
@@ -117,34 +165,61 @@ def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, 
     return {"app": str(key) if runtime else None, "assumptions": meant}
 
 
+SERVED = {
+    "Errors and magic values": "/docs/errors",
+    "Events and life cycles": "/docs/events",
+    "Assumptions": "/docs/assumptions",
+}
+
+WITHOUT_GUIDE = [
+    {"title": "Reference", "items": [{"title": title, "url": url, "lang": "en"} for title, url in SERVED.items()]}
+]
+"""The menu of a checkout in which the guide was not built."""
+
+
 def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
     """The pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
     facts = engine.reference_data
 
-    def errors(_: Request) -> dict[str, Any]:
+    async def errors(_: Request) -> Response:
         groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
-        return {"groups": groups, "advice": ADVICE}
+        heads = [
+            Head("#magic-values", "Magic values"),
+            *(Head(f"#status-{status}", f"{status} {HTTPStatus(status).phrase}") for status, _ in groups),
+        ]
+        tables: dict[str, Any] = {
+            "groups": groups,
+            "advice": ADVICE,
+            "magic": msgspec.to_builtins(facts.magic),
+            "keys": facts.magic_keys,
+        }
+        return page("docs-errors.html", "/docs/errors", "Errors and magic values", heads, **tables)
 
-    def decided(request: Request) -> dict[str, Any]:
-        known = {"areas": areas(), "probes": collected(), "profile": profile}
-        return {**known, **assumptions_in_force(engine, request.query_params)}
+    async def events(_: Request) -> Response:
+        lives = [Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize()) for each in STATE_MACHINES]
+        heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
+        tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
+        return page("docs-events.html", "/docs/events", "Events and life cycles", heads, **tables)
+
+    async def assumptions(request: Request) -> Response:
+        known, probes = areas(), collected()
+        numbered = numbered_assumptions()
+        force = assumptions_in_force(engine, request.query_params)
+        short = {
+            "count": len(numbered),
+            "asked": len({probe.number for probe in probes.probes.values()}),
+            "changeable": sum(bool(each.settings or each.names) for each in numbered.values()),
+            "named": [(number, name) for number, each in numbered.items() for name in each.names],
+        }
+        heads = [Head("#in-short", "In short"), *(Head(f"#area-{at}", area) for at, (area, _) in enumerate(known, 1))]
+        values: dict[str, Any] = {"areas": known, "probes": probes, "profile": profile} | force | short
+        return page("docs-assumptions.html", "/docs/assumptions", "Assumptions", heads, **values)
 
     return [
-        _route("/docs/errors", "docs-errors.html", errors),
-        _route("/docs/assumptions", "docs-assumptions.html", decided),
-        _route("/docs/events", "docs-events.html", lambda _: {"events": EVENTS}),
-        _route("/docs/life-cycles", "docs-life-cycles.html", lambda _: {"life_cycles": STATE_MACHINES}),
-        _route(
-            "/docs/magic-values", "docs-magic-values.html", lambda _: {"magic": facts.magic, "keys": facts.magic_keys}
-        ),
+        Route("/docs/errors", errors),
+        Route("/docs/events", events),
+        Route("/docs/assumptions", assumptions),
     ]
-
-
-def _route(path: str, template: str, values: Callable[[Request], dict[str, Any]]) -> Route:
-    async def show(request: Request) -> Response:
-        return page(template, here=path, base_url=context_of(request.scope).base_url, **values(request))
-
-    return Route(path, show)
 
 
 # -- the API explorer
@@ -157,7 +232,10 @@ DOCUMENTS = {
 }
 """By ``?api=``: the path and the title of a document."""
 
-ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
+SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")
+
+FACE = Path(__file__).parent / "theme" / "assets"
+"""What every page loads; MkDocs copies it into the guide as well."""
 
 KEY_FORM = r"sk_test_[A-Za-z0-9_-]{1,64}"
 
@@ -177,56 +255,32 @@ async def _show(request: Request) -> Response:
     key = request.query_params.get("key", KEY)
     if not re.fullmatch(KEY_FORM, key):
         key = KEY
-    nonce = secrets.token_urlsafe(16)
     return page(
         "docs-index.html",
-        headers=_headers(nonce),
-        here="/docs/",
+        "/docs/",
+        "API",
+        headers=EXPLORER_HEADERS,
         base_url=context_of(request.scope).base_url,
         documents=DOCUMENTS,
         chosen=chosen,
         key=key,
-        has_guide=guide_folder().is_dir(),
-        nonce=nonce,
     )
-
-
-def _headers(nonce: str) -> dict[str, str]:
-    """The page may load and call only this server."""
-    policy = content_security_policy(
-        script_src=f"'self' 'nonce-{nonce}'",
-        style_src="'self' 'unsafe-inline'",
-        img_src="'self' data:",
-        connect_src="'self'",
-        form_action="'none'",
-    )
-    return public_headers(policy)
 
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in ASSETS:
+    folder = library("swagger_ui_bundle").swagger_ui_path if name in SWAGGER else FACE
+    file = Path(folder, name)
+    if name not in SWAGGER and name not in ASSETS:
         return api_error(request, ApiError("NOT_FOUND"))
     headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
-    return FileResponse(
-        str(library("swagger_ui_bundle").swagger_ui_path / name), headers=headers, media_type=ASSETS[name]
-    )
+    return FileResponse(file, headers=headers)
+
+
+ASSETS = frozenset(each.name for each in FACE.iterdir())
 
 
 # -- the guide
-
-
-PATH = "/docs/guide"
-
-POLICY = content_security_policy(
-    script_src="'self'",
-    style_src="'self'",
-    img_src="'self' data:",
-    font_src="'self'",
-    connect_src="'self'",
-    worker_src="'self'",
-)
-"""Everything that a page needs is among the files of the site; search runs in a worker."""
 
 
 async def with_slash(request: Request) -> Response:
@@ -238,7 +292,7 @@ async def llms_txt(_: Request) -> Response:
     """The list of the guide's pages, as language models are given it (llmstxt.org)."""
     pages = sorted(guide_pages_folder().glob("*.md"))
     links = [f"- [{_title(page)}]({PATH}/{page.name})" for page in pages]
-    return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=public_headers(POLICY))
+    return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=HEADERS)
 
 
 LLMS_TXT = (
@@ -262,10 +316,11 @@ def _title(page: Path) -> str:
 
 async def markdown(request: Request) -> Response:
     """A page of the guide as Markdown."""
-    page = guide_pages_folder() / f"{request.path_params['name']}.md"
+    name = request.path_params["name"]
+    page = skill_file() if name == "skill" else guide_pages_folder() / f"{name}.md"
     if not page.is_file():
         raise HTTPException(404)
-    return FileResponse(page, media_type="text/markdown; charset=utf-8", headers=public_headers(POLICY))
+    return FileResponse(page, media_type="text/markdown; charset=utf-8", headers=HEADERS)
 
 
 class Guide(StaticFiles):
@@ -279,5 +334,5 @@ class Guide(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         found = await super().get_response(path, scope)
-        found.headers.update(public_headers(POLICY))
+        found.headers.update(HEADERS)
         return found

@@ -168,7 +168,7 @@ NODE_SHOPS = (
     ),
     _node(
         "an event handled twice",
-        [Change("if (this.handled.has(id)) return;", "")],
+        [Change(" && !this.counted.has(id)", "")],
         ["1:twice", "1:answered-late"],
         ["transaction.succeeded: delivered twice\n", "2 months were counted of one", "#handle-an-event-once"],
     ),

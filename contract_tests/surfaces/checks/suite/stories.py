@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,11 @@ def listed(payments: Emulator, kind: str) -> list[Any]:
 
 
 # -- payments
+
+
+@notices("payment-failed-with-2xx")
+def test_a_payment_counts_when_it_says_that_it_succeeded(payments: Emulator) -> None:
+    assert pay(payments, customer(payments))["status"] == "succeeded"
 
 
 @notices(
@@ -375,3 +381,26 @@ def test_an_error_has_its_code(payments: Emulator) -> None:
     with pytest.raises(RequestRefused) as rejected:
         customer(payments)
     assert rejected.value.code == "customer_email_exists"
+
+
+@notices("first-charge-fails")
+def test_access_begins_with_the_first_invoice_that_is_paid(payments: Emulator) -> None:
+    made = subscribe(payments)
+    assert subscription(payments, made)["status"] == "active"
+
+
+@notices("event-before-response")
+def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
+    """This one is careless: it waits only a third of a second for the customer to be stored, and forgets the event."""
+    stored, welcomed = threading.Event(), []
+
+    def receive(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        welcomed.append(stored.wait(0.35))
+        start("200 OK", [])
+        return [b""]
+
+    payments.webhooks.forward_to(receive)
+    customer(payments)
+    stored.set()
+    payments.settle()
+    assert welcomed == [True]

@@ -1,4 +1,4 @@
-"""Injected faults: errors that a tester arranges for requests or webhook deliveries (B-94); and the reset.
+"""Injected faults: errors that a tester arranges for requests, deliveries or payments (B-94); and the reset.
 
 The reset of a sandbox deletes all data of an App at once (Authentication rule 3; B-07).
 """
@@ -21,17 +21,16 @@ from emulator.core.records import HIDDEN, Record
 from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World
 from emulator.resources.app.settings import Settings
-from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 # -- faults
 
 
-REQUEST, DELIVERY = "request", "delivery"
+REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which requests (the first four fields) or deliveries (the next two) a fault applies to; None matches anything.
+    """Which requests (the first four fields), deliveries or payments (two each) a fault applies to; None matches anything.
 
     With ``nth`` it applies from the n-th of them on, counted from when the fault was arranged.
     """
@@ -42,6 +41,8 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     customer: str | None = None
     event: str | None = None
     webhook: str | None = None
+    operator: str | None = None
+    payment_method_type: str | None = None
     nth: int | None = None
 
     def fits(self, **values: str | None) -> bool:
@@ -52,8 +53,8 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``.
 
-    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before.
-    ``delay`` is on the world's clock.
+    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before,
+    and with ``together`` a ``duplicate`` arrives at the same moment. ``delay`` and ``again`` are on the world's clock.
     """
 
     code: str | None = None
@@ -65,20 +66,26 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     hang_ms: int | None = None
     drop: Literal["before", "after"] | None = None
     garble: bool = False
+    repeat: bool = False
     duplicate: int | None = None
+    together: bool = False
     delay: str | None = None
     reorder: bool = False
     lose: bool = False
     tamper: bool = False
     forge: bool = False
     late_answer: bool = False
+    again: str | None = None
+    reissue: bool = False
+    outage: Literal["declined", "silent"] | None = None
 
 
 class Fault(Record, frozen=True, kw_only=True):
     """A fault applies ``times`` more times, or each time with ``probability`` (0 to 1) until faults are cleared.
 
-    ``about`` says whether it is for requests or deliveries, ``seconds`` is the length of its ``delay``, and ``seen``
-    counts what matched it so far, where ``match.nth`` asks for that.
+    ``about`` says whether it is for requests, deliveries or payments, ``seconds`` is the length of its ``delay`` or
+    ``again``, and ``seen`` counts what matched it so far, where ``match.nth`` asks for that. An outage applies to every
+    payment from ``starts_at`` until ``ends_at`` (null: from when it was arranged, until faults are cleared).
     """
 
     kind: ClassVar[str] = "fault"
@@ -93,29 +100,58 @@ class Fault(Record, frozen=True, kw_only=True):
     then: FaultEffect
     seconds: Annotated[int | float, HIDDEN] = 0
     seen: Annotated[int, HIDDEN] = 0
+    starts_at: str | None = None
+    ends_at: str | None = None
     created_at: str
 
 
-def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
-    """POST /_emulator/faults: applies once if neither ``times`` nor ``probability`` is given."""
+def arrange(
+    world: World,
+    body: Mapping[str, Any],
+    seconds: float = 0,
+    starts_at: str | None = None,
+    ends_at: str | None = None,
+) -> Fault:
+    """POST /_emulator/faults: applies once if neither ``times`` nor ``probability`` is given, or as long as an outage."""
     then = msgspec.convert(body["then"], FaultEffect)
-    once = None if "probability" in body else 1
+    once = None if "probability" in body or then.outage else 1
     return world.add(
         Fault(
             id=world.new_id(Fault),
-            about=DELIVERY if OF_DELIVERIES & body["then"].keys() else REQUEST,
+            about=about(body["then"]),
             match=msgspec.convert(body.get("match", {}), FaultMatch),
             times=body.get("times", once),
             probability=body.get("probability"),
             then=then,
             seconds=seconds,
+            starts_at=starts_at,
+            ends_at=ends_at,
             created_at=world.now,
         )
     )
 
 
-OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer"])
-"""The effects of faults for deliveries; the others are for requests."""
+OF_DELIVERIES = frozenset(
+    ["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer", "again", "reissue"]
+)
+"""The effects of faults for deliveries; ``outage`` is for payments, the others are for requests."""
+
+
+def about(then: Mapping[str, Any]) -> str:
+    """Return what a fault with these effects is for."""
+    if "outage" in then:
+        return PAYMENT
+    return DELIVERY if OF_DELIVERIES & then.keys() else REQUEST
+
+
+def outage(world: World, **facts: str | None) -> Fault | None:
+    """Return the outage that a payment with these facts (``operator``, ``payment_method_type``) meets now, if any."""
+    for fault in world.table(Fault).where("about", PAYMENT):
+        has_begun = fault.starts_at is None or fault.starts_at <= world.now
+        is_over = fault.ends_at is not None and fault.ends_at <= world.now
+        if has_begun and not is_over and fault.match.fits(**facts):
+            return fault
+    return None
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
@@ -179,14 +215,14 @@ def clear(world: World, id: str | None = None) -> None:
 # -- the reset
 
 
-TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)
+TRACES = frozenset([*(each.kind for each in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)), "email"])
 """Kinds of record that are not objects of the service: they are deleted as well, but not counted."""
 
 
 def reset(world: World) -> dict[str, Any]:
     """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
     removed = world.clear(keep=(Settings,))
-    deleted = sum(number for kind, number in removed.items() if kind not in TRACES)
+    deleted = sum(number for kind, number in removed.items() if kind.kind not in TRACES)
     return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}
 
 

@@ -102,11 +102,42 @@ for (const block of all("pre")) {
   frame.append(block, copy);
 }
 
+// -- entries that are folded: the one in the address is open, and a filter shows some
+
+function unfold() {
+  const entry = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (entry?.matches("details")) {
+    entry.open = true;
+    entry.scrollIntoView();
+  }
+}
+
+addEventListener("hashchange", unfold);
+unfold();
+
+const filter = document.getElementById("filter");
+if (filter) {
+  filter.hidden = false;
+  filter.addEventListener("submit", (event) => event.preventDefault());
+  filter.addEventListener("input", () => {
+    const words = filter.querySelector("[type=search]").value.toLowerCase().split(/\s+/);
+    const wanted = all(":checked", filter).map((box) => box.value);
+    let count = 0;
+    for (const entry of all(".area .entry")) {
+      const text = entry.textContent.toLowerCase();
+      entry.hidden = !(words.every((word) => text.includes(word)) && wanted.every((each) => entry.dataset.is.includes(each)));
+      count += !entry.hidden;
+    }
+    for (const area of all(".area")) area.hidden = all(".entry:not([hidden])", area).length === 0;
+    filter.querySelector("output").textContent = `${count}`;
+  });
+}
+
 // -- search
 
 const find = document.getElementById("find");
 const found = document.getElementById("found");
-find.parentElement.hidden = false;
+find.parentElement.hidden = !base; // a checkout whose guide was not built has nothing to search
 let worker = null;
 let loaded = false;
 
@@ -138,7 +169,7 @@ function draw(results) {
 
 function entry({ location, title, summary }) {
   const link = document.createElement("a");
-  link.href = `${base}/${location}`;
+  link.href = location.startsWith("/") ? location : `${base}/${location}`;
   const heading = document.createElement("strong");
   heading.textContent = title;
   const text = document.createElement("span");

@@ -20,22 +20,20 @@ function name(explorer) {
   for (const code of explorer.querySelectorAll("pre:not([tabindex])")) code.tabIndex = 0;
 }
 
-function explore(url, key) {
-  const place = document.getElementById("explorer");
-  new MutationObserver(() => name(place)).observe(place, {childList: true, subtree: true});
-  fetch(url).then(answer => answer.text()).then(text => {
-    const explorer = SwaggerUIBundle({
-      spec: JSON.parse(text, empty),
-      dom_id: "#explorer",
-      deepLinking: true,
-      filter: true,
-      defaultModelsExpandDepth: 0,
-      displayRequestDuration: true,
-      tryItOutEnabled: true,
-      validatorUrl: null,
-      plugins: [plainPaths],
-      syntaxHighlight: {theme: "tomorrow-night"},
-      onComplete: () => explorer.preauthorizeApiKey("secretKey", key),
-    });
+const place = document.getElementById("explorer");
+new MutationObserver(() => name(place)).observe(place, {childList: true, subtree: true});
+fetch(place.dataset.document).then(answer => answer.text()).then(text => {
+  const explorer = SwaggerUIBundle({
+    spec: JSON.parse(text, empty),
+    dom_id: "#explorer",
+    deepLinking: true,
+    filter: true,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    plugins: [plainPaths],
+    syntaxHighlight: {theme: "tomorrow-night"},
+    onComplete: () => explorer.preauthorizeApiKey("secretKey", place.dataset.key),
   });
-}
+});

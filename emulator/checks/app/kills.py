@@ -1,0 +1,136 @@
+"""The boundaries at which ``test app`` kills an application: a request or a delivery, before and after its response."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from emulator.checks.app.cases import DELIVERY, REQUEST, Case
+from emulator.core.unit_of_work import HttpResult
+from emulator.engine.http_client import RawBody
+from emulator.engine.outbox import WebhookSender
+from emulator.server.sandbox import Parts
+from emulator.web.context import context_of
+from emulator.web.errors_on_demand import read_ahead
+
+GRACE = 0.25
+"""Seconds (real time) that the application has to act on what it got before it is killed."""
+
+NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
+
+
+class Boundary(NamedTuple):
+    """Where the application is killed: at the ``nth`` request or event with a title, and whether before its response."""
+
+    about: str
+    title: str
+    nth: int
+    is_before: bool
+
+    @classmethod
+    def of(cls, case: Case) -> Boundary:
+        """Return the boundary of a case that kills."""
+        place = case.place
+        nth = int((place.match or {"nth": place.number})["nth"])
+        return cls(place.about, place.title, nth, case.kind.name in ("killed-sent", "killed-received"))
+
+
+class Killer:
+    """Calls ``kill`` once, at a boundary. ``title_of`` names a request by its method and path."""
+
+    def __init__(self, boundary: Boundary, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
+        self._boundary = boundary
+        self._title_of = title_of
+        self._kill = kill
+        self._seen: set[str] = set()
+        self.has_struck = False
+
+    def parts(self) -> Parts:
+        """Return the parts of a sandbox in which it strikes."""
+        return Parts(
+            sender=lambda answer_time: WatchedSender(self, answer_time), app=lambda app: WatchedRequests(self, app)
+        )
+
+    def is_at(self, about: str, title: str, id: str) -> bool:
+        """Return whether this request or delivery, told from others by its id, is the one."""
+        wanted = self._boundary
+        if self.has_struck or (about, title) != (wanted.about, wanted.title):
+            return False
+        self._seen.add(id)
+        return len(self._seen) == wanted.nth
+
+    def strike(self) -> None:
+        """Kill the application, which has not been killed yet."""
+        self.has_struck = True
+        self._kill()
+
+    @property
+    def is_before(self) -> bool:
+        """Whether the application is killed before the response."""
+        return self._boundary.is_before
+
+    def title(self, method: str, path: str) -> str:
+        """Return the title of a request."""
+        return self._title_of(method, path)
+
+
+class WatchedSender(WebhookSender):
+    """Sends webhooks as usual, but for the one at which the application is killed."""
+
+    def __init__(self, killer: Killer, answer_time: float) -> None:
+        super().__init__(answer_time)
+        self._killer = killer
+
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+        """Send one attempt; the one at the boundary is not acknowledged where the application is killed before that."""
+        event = json.loads(body) if isinstance(body, bytes) else {"type": "", "id": ""}
+        sending = asyncio.create_task(super().send(url, headers, body, verify=verify))
+        if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
+            return await sending
+        if not self._killer.is_before:
+            result = await sending
+            await asyncio.sleep(GRACE)
+            self._killer.strike()
+            return result
+        await asyncio.wait([sending], timeout=GRACE)
+        self._killer.strike()
+        await sending
+        return NOT_ACKNOWLEDGED
+
+
+class WatchedRequests:
+    """Passes requests on as usual, and kills the application at one of them; that one is executed in any case."""
+
+    def __init__(self, killer: Killer, app: ASGIApp) -> None:
+        self._killer = killer
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = context_of(scope)
+        title = self._killer.title(context.method, context.path)
+        if not self._killer.is_at(REQUEST, title, context.request_id):
+            await self._app(scope, receive, send)
+            return
+        _, receive = await read_ahead(receive)
+        if self._killer.is_before:
+            self._killer.strike()
+            await self._app(scope, receive, _to_nobody(send))
+            return
+        await self._app(scope, receive, send)
+        await asyncio.sleep(GRACE)
+        self._killer.strike()
+
+
+def _to_nobody(send: Send) -> Send:
+    """Return a ``send`` to a client that may be gone."""
+
+    async def sending(message: Message) -> None:
+        with suppress(OSError):
+            await send(message)
+
+    return sending
