@@ -35,7 +35,8 @@ class ControlClient(Api):
         token: str | None = None,
         timeout: httpx.Timeout | float = PATIENCE,
     ) -> None:
-        super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeout=timeout)
+        with _explained(url):
+            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeout=timeout)
 
     def __enter__(self) -> ControlClient:
         return self

@@ -243,10 +243,10 @@ def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bo
     renewal of a year. The world itself does not change.
     """
     jobs = [*emulator.pages("/schedule", limit, until=until)]
-    print_rows(emulator, jobs, job_row, as_json, "Nothing is scheduled.", lambda _: "clock next")
+    print_rows(emulator, jobs, job_row, as_json, nothing="Nothing is scheduled.", following=lambda _: "clock next")
 
 
 def job_row(entry: Any) -> Row:
     """A planned job, with the events it will cause if they are known."""
     events = (", ".join(entry["event_types"]),) if entry.get("event_types") else ()
-    return Row(entry["due_at"], ((entry["kind"].ljust(25), {"bold": True}), *events), entry["object"])
+    return Row(entry["due_at"], ((entry["kind"].ljust(25), {"bold": True}), *events), entry["object"], entry["object"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import EVENT_TYPE, ID, as_json, complete_from, limit, with_client
-from emulator.cli.output import Row, print_line, print_next, print_rows, printable, tail, when
+from emulator.cli.output import Row, cut, print_line, print_next, print_rows, printable, tail, when
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
@@ -45,14 +45,16 @@ def events(
 
     if not follow:
         nothing = f"No event is about {object}." if object else "No events yet."
-        print_rows(emulator, recent(), event_row, as_json, nothing, lambda event: f"explain {about(event)}")
+        print_rows(
+            emulator, recent(), event_row, as_json, nothing=nothing, following=lambda event: f"explain {about(event)}"
+        )
         return
     print_rows(emulator, filter(wanted, tail(emulator, "event", recent)), event_row, as_json)
 
 
 def event_row(event: Any) -> Row:
     """An event, which is about an object."""
-    return Row(event["created_at"], ((event["type"].ljust(27), {"bold": True}),), about(event))
+    return Row(event["created_at"], ((event["type"].ljust(27), {"bold": True}),), about(event), about(event))
 
 
 def about(event: Any) -> str:
@@ -115,7 +117,14 @@ def logs(
         return all(value in (None, entry[name]) for name, value in filters.items())
 
     if not follow:
-        print_rows(emulator, recent(), request_row, as_json, "No requests yet.", lambda entry: f"logs {entry['id']}")
+        print_rows(
+            emulator,
+            recent(),
+            request_row,
+            as_json,
+            nothing="No requests yet.",
+            following=lambda entry: f"logs {entry['id']}",
+        )
         return
     print_rows(emulator, filter(wanted, tail(emulator, "request", recent)), request_row, as_json)
 
@@ -124,7 +133,7 @@ def request_row(entry: Any) -> Row:
     """A request: its status, method and path, in which the id of what it is about is left out."""
     path = entry["path"].replace(entry["about"] or "\0", "…")
     status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
-    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"])
+    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
 
 
 def detail(entry: Any) -> str:
@@ -185,7 +194,12 @@ def emails(
     if email is None:
         newest = [*emulator.pages("/emails", limit, **filters)]
         print_rows(
-            emulator, newest[::-1], email_row, as_json, "No emails yet.", lambda newest: f"emails {newest['id']}"
+            emulator,
+            newest[::-1],
+            email_row,
+            as_json,
+            nothing="No emails yet.",
+            following=lambda newest: f"emails {newest['id']}",
         )
     elif form:
         write_bytes(emulator.send("GET", f"/emails/{email}/{form}").content)
@@ -197,7 +211,7 @@ def emails(
 
 def email_row(email: Any) -> Row:
     """An email: to whom, and its subject."""
-    return Row(email["created_at"], (email["to"], (email["subject"], {"bold": True}), (email["id"], {"dim": True})))
+    return Row(email["created_at"], (email["to"], (email["subject"], {"bold": True})), None, email["id"])
 
 
 def readable(raw: bytes) -> str:
@@ -332,16 +346,17 @@ def ledger_report(found: Any) -> str:
 def books(totals: list[Any]) -> Iterator[str]:
     """What stands on the books: a row for each account, a column for each currency."""
     currencies = list(dict.fromkeys(each["currency"] for each in totals))
+    shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
+    widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
     for account in dict.fromkeys(each["account"] for each in totals):
-        own = {each["currency"]: each["amount"] for each in totals if each["account"] == account}
-        amounts = (plain_money(own[each], each) if each in own else "–" for each in currencies)
-        yield click.style(account.ljust(13), bold=True) + "".join(f"  {amount:>18}" for amount in amounts)
+        amounts = (shown.get((account, each), "–").rjust(widths[each]) for each in currencies)
+        yield "  ".join([click.style(account.ljust(13), bold=True), *amounts])
 
 
 def posting(each: Any) -> str:
     """A posting with its cause."""
     amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
-    return f"{when(each['at'])}  {amount:>16}  {each['account']}  {each['cause']['summary']}"
+    return cut([when(each["at"]), amount.rjust(12), each["account"], each["cause"]["summary"]])
 
 
 def broken(each: Any) -> str:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output, in_words
+from emulator.cli.output import fitted
 from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = run(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
-        print(f"{PROGRAM}: {one_line(error)}", file=sys.stderr)
+        print(fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr), file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)

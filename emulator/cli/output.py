@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 from click.core import ParameterSource
@@ -30,9 +30,9 @@ def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def fitted(text: str) -> str:
+def fitted(text: str, stream: TextIO | None = None) -> str:
     """The text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
-    if not sys.stdout.isatty():
+    if not (stream or sys.stdout).isatty():
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join(
@@ -48,11 +48,12 @@ Cell = str | tuple[str, dict[str, Any]]
 
 
 class Row(NamedTuple):
-    """An object on one line: when, what it is, and the id of the object that it is about, which has a name."""
+    """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
 
     at: str
     cells: tuple[Cell, ...]
-    about: str | None = None
+    about: str | None
+    id: str | None
 
 
 def print_rows(
@@ -60,6 +61,7 @@ def print_rows(
     items: Iterable[Any],
     row: Callable[[Any], Row],
     as_json: bool,
+    *,
     nothing: str = "",
     following: Callable[[Any], str] | None = None,
 ) -> None:
@@ -103,8 +105,8 @@ def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 def in_one_line(row: Row, names: dict[str, str]) -> str:
     """The time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
     name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
-    about: tuple[Cell, ...] = (*((name,) if name else ()), *(((row.about, {"dim": True}),) if row.about else ()))
-    return cut((clock_time(row.at), *row.cells, *about))
+    last: list[Cell] = [(row.id, {"dim": True})] if row.id else []
+    return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last])
 
 
 def cut(cells: Iterable[Cell]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.output import Cell, cut, printable
+from emulator.engine.redaction import redact
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of
 
@@ -48,7 +49,7 @@ class RequestLines:
         self._verbose = verbose
         # A person reads names, and no more than some lines a second; names take longer than many a request.
         self._is_named = form != "json" and sys.stdout.isatty()
-        self._waiting: deque[AnsweredRequest] = deque()
+        self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._write, name="request-lines", daemon=True)
@@ -60,7 +61,7 @@ class RequestLines:
         if self._verbose or not hidden:
             if len(self._waiting) < MAX_WAITING:
                 is_named = self._is_named and len(self._waiting) < MAX_NAMED
-                self._waiting.append(request._replace(answer=said(request, is_named).encode(), world=None))
+                self._waiting.append((request._replace(answer=b"", world=None), said(request, is_named)))
             if not self._some.is_set():
                 self._some.set()
 
@@ -76,7 +77,7 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            lines = [self._line(each, verbose=self._verbose) for each in requests]
+            lines = [self._line(request, said, verbose=self._verbose) for request, said in requests]
             try:
                 if lines:
                     click.echo("\n".join(lines))
@@ -96,17 +97,18 @@ def said(request: AnsweredRequest, is_named: bool) -> str:
         return ""
     from emulator.control import objects, requests
 
-    return objects.name_of(request.world, requests.about(request.path, request.answer), language_of(SOURCE))
+    name = objects.name_of(request.world, requests.about(request.path, request.answer), language_of(SOURCE))
+    return redact(name.encode()).decode()
 
 
-def text_line(request: AnsweredRequest, *, verbose: bool) -> str:
+def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
     """A request as a line to read: App, status, method, path, what it is about or did, the events it caused, real time."""
     cells: list[Cell] = [
         (request.app or "-").ljust(12),
         (str(request.status), {"fg": "green" if request.status < 400 else "yellow" if request.status < 500 else "red"}),
         f"{request.method} {printable(request.path)}",
-        printable(request.answer.decode()),
-        "" if request.answer.startswith("→".encode()) else _counted(request.events),
+        printable(said),
+        "" if said.startswith("→") else _counted(request.events),
         f"{request.seconds * 1000:.0f} ms",
         request.id if verbose else "",
     ]
@@ -117,7 +119,7 @@ def _counted(events: Iterable[str]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
 
 
-def json_line(request: AnsweredRequest, *, verbose: bool) -> str:
+def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
     """A request as a JSON object."""
     return json.dumps(
         {

@@ -484,6 +484,7 @@ MESSAGES: Sequence[str] = (
     N_("must not be in the past"),
     N_("needs a status whose responses have a body"),
     N_("needs one of {names}"),
+    N_("needs a duplicate"),
     N_("only one line may hold a plan"),
     N_("the App does not cover {country}; it covers {countries}"),
     N_("the card has expired"),
