@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.look import about, event_line
+from emulator.cli.look import about, event_row
 from emulator.cli.options import EVENT_TYPE, ID, as_json, no_wait, racing, with_client
-from emulator.cli.output import print_line, print_next, when
+from emulator.cli.output import print_line, print_next, print_rows, when
 from emulator.core.event_types import EVENTS
 from emulator.presentation.languages.language import plain_money
 
@@ -112,7 +112,7 @@ def trigger(
     """
     body = {"event": event, "overrides": nested(overrides)}
     event = emulator.post("/trigger", body, **racing(no_wait))
-    print_line(event, event_line, as_json)
+    print_rows(emulator, [event], event_row, as_json)
     print_next(f"explain {about(event)}", as_json)
 
 

@@ -140,7 +140,7 @@ def _explained(url: str) -> Iterator[None]:
 
 def no_emulator(url: str, error: Exception) -> str:
     """The message that no emulator answers, and how to start or find one."""
-    return f"no emulator at {url} ({error}); start one with 'payments-emulator serve', or give its URL with --url"
+    return f"no emulator is running at {url} ({error}). Start one: payments-emulator serve; or give its URL with --url"
 
 
 def accepted(answer: httpx.Response) -> httpx.Response:
@@ -161,4 +161,4 @@ def error_message(body: Any) -> str:
     error = body.get("error", body)
     reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
     hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
-    return f"{error['code']}: {'; '.join(reasons) or error['message']}{hint}"
+    return f"{'; '.join(reasons) or error['message'].rstrip('.')}{hint} ({error['code']})"

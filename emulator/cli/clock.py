@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, limit, with_client
-from emulator.cli.output import counted, print_line, print_lines, print_next, when
+from emulator.cli.output import Row, counted, print_line, print_next, print_rows, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -72,7 +72,7 @@ def advance(emulator: ControlClient, by: str | None, to: str | None, until_event
     given = {"by": by, "to": to, "until_event": until_event}
     body = {name: value for name, value in given.items() if value}
     if body.keys() not in ({"by"}, {"to"}, {"until_event"}, {"by", "until_event"}):
-        raise click.UsageError("specify how far: DURATION such as 31d, --to INSTANT or --until-event EVENT")
+        raise click.UsageError("how far? Give a DURATION such as 31d, --to INSTANT or --until-event EVENT")
     return advanced(emulator, body, as_json)
 
 
@@ -158,10 +158,10 @@ def summary(result: Any) -> str:
     done = [
         counted(result["jobs"], "job"),
         counted(sum(result["events"].values()), "event"),
-        counted(delivered + failed, "delivery") + (f" ({failed} failed)" if failed else ""),
+        counted(delivered, "webhook") + " delivered" + (f", {failed} failed" if failed else ""),
     ]
-    stopped = "Stopped. " if result["status"] == "stopped" else ""
-    head = f"{stopped}It is {when(result['now'])}. Since {when(result['from'])}: {', '.join(done)}"
+    stopped = "stopped at " if result.get("status") == "stopped" else ""
+    head = f"→ {stopped}{when(result['now'])} · {' · '.join(done)}"
     return "\n".join([head, *(f"{number:6}  {type}" for type, number in result["events"].items())])
 
 
@@ -242,13 +242,11 @@ def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bo
     Without --until, shows the jobs planned now. With --until, also shows the jobs that these will plan, such as every
     renewal of a year. The world itself does not change.
     """
-    jobs = emulator.pages("/schedule", limit, until=until)
-    print_lines(jobs, job_line, as_json, "Nothing is planned.", lambda _: "clock next")
+    jobs = [*emulator.pages("/schedule", limit, until=until)]
+    print_rows(emulator, jobs, job_row, as_json, nothing="Nothing is scheduled.", following=lambda _: "clock next")
 
 
-def job_line(entry: Any) -> str:
-    """A planned job on one line, with the events it will cause if they are known."""
-    events = f"  {', '.join(entry['event_types'])}" if entry.get("event_types") else ""
-    return (
-        f"{when(entry['due_at'])}  {click.style(entry['kind'].ljust(25), bold=True)}  {entry['object'] or ''}{events}"
-    )
+def job_row(entry: Any) -> Row:
+    """A planned job, with the events it will cause if they are known."""
+    events = (", ".join(entry["event_types"]),) if entry.get("event_types") else ()
+    return Row(entry["due_at"], ((entry["kind"].ljust(25), {"bold": True}), *events), entry["object"], entry["object"])

@@ -42,7 +42,8 @@ def in_words(text: str) -> str:
     The name of an optional argument, ``'[DURATION]'`` in click's errors, has no brackets.
     """
     text = _OPTIONAL.sub(r"'\1'", _BESIDE_DEFAULT.sub(r"\1]", text))
-    return _RANGE.sub(_limits, text).replace(" is not in the range ", ": must be ")
+    text = _RANGE.sub(_limits, text).replace(" is not in the range ", ": must be ")
+    return re.sub(r"is not a valid (integer|float)( range)?", "is not a number", text)
 
 
 def _limits(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import EVENT_TYPE, ID, as_json, complete_from, limit, with_client
-from emulator.cli.output import print_line, print_lines, print_next, printable, tail, when
+from emulator.cli.output import Row, cut, print_line, print_next, print_rows, printable, tail, when
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
@@ -45,15 +45,16 @@ def events(
 
     if not follow:
         nothing = f"No event is about {object}." if object else "No events yet."
-        print_lines(recent(), event_line, as_json, nothing, lambda event: f"explain {about(event)}")
+        print_rows(
+            emulator, recent(), event_row, as_json, nothing=nothing, following=lambda event: f"explain {about(event)}"
+        )
         return
-    for event in filter(wanted, tail(emulator, "event", recent)):
-        print_line(event, event_line, as_json)
+    print_rows(emulator, filter(wanted, tail(emulator, "event", recent)), event_row, as_json)
 
 
-def event_line(event: Any) -> str:
-    """An event on one line."""
-    return f"{when(event['created_at'])}  {click.style(event['type'].ljust(27), bold=True)}  {about(event)}"
+def event_row(event: Any) -> Row:
+    """An event, which is about an object."""
+    return Row(event["created_at"], ((event["type"].ljust(27), {"bold": True}),), about(event), about(event))
 
 
 def about(event: Any) -> str:
@@ -116,27 +117,31 @@ def logs(
         return all(value in (None, entry[name]) for name, value in filters.items())
 
     if not follow:
-        print_lines(recent(), request_line, as_json, "No requests yet.", lambda entry: f"logs {entry['id']}")
+        print_rows(
+            emulator,
+            recent(),
+            request_row,
+            as_json,
+            nothing="No requests yet.",
+            following=lambda entry: f"logs {entry['id']}",
+        )
         return
-    for entry in filter(wanted, tail(emulator, "request", recent)):
-        print_line(entry, request_line, as_json)
+    print_rows(emulator, filter(wanted, tail(emulator, "request", recent)), request_row, as_json)
 
 
-def request_line(entry: Any) -> str:
-    """A request on one line."""
-    status = click.style(entry["status"], fg="green" if entry["status"] < 400 else "red")
-    return f"{when(entry['created_at'])}  {status}  {entry['id']}  {entry['method']} {entry['path']}{took(entry)}"
-
-
-def took(entry: Any) -> str:
-    """How long the response took."""
-    rounded = round(entry["duration_ms"])
-    return f"  {rounded} ms" if rounded else "  <1 ms"
+def request_row(entry: Any) -> Row:
+    """A request: its status, method and path, in which the id of what it is about is left out."""
+    path = entry["path"].replace(entry["about"] or "\0", "…")
+    status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
+    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
 
 
 def detail(entry: Any) -> str:
     """A request with its headers, bodies, changes and events."""
-    parts = [request_line(entry)]
+    parts = [
+        f"{when(entry['created_at'])}  {entry['status']}  {entry['method']} {entry['path']}  {entry['id']}",
+        f"{entry['duration_ms']:.0f} ms, {entry['seconds_ago']:.0f} s ago",
+    ]
     parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
     parts += quoted(">", entry["request_body"]) + quoted("<", entry["response_body"])
     parts += [row for each in entry["changes"] for row in change(each)]
@@ -188,19 +193,25 @@ def emails(
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
         newest = [*emulator.pages("/emails", limit, **filters)]
-        print_lines(newest[::-1], email_line, as_json, "No emails yet.", lambda newest: f"emails {newest['id']}")
+        print_rows(
+            emulator,
+            newest[::-1],
+            email_row,
+            as_json,
+            nothing="No emails yet.",
+            following=lambda newest: f"emails {newest['id']}",
+        )
     elif form:
         write_bytes(emulator.send("GET", f"/emails/{email}/{form}").content)
     elif as_json:
-        print_line(emulator.get(f"/emails/{email}"), email_line, as_json)
+        click.echo(json.dumps(emulator.get(f"/emails/{email}")))
     else:
         click.echo(readable(emulator.send("GET", f"/emails/{email}/raw").content))
 
 
-def email_line(email: Any) -> str:
-    """An email on one line."""
-    kind = click.style(email["kind"].ljust(21), bold=True)
-    return f"{when(email['created_at'])}  {email['id']}  {kind}  {email['to']}  {email['subject']}"
+def email_row(email: Any) -> Row:
+    """An email: to whom, and its subject."""
+    return Row(email["created_at"], (email["to"], (email["subject"], {"bold": True})), None, email["id"])
 
 
 def readable(raw: bytes) -> str:
@@ -324,7 +335,7 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
 def ledger_report(found: Any) -> str:
     """The totals, the newest entries with the oldest of them first, what broke the balance, and the verdict."""
     parts = [
-        "\n".join(book(each) for each in found["totals"]),
+        "\n".join(books(found["totals"])),
         "\n".join(posting(each) for each in reversed(found["entries"]["data"])),
         "\n".join(broken(each) for each in found["broken_by"]),
         verdict(found["balanced"]),
@@ -332,15 +343,20 @@ def ledger_report(found: Any) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def book(each: Any) -> str:
-    """What stands on one of the books."""
-    return f"{click.style(each['account'].ljust(13), bold=True)}  {plain_money(each['amount'], each['currency']):>18}"
+def books(totals: list[Any]) -> Iterator[str]:
+    """What stands on the books: a row for each account, a column for each currency."""
+    currencies = list(dict.fromkeys(each["currency"] for each in totals))
+    shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
+    widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
+    for account in dict.fromkeys(each["account"] for each in totals):
+        amounts = (shown.get((account, each), "–").rjust(widths[each]) for each in currencies)
+        yield "  ".join([click.style(account.ljust(13), bold=True), *amounts])
 
 
 def posting(each: Any) -> str:
     """A posting with its cause."""
     amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
-    return f"{when(each['at'])}  {amount:>16}  {each['account']}  {each['cause']['summary']}"
+    return cut([when(each["at"]), amount.rjust(12), each["account"], each["cause"]["summary"]])
 
 
 def broken(each: Any) -> str:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output, in_words
+from emulator.cli.output import fitted
 from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -75,6 +76,9 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
 }
 """By group: what it is for, and its commands, each with its place and its synopsis. Each run imports only its own."""
 
+CONNECTION_NAMES = ("--url", "--key", "--app", "--control-token")
+"""Options of commands that one may type before the command."""
+
 WIDTH = max(map(len, COMMANDS))
 """Columns of the groups' names."""
 
@@ -123,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = run(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
-        print(f"{PROGRAM}: {one_line(error)}", file=sys.stderr)
+        print(fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr), file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
@@ -154,6 +158,8 @@ def run(arguments: Sequence[str]) -> object:
 def one_line(error: click.ClickException) -> str:
     """The error on one line; a usage error also names the help of its command."""
     message = in_words(" ".join(error.format_message().split()))
+    if message.partition(" ")[0].isalpha():
+        message = message[0].upper() + message[1:]
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message}{advice(error)} (see '{context.command_path} --help')" if context else message
 
@@ -164,6 +170,8 @@ def advice(error: click.ClickException) -> str:
         return ""
     if error.option_name[1:].isdigit():
         return " A value cannot be negative; 'world rewind' and 'world load' go back in time."
+    if error.ctx.parent is None and error.option_name in CONNECTION_NAMES:
+        return f" Put it after the command: payments-emulator clock {error.option_name} …"
     shown = [each for each in error.ctx.command.get_params(error.ctx) if not getattr(each, "hidden", False)]
     options = [name for each in shown for name in each.opts if name.startswith("--")]
     return f" Allowed: {', '.join(options)}"

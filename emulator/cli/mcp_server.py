@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from emulator.cli import look
 from emulator.cli.client import ControlClient
 from emulator.cli.options import DURATION
+from emulator.cli.output import when
 from emulator.cli.runs import run_captured
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
@@ -228,7 +229,13 @@ class Tools:
         if id:
             return click.unstyle(look.detail(self._emulator.get(f"/requests/{id}")))
         found = [*self._emulator.pages("/requests", limit, status=status)]
-        return "\n".join(click.unstyle(look.request_line(each)) for each in reversed(found)) or "none"
+        return (
+            "\n".join(
+                f"{each['id']}  {when(each['created_at'])}  {each['status']}  {each['method']} {each['path']}"
+                for each in reversed(found)
+            )
+            or "none"
+        )
 
     def arrange(self, what: Literal["object", "fault", "outcome", "settings"], values: JSON, id: str = "") -> str:
         """Set a scene. object: fields of the object `id`. fault: {"match": {"operation": "createRefund"}, "then":

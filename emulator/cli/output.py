@@ -8,7 +8,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 from click.core import ParameterSource
@@ -29,9 +30,9 @@ def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def fitted(text: str) -> str:
+def fitted(text: str, stream: TextIO | None = None) -> str:
     """The text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
-    if not sys.stdout.isatty():
+    if not (stream or sys.stdout).isatty():
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join(
@@ -40,6 +41,91 @@ def fitted(text: str) -> str:
         else textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")
     )
+
+
+Cell = str | tuple[str, dict[str, Any]]
+"""A text of a row, or one with the arguments of ``click.style``."""
+
+
+class Row(NamedTuple):
+    """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
+
+    at: str
+    cells: tuple[Cell, ...]
+    about: str | None
+    id: str | None
+
+
+def print_rows(
+    emulator: ControlClient,
+    items: Iterable[Any],
+    row: Callable[[Any], Row],
+    as_json: bool,
+    *,
+    nothing: str = "",
+    following: Callable[[Any], str] | None = None,
+) -> None:
+    """Print objects in rows, with the names of what they are about, under the days on which they happened.
+
+    Without any, print ``nothing`` to the error output, except with ``--json``. ``following`` is the command that one
+    would run next, from the last object.
+    """
+    item, day = None, ""
+    for batch in batches(items):
+        rows = [row(printable(item)) for item in batch] if not as_json else []
+        ids = list(dict.fromkeys(each.about for each in rows if each.about))
+        names = printable(emulator.get("/names", ids=",".join(ids))) if ids else {}
+        for item, each in zip_longest(batch, rows):
+            if as_json:
+                click.echo(json.dumps(item))
+            else:
+                if each.at[:10] != day:
+                    day = each.at[:10]
+                    click.echo(click.style(day, dim=True))
+                click.echo(in_one_line(each, names))
+        sys.stdout.flush()
+    if item is None and nothing and not as_json:
+        click.echo(nothing, err=True)
+    elif item is not None and following:
+        print_next(following(item), as_json)
+
+
+BATCH = 50
+"""The most rows whose names are asked for at once."""
+
+
+def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """A list in batches; of a stream, which a list is not, each object at once."""
+    if isinstance(items, list):
+        yield from (items[first : first + BATCH] for first in range(0, len(items), BATCH))
+    else:
+        yield from ([item] for item in items)
+
+
+def in_one_line(row: Row, names: dict[str, str]) -> str:
+    """The time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
+    name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
+    last: list[Cell] = [(row.id, {"dim": True})] if row.id else []
+    return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last])
+
+
+def cut(cells: Iterable[Cell]) -> str:
+    """The cells on one line; on a terminal as much of them as fits."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    parts = []
+    for cell in cells:
+        text, style = cell if isinstance(cell, tuple) else (cell, {})
+        shown = text if len(text) <= room else f"{text[: room - 1]}…"
+        parts.append(click.style(shown, **style) if style else shown)
+        room -= len(text) + 2
+        if room < 2:
+            break
+    return "  ".join(parts).rstrip()
+
+
+def clock_time(instant: str) -> str:
+    """The time of day of an instant, with its seconds where they are not 0: ``09:00``."""
+    return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 
 
 def print_lines(
@@ -113,6 +199,8 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
             before = recent()
             shown = {each["id"] for each in before}
             yield from before
+            if sys.stdout.isatty():
+                click.echo(click.style("── live ──", dim=True), err=True)
         elif message == "reset":
             shown = set()
             click.echo(f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}", err=True)

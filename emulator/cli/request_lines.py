@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import printable
+from emulator.cli.output import Cell, cut, printable
+from emulator.engine.redaction import redact
+from emulator.presentation.languages.catalogs import SOURCE
+from emulator.presentation.languages.language import language_of
 
 if TYPE_CHECKING:
     from emulator.web.root_app import AnsweredRequest
@@ -24,6 +27,12 @@ MOMENT = 0.05
 
 PATIENCE = 1.0
 """Seconds that the end waits for the last lines to be written."""
+
+MAX_NAMED = 100
+"""Lines that wait while further ones have names."""
+
+INBOXES = "/_emulator/inbox/"
+"""Paths whose requests, deliveries above all, are only shown by ``-v``."""
 
 OWN = ("/_emulator/", "/docs", "/openapi", "/favicon")
 """Paths whose GETs are only shown by ``-v``: the console asks all the time, and so do health checks."""
@@ -38,7 +47,9 @@ class RequestLines:
     def __init__(self, form: str, *, verbose: bool) -> None:
         self._line = json_line if form == "json" else text_line
         self._verbose = verbose
-        self._waiting: deque[AnsweredRequest] = deque()
+        # A person reads names, and no more than some lines a second; names take longer than many a request.
+        self._is_named = form != "json" and sys.stdout.isatty()
+        self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._write, name="request-lines", daemon=True)
@@ -46,9 +57,11 @@ class RequestLines:
 
     def report(self, request: AnsweredRequest) -> None:
         """Print a request, soon."""
-        if self._verbose or request.method != "GET" or not request.path.startswith(OWN):
+        hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
+        if self._verbose or not hidden:
             if len(self._waiting) < MAX_WAITING:
-                self._waiting.append(request)
+                is_named = self._is_named and len(self._waiting) < MAX_NAMED
+                self._waiting.append((request._replace(answer=b"", world=None), said(request, is_named)))
             if not self._some.is_set():
                 self._some.set()
 
@@ -64,7 +77,7 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            lines = [self._line(each, verbose=self._verbose) for each in requests]
+            lines = [self._line(request, said, verbose=self._verbose) for request, said in requests]
             try:
                 if lines:
                     click.echo("\n".join(lines))
@@ -73,29 +86,40 @@ class RequestLines:
                 return
 
 
-def text_line(request: AnsweredRequest, *, verbose: bool) -> str:
-    """A request as a line to read: App, method, path, status, milliseconds, the events it caused."""
-    parts = [
+def said(request: AnsweredRequest, is_named: bool) -> str:
+    """What an advance did, or the name of what another request is about, if names are wanted."""
+    if request.path == "/_emulator/clock/advance" and request.status == 200:
+        # Imported here: most servers start without it.
+        from emulator.cli.clock import summary
+
+        return summary(json.loads(request.answer)).partition("\n")[0]
+    if not is_named or request.world is None:
+        return ""
+    from emulator.control import objects, requests
+
+    name = objects.name_of(request.world, requests.about(request.path, request.answer), language_of(SOURCE))
+    return redact(name.encode()).decode()
+
+
+def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
+    """A request as a line to read: App, status, method, path, what it is about or did, the events it caused, real time."""
+    cells: list[Cell] = [
         (request.app or "-").ljust(12),
-        f"{request.method:6} {printable(request.path)}",
-        _coloured(request.status),
+        (str(request.status), {"fg": "green" if request.status < 400 else "yellow" if request.status < 500 else "red"}),
+        f"{request.method} {printable(request.path)}",
+        printable(said),
+        "" if said.startswith("→") else _counted(request.events),
         f"{request.seconds * 1000:.0f} ms",
-        _counted(request.events) if request.events else "",
         request.id if verbose else "",
     ]
-    return "  ".join(part for part in parts if part)
-
-
-@cache
-def _coloured(status: int) -> str:
-    return click.style(str(status), fg="green" if status < 400 else "yellow" if status < 500 else "red")
+    return cut(cell for cell in cells if cell)
 
 
 def _counted(events: Iterable[str]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
 
 
-def json_line(request: AnsweredRequest, *, verbose: bool) -> str:
+def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
     """A request as a JSON object."""
     return json.dumps(
         {

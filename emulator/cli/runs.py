@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import subprocess
 
 
+WITHOUT_PAGES = "PAYMENTS_EMULATOR_WITHOUT_PAGES"
+"""The environment variable that keeps the pytest plugin from drawing failed tests: here they fail again and again."""
+
 OWN_GROUP = 0 if os.name == "posix" else None
 """A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
 
@@ -73,7 +76,7 @@ class CapturedCommands:
             # Running what the user names is the purpose of its callers.
             process = subprocess.Popen(  # noqa: S603  # see above
                 found,
-                env={**os.environ, **variables},
+                env={**os.environ, WITHOUT_PAGES: "1", **variables},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

@@ -95,7 +95,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     "thresholds",
     multiple=True,
     type=ThresholdType(),
-    help="Fail below this score (100), or where less of GROUP is used; repeatable.",
+    help="Fail below this score (100) or use of GROUP.",
 )
 @click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'; repeatable.")

@@ -234,18 +234,18 @@ def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
         "path": entry.target,
         "status": entry.status,
         "duration_ms": entry.duration_ms,
-        "about": about(entry),
+        "about": about(entry.path, entry.answer),
         "events_count": sum(len(unit.events) for unit in journal.units_of(entry)),
         "seconds_ago": round(time.perf_counter() - entry.began, 1),
         "created_at": entry.checkpoint.now,
     }
 
 
-def about(entry: LoggedRequest) -> str | None:
+def about(path: str, answer: bytes) -> str | None:
     """The id of the object that a request is about: the last one in its path, else the one that was answered."""
-    if named := _ID_IN_PATH.findall(entry.path):
+    if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
-    answered = _ID_IN_ANSWER.match(entry.answer)
+    answered = _ID_IN_ANSWER.match(answer)
     return answered[1].decode() if answered else None
 
 

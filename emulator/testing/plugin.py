@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--payments-report",
         metavar="FILE",
-        help="Draw the worlds of all tests in this HTML file (default: payments_report of the ini file, else none).",
+        help="Draw the worlds of all tests in this HTML file (default: payments_report of the ini file).",
     )
     parser.addini("payments_report", "HTML file in which the worlds of all tests are drawn.", default="")
     parser.addini(
@@ -168,6 +168,10 @@ def pytest_runtest_makereport(
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
+        if not _report_file(item.config) and not os.environ.get("PAYMENTS_EMULATOR_WITHOUT_PAGES"):
+            from emulator.testing import run_report
+
+            report.sections.append(("payments emulator: page of this world", run_report.draw(emulator, item.nodeid)))
     if emulator is not None and (call.when == "call" or report.failed) and _report_file(item.config):
         from emulator.testing import run_report
 

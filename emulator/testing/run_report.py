@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +51,30 @@ class RunReport:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say where the file is."""
         terminalreporter.write_line(f"payments report: {self._file}")
+
+
+MOST = 10
+"""The most failed tests of one process whose worlds are drawn: each takes a tenth of a second."""
+
+_folder: list[Path] = []
+_drawn: list[Path] = []
+
+
+def draw(emulator: BaseEmulator, nodeid: str) -> str:
+    """Draw the world of a failed test in a page of its own, in a temporary folder; where it is, or why it is not there."""
+    if len(_drawn) == MOST:
+        return f"(no further page: {MOST} are in {_folder[0]}; --payments-report FILE draws every test)"
+    try:
+        if not _folder:
+            _folder.append(Path(tempfile.mkdtemp(prefix="payments-report-")))
+        name = re.sub(r"[^A-Za-z0-9]+", "-", nodeid.rpartition("::")[2]).strip("-")[:60]
+        file = _folder[0] / f"{len(_drawn) + 1}-{name}.html"
+        tests = [report_page.TestedWorld(nodeid, "failed", charts(emulator))]
+        file.write_text(report_page.page_of_tests(tests, language_of(catalogs.SOURCE)), "utf-8")
+    except OSError as error:
+        return f"(no page of the world: {error})"
+    _drawn.append(file)
+    return str(file)
 
 
 def charts(emulator: BaseEmulator) -> str:

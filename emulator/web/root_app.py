@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
+from emulator.core.world import World
 from emulator.engine.journal import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_path
 from emulator.engine.runtime import Runtime
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
@@ -48,7 +49,8 @@ MAX_UNITS = 100
 class AnsweredRequest(NamedTuple):
     """A request that was answered, as the server's log shows it; ``app`` is None where it is about no App.
 
-    ``events`` are the types of those that it caused, ``seconds`` is real time.
+    ``events`` are the types of those that it caused, ``seconds`` is real time. Of a request that is recorded there is
+    the ``answer``, and its ``world``.
     """
 
     id: str
@@ -58,6 +60,8 @@ class AnsweredRequest(NamedTuple):
     status: int
     seconds: float
     events: tuple[str, ...]
+    answer: bytes = b""
+    world: World | None = None
 
 
 RequestReport = Callable[[AnsweredRequest], None]
@@ -130,6 +134,8 @@ class RequestLog:
             status=self.status,
             seconds=time.perf_counter() - self._started,
             events=self._events(runtime) if runtime and self._is_recorded else (),
+            answer=self._response,
+            world=runtime.world if runtime else None,
         )
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:

@@ -160,9 +160,11 @@ class Router(SpecMiddleware):
         self.app = app
         self._root = PathSegment()
         self._base_path = ""
+        self._paths: list[str] = []
 
     def add_api(self, specification: Specification, base_path: str | None = None, **_: Any) -> None:
         self._base_path = specification.base_path if base_path is None else base_path
+        self._paths += [self._base_path + path for path in specification["paths"] if "{" not in path]
         for path, item in specification["paths"].items():
             for method in METHODS & item.keys():
                 operation_id = item[method]["operationId"]
@@ -218,6 +220,12 @@ class Router(SpecMiddleware):
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
         if not path[-1] and self._find(path[:-1]) is not None:
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
+        # Imported here: only errors need it.
+        from difflib import get_close_matches
+
+        near = get_close_matches(shown, self._paths, n=1, cutoff=0.8)
+        if near:
+            return ApiError("NOT_FOUND", message=f"There is no {shown} here. Did you mean {near[0]}?")
         return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
 

@@ -275,3 +275,13 @@ def test_links_lead_to_the_host_that_was_called(line: Line, host: bytes) -> None
     """B-19: absolute URLs, which a client behind a port mapping can follow."""
     line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
     assert b'"doc_url":"http://' + host + b"/docs/errors#NOT_FOUND" in line.answer().body
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"), [(b"/v1/customer/", "/v1/customers/"), (b"/v1/subscription/", "/v1/subscriptions/")]
+)
+def test_a_path_that_is_nearly_right_is_named(line: Line, path: bytes, meant: str) -> None:
+    line.request(b"GET " + path + b" HTTP/1.1")
+    answer = line.answer()
+    assert (answer.status, answer.code) == (404, "NOT_FOUND")
+    assert f"Did you mean {meant}?".encode() in answer.body

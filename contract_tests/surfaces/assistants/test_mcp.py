@@ -129,7 +129,7 @@ def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -
     ended = run("mcp")
     assert (ended.status, answered) == (0, ["ok"]), ended.errors
     assert "a sandbox of its own is at http://127.0.0.1:" in ended.errors
-    assert "no emulator at" in run("mcp", "--url", "http://127.0.0.1:1").usage_error
+    assert "No emulator is running at" in run("mcp", "--url", "http://127.0.0.1:1").usage_error
     assert answered == ["ok"]
 
 

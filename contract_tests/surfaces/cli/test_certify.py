@@ -212,17 +212,17 @@ def test_the_example_shop_is_a_good_receiver() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give the URL of a receiver"),
+        ([], "Give the URL of a receiver"),
         (
             ["http://localhost:1/hooks", "--secret", ""],
-            "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",
+            "Give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",
         ),
         (["http://localhost:1/hooks", "--secret", "whsec_\udcff"], "any printable text will do"),
         (["ftp://localhost/hooks"], "'ftp://localhost/hooks': a URL such as http://localhost:3000/webhooks"),
         (["http://shop.example.com/hooks"], "must be an https:// URL; http:// is for loopback hosts only"),
         (["https://user:password@shop.example.com/hooks"], "must have no user name or password"),
         (["http://169.254.169.254/"], "is never called"),
-        (["localhost:1/hooks?token=t0ken"], "no receiver answers at http://localhost:1/hooks: cannot connect"),
+        (["localhost:1/hooks?token=t0ken"], "No receiver answers at http://localhost:1/hooks: cannot connect"),
         (["localhost:1", "--method", "HMAC"], "'HMAC' is not one of 'HMAC_SHA256', 'JWT', 'BASIC'"),
         (["localhost:1", "--method", "BASIC"], "give the id that your receiver expects with --webhook"),
         (["localhost:1", "--timeout", "0"], "0.0: must be more than 0, at most 60"),
@@ -268,4 +268,4 @@ def verified(delivery: dict[str, Any], now: int) -> bool:
 def test_without_a_receiver_there_must_be_a_folder() -> None:
     ended = run("test", "receiver")
     assert (ended.status, ended.output) == (2, "")
-    assert "give the URL of a receiver, or --export FOLDER" in ended.errors
+    assert "Give the URL of a receiver, or --export FOLDER" in ended.errors

@@ -245,7 +245,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, receiver: Receiver, 
     [
         ([], "--forward-to"),
         (["--forward-to", "ftp://x"], "'--forward-to'"),
-        (["--forward-to", "x", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 "),
+        (["--forward-to", "x", "--url", "http://127.0.0.1:1"], "No emulator is running at http://127.0.0.1:1 "),
         (["--forward-to", "x", "--events", "invoice.lost"], "events.0"),
         (["--forward-to", "x", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
     ],

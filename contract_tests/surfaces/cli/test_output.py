@@ -37,7 +37,20 @@ def test_colours_are_for_terminals(sandbox: Sandbox, cli: Cli, screen: OnScreen)
     assert (on_terminal.status(), plain.status()) == (0, 0)
     assert f"{BOLD}customer.created" in on_terminal.text
     assert "\x1b" not in cli("events").output
-    assert plain.text.partition("next: ")[0].rstrip() == cli("events").output.rstrip()
+    assert plain.text.partition("next: ")[0].split() == cli("events").output.split()
+
+
+def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, screen: OnScreen) -> None:
+    """Whatever the length of names; the name stands before the id."""
+    sandbox.customer(name="Anne-Charlotte " + "Ekomie " * 9)
+    for command in ("events", "logs", "emails", "schedule"):
+        terminal = screen(command, *which(sandbox), NO_COLOR="1")
+        assert terminal.status() == 0
+        rows = [line for line in terminal.text.splitlines() if line[2:3] == ":"]
+        assert [line for line in rows if len(line) > 80] == []
+        if command in ("events", "logs"):
+            assert rows, command
+            assert "Anne-Charlotte" in rows[-1], rows
 
 
 def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:

@@ -170,7 +170,7 @@ def test_it_can_be_stopped_before_it_is_ready() -> None:
 
 def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
     port = serve("--port", "0").url.rsplit(":", 1)[1]
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", port)
+    assert f"Cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", port)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
         (["--port", "65536"], "65536"),
         (["--port", "1.5"], "--port"),
         (["--port"], "--port"),
-        (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:4747"),
-        (["--host", "x" * 80], "cannot listen on"),
-        (["--host", "203.0.113.1", "--port", "0", "--insecure"], "cannot listen on 203.0.113.1:0"),
-        (["--host", ""], "cannot listen on"),
+        (["--host", "no.such.host.invalid"], "Cannot listen on no.such.host.invalid:4747"),
+        (["--host", "x" * 80], "Cannot listen on"),
+        (["--host", "203.0.113.1", "--port", "0", "--insecure"], "Cannot listen on 203.0.113.1:0"),
+        (["--host", ""], "Cannot listen on"),
         (["--clock", "stopped"], "running, frozen, or frozen@"),
         (["--clock", "frozen@"], "frozen@"),
         (["--clock", "frozen@2026-02-30T00:00:00Z"], "frozen@"),
@@ -455,11 +455,25 @@ def test_a_request_is_a_line(serve: Serve) -> None:
     served = serve("--port", "0", "--clock", START)
     traffic(served)
     assert request_lines(served) == [
-        "demo          POST   /v1/customers/  201  1 ms  customer.created",
-        "demo          POST   /v1/customers/  422  1 ms",
-        "demo          POST   /_emulator/trigger  200  1 ms  customer.created, customer.deleted",
-        "-             GET    /nowhere?[2J  404  1 ms",
+        "demo          201  POST /v1/customers/  customer.created  1 ms",
+        "demo          422  POST /v1/customers/  1 ms",
+        "demo          200  POST /_emulator/trigger  customer.created, customer.deleted  1 ms",
+        "-             404  GET /nowhere?[2J  1 ms",
     ]
+
+
+def test_an_advance_sums_up_and_deliveries_to_inboxes_are_no_lines(serve: Serve) -> None:
+    served = serve("--port", "0", "--clock", START)
+    inbox = f"{served.url}/_emulator/inbox/shop"
+    served.post("/v1/webhooks/", {"name": "Shop", "url": inbox, "events": ["*"]})
+    served.post("/_emulator/trigger", {"event": "subscription.created"})
+    served.post("/_emulator/clock/advance", {"by": "31d"})
+    lines = request_lines(served)
+    assert [line for line in lines if "/inbox/" in line] == []
+    assert lines[-1] == (
+        "demo          200  POST /_emulator/clock/advance  → 2026-02-01T00:00:00Z · 1 job · 3 events · "
+        "3 webhooks delivered  1 ms"
+    )
 
 
 def test_verbose_lines_leave_nothing_out_and_name_the_request(serve: Serve) -> None:
@@ -467,7 +481,7 @@ def test_verbose_lines_leave_nothing_out_and_name_the_request(serve: Serve) -> N
     traffic(served)
     lines = request_lines(served)
     assert len(lines) == 5
-    assert "other         GET    /_emulator/clock  200  1 ms" in lines[2]
+    assert "other         200  GET /_emulator/clock  1 ms" in lines[2]
     assert all(re.search(r"  req_\w+$", line) for line in lines)
 
 
@@ -491,7 +505,7 @@ def test_the_lines_show_no_card_number_or_key(serve: Serve) -> None:
     served = serve("--port", "0", "-v", "--clock", START)
     served.get("/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189")
     (line,) = request_lines(served)
-    assert "GET    /v1/payment-methods/****4242/" in line
+    assert "GET /v1/payment-methods/****4242/" in line
     assert not re.search(r"42424242|sk_test_demo|FR7630", line)
 
 

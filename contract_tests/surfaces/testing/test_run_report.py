@@ -90,3 +90,19 @@ def test_without_the_option_nothing_is_written(suite: pytest.Pytester) -> None:
     written.unlink()
     run(suite, test_shop=module).assert_outcomes(passed=1)
     assert [*suite.path.glob("*.html")] == []
+
+
+def test_a_failed_test_names_the_page_of_its_world(
+    suite: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an option; the page calls a subscription by its customer, and passed tests are not drawn."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    result = run(suite, test_shop=SUITE)
+    result.assert_outcomes(passed=2, failed=1, errors=1)
+    drawn = sorted(tmp_path.glob("payments-report-*/*.html"))
+    assert [file.name.partition("-")[2] for file in drawn] == ["test-of-the-shop-b.html", "test-setup.html"]
+    assert [file for file in drawn if str(file) not in result.outlines] == []
+    page = drawn[0].read_text("utf-8")
+    assert listed(page) == [("test_shop.py::test_of_the_shop[&lt;b&gt;]: failed", True)]
+    assert "Awa · 5,000" in page.replace("\u00a0", " ")
+    assert not re.search(r">sub_\w{24}<", page)

@@ -432,6 +432,7 @@ MESSAGES: Sequence[str] = (
     N_("There is more than one Authorization header."),
     N_("There is no advance {id}."),
     N_("There is no snapshot {name}."),
+    N_("There is no {path} here. Did you mean {other}?"),
     N_("There is no {path} here."),
     N_("There is nothing at {path}; the service is below /v1/."),
     N_("{path} is not found. Add the trailing slash: {other}"),

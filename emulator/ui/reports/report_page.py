@@ -61,12 +61,16 @@ def collect(get: Get) -> WorldReport:
         sum(one.total for one in sent),
         N_("{shown} of {count} deliveries, the newest of each endpoint."),
     )
+    ids = [each["id"] for each in subscriptions.rows]
+    names = get("/_emulator/names", ids=",".join(ids)) if ids else {}
     return WorldReport(
         app=get("/_emulator/app")["name"],
         now=now,
         balanced=ledger["balanced"],
         money=merchant_curves(ledger, entries.rows, now),
-        subscriptions=[_subscription(get, each, events.rows, now) for each in subscriptions.rows],
+        subscriptions=[
+            _subscription(get, names.get(each["id"], each["id"]), each, events.rows, now) for each in subscriptions.rows
+        ],
         webhooks=[
             endpoint_lane(each["name"], deliveries.rows) for each, deliveries in zip(endpoints.rows, sent, strict=True)
         ],
@@ -91,9 +95,9 @@ def _listed(get: Get, path: str, said: str, most: int = LANES) -> Newest:
     return Newest(found["data"][::-1], found["pagination"]["count"], said)
 
 
-def _subscription(get: Get, subscription: Any, events: list[Any], now: datetime) -> Lane:
+def _subscription(get: Get, name: str, subscription: Any, events: list[Any], now: datetime) -> Lane:
     chain = get(f"/_emulator/explain/{subscription['id']}")["chain"]
-    return subscription_lane(subscription["id"], subscription, chain, events, now)
+    return subscription_lane(name, subscription, chain, events, now)
 
 
 # -- the file

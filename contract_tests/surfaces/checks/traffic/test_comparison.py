@@ -144,7 +144,7 @@ def test_it_is_played_at_an_emulator_whose_url_is_typed(tmp_path: Path) -> None:
         with http_client(base_url=server.url, headers={"Authorization": "Bearer sk_test_demo"}) as there:
             assert [each["firstname"] for each in there.get("/v1/customers/").json()["data"]] == ["Awa"]
     ended = CliRunner().invoke(cli, url, standalone_mode=False)
-    assert "no emulator at" in str(ended.exception)
+    assert "no emulator is running at" in str(ended.exception)
 
 
 def test_it_leaves_the_emulator_of_the_environment_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
