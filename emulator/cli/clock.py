@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, limit, with_client
-from emulator.cli.output import Row, counted, print_line, print_next, print_rows, when
+from emulator.cli.output import Row, advance_lines, counted, print_line, print_next, print_rows, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -129,7 +129,7 @@ def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> in
     """Run an advance to its end, print its result and return the exit status."""
     with interruption() as interrupted:
         result = run_advance(emulator, body, interrupted)
-    print_line(result, summary, as_json)
+    print_line(result, advance_lines, as_json)
     for failure in result["failures"]:
         click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
     if result["error"]:
@@ -150,19 +150,6 @@ def run_advance(emulator: ControlClient, body: dict[str, Any], interrupted: thre
             method = "DELETE" if interrupted.wait(pause) else "GET"
             state, pause = emulator.call(method, path), min(2 * pause, AT_MOST)
     return state
-
-
-def summary(result: Any) -> str:
-    """What an advance did: one line, and one for each type of event."""
-    delivered, failed = result["deliveries"]["succeeded"], result["deliveries"]["failed"]
-    done = [
-        counted(result["jobs"], "job"),
-        counted(sum(result["events"].values()), "event"),
-        counted(delivered, "webhook") + " delivered" + (f", {failed} failed" if failed else ""),
-    ]
-    stopped = "stopped at " if result.get("status") == "stopped" else ""
-    head = f"→ {stopped}{when(result['now'])} · {' · '.join(done)}"
-    return "\n".join([head, *(f"{number:6}  {type}" for type, number in result["events"].items())])
 
 
 @contextmanager

@@ -206,3 +206,16 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
             click.echo(f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}", err=True)
         elif message == kind and item["id"] not in shown:
             yield item
+
+
+def advance_lines(result: Any) -> str:
+    """What an advance did: one line, and one for each type of event."""
+    delivered, failed = result["deliveries"]["succeeded"], result["deliveries"]["failed"]
+    done = [
+        counted(result["jobs"], "job"),
+        counted(sum(result["events"].values()), "event"),
+        counted(delivered, "webhook") + " delivered" + (f", {failed} failed" if failed else ""),
+    ]
+    stopped = "stopped at " if result.get("status") == "stopped" else ""
+    head = f"→ {stopped}{when(result['now'])} · {' · '.join(done)}"
+    return "\n".join([head, *(f"{number:6}  {type}" for type, number in result["events"].items())])

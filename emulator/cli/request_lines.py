@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import Cell, cut, printable
+from emulator.cli.output import Cell, advance_lines, cut, printable
 from emulator.engine.redaction import redact
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of
@@ -89,10 +89,7 @@ class RequestLines:
 def said(request: AnsweredRequest, is_named: bool) -> str:
     """What an advance did, or the name of what another request is about, if names are wanted."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
-        # Imported here: most servers start without it.
-        from emulator.cli.clock import summary
-
-        return summary(json.loads(request.answer)).partition("\n")[0]
+        return advance_lines(json.loads(request.answer)).partition("\n")[0]
     if not is_named or request.world is None:
         return ""
     from emulator.control import objects, requests
