@@ -43,7 +43,7 @@ def fitted(text: str, stream: TextIO | None = None) -> str:
     )
 
 
-Cell = str | tuple[str, dict[str, Any]]
+StyledText = str | tuple[str, dict[str, Any]]
 """A text of a row, or one with the arguments of ``click.style``."""
 
 
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
 
     at: str
-    cells: tuple[Cell, ...]
+    cells: tuple[StyledText, ...]
     about: str | None
     id: str | None
 
@@ -105,11 +105,11 @@ def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 def in_one_line(row: Row, names: dict[str, str]) -> str:
     """The time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
     name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
-    last: list[Cell] = [(row.id, {"dim": True})] if row.id else []
+    last: list[StyledText] = [(row.id, {"dim": True})] if row.id else []
     return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last])
 
 
-def cut(cells: Iterable[Cell]) -> str:
+def cut(cells: Iterable[StyledText]) -> str:
     """The cells on one line; on a terminal as much of them as fits."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     parts = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import Cell, advance_lines, cut, printable
+from emulator.cli.output import StyledText, advance_lines, cut, printable
 from emulator.engine.redaction import redact
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of
@@ -100,7 +100,7 @@ def said(request: AnsweredRequest, is_named: bool) -> str:
 
 def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
     """A request as a line to read: App, status, method, path, what it is about or did, the events it caused, real time."""
-    cells: list[Cell] = [
+    cells: list[StyledText] = [
         (request.app or "-").ljust(12),
         (str(request.status), {"fg": "green" if request.status < 400 else "yellow" if request.status < 500 else "red"}),
         f"{request.method} {printable(request.path)}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -50,7 +51,10 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
     assert "58.23\N{NO-BREAK SPACE}EUR" in charts[0], "three weeks of 19.99, less fees"
     assert "XAF" in charts[0]
     assert {"active", "past due", "trialing"} <= set(re.findall(r"<title>([\w ]+) from 2026", charts[1]))
-    assert re.search(rf'<th scope="row">{id}</th><td>subscription.payment_failed</td><td>failed</td>', text)
+    name = escape(sandbox.control.get("/names", ids=id)[id])
+    assert re.search(
+        rf'<th scope="row">{re.escape(name)}</th><td>subscription.payment_failed</td><td>failed</td>', text
+    )
     assert "invoice.paid: 200 (succeeded)" in charts[2]
 
 

@@ -17,6 +17,7 @@ IMPORTED = {
     "emulator.cli.groups",
     "emulator.cli.main",
     "emulator.cli.options",
+    "emulator.cli.output",
     "emulator.core",
     "emulator.core.event_types",
     "emulator.version",

@@ -107,7 +107,7 @@ def test_a_receiver_that_is_not_there_is_reported() -> None:
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"
         ended = grade("--sample", "1", "--receiver", url, "--secret", SECRET, "--", sys.executable, "-c", "")
     assert (ended.status, ended.output) == (2, "")
-    assert f"no receiver answers at {url}" in ended.errors
+    assert f"No receiver answers at {url}" in ended.errors
 
 
 def test_a_suite_that_fails_gets_no_mark() -> None:
