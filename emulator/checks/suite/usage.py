@@ -13,7 +13,7 @@ from emulator.engine.journal import Coverage
 from emulator.engine.runtime import Runtime
 
 
-class Need(NamedTuple):
+class UsageNeed(NamedTuple):
     """What tests have to see as soon as they see ``good``: the state ``bad``, which objects reach when ``when``."""
 
     good: str
@@ -22,17 +22,17 @@ class Need(NamedTuple):
 
 
 NEEDS = (
-    Need("subscription active", "subscription past_due", "a renewal that fails"),
-    Need("payment_intent succeeded", "payment_intent canceled", "a payment that fails"),
-    Need("subscription trialing", "subscription active", "a trial that ends"),
-    Need("subscription active", "subscription canceled", "a subscription that ends"),
-    Need("refund succeeded", "refund failed", "a refund that fails"),
-    Need("checkout_session complete", "checkout_session expired", "a checkout session that expires"),
+    UsageNeed("subscription active", "subscription past_due", "a renewal that fails"),
+    UsageNeed("payment_intent succeeded", "payment_intent canceled", "a payment that fails"),
+    UsageNeed("subscription trialing", "subscription active", "a trial that ends"),
+    UsageNeed("subscription active", "subscription canceled", "a subscription that ends"),
+    UsageNeed("refund succeeded", "refund failed", "a refund that fails"),
+    UsageNeed("checkout_session complete", "checkout_session expired", "a checkout session that expires"),
 )
 """In the order of what costs an application most."""
 
 
-def needed(reached: Collection[str]) -> list[Need]:
+def needed(reached: Collection[str]) -> list[UsageNeed]:
     """Return the needs of tests that reach these states, such as ``invoice paid``."""
     return [need for need in NEEDS if need.good in reached]
 
