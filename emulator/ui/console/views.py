@@ -271,6 +271,13 @@ async def _event(request: ConsoleRequest, id: str) -> Any:
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
 """The page of the menu for kinds that are not on the page of objects."""
 
+REFERENCES: Mapping[str, str] = {
+    **{kind: kind for kind in labels.KIND_NAMES if kind != "email"},
+    "plan": "subscription_plan",
+    "webhook": "webhook_endpoint",
+}
+"""The fields of an object that hold the id of another one, and the kind of that."""
+
 FORMS = ("pytest", "node", "curl")
 """The forms of a test, the first for those who have not chosen."""
 
@@ -322,6 +329,11 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "kind": kind,
         "events": await request.get("events", object=id, page_size=FEW),
         "requests": await request.get("requests", object=id, page_size=FEW),
+        "refers": {
+            labels.KIND_NAMES[REFERENCES[field]]: object[field]
+            for field in REFERENCES
+            if isinstance(object.get(field), str)
+        },
         "related": await request.get("counts", related=id),
         "why": await request.get(f"explain/{id}", language=request.language.code),
         "episodes": [],
