@@ -72,6 +72,7 @@ PLACEHOLDERS = {
     "include: [payments-emulator.gitlab-ci.yml]": 'include: [{{remote: "https://raw.githubusercontent.com/{repository}/v{major}/'
     'docs/examples/gitlab/payments-emulator.gitlab-ci.yml"}}]',
     '"./payments-emulator": {}': '"ghcr.io/{image}/payments-emulator:{major}": {{}}',
+    "export PATH=$PWD/.venv/bin:$PATH PAYMENTS": "export PAYMENTS",
     "pip install ../payments-emulator pytest      # a clone": "pip install payments-emulator pytest",
     '"package": ""': '"package": "payments-emulator=={version}"',
     '"image": "payments-emulator"': '"image": "ghcr.io/{image}:{version}"',

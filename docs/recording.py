@@ -62,7 +62,7 @@ def printed(command: str, payments: Emulator) -> list[str]:
     termios.tcsetwinsize(ours, (ROWS, COLUMNS))
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PAYMENTS_EMULATOR_", "NO_COLOR"))}
     there = {"PAYMENTS_EMULATOR_URL": payments.url.removesuffix("/v1"), "PAYMENTS_EMULATOR_KEY": payments.key}
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603  # the commands are those above
         [sys.executable, "-m", "emulator.cli.main", *command.split()[1:]],
         env={**own, **there, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)},
         stdin=subprocess.DEVNULL,
@@ -126,7 +126,8 @@ def drawn(lines: list[Line]) -> str:
             width, count = (characters - 2) * WIDTH, characters - 2
             end = at + count * TYPING * stretch
             rules.append(
-                f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}{at:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
+                f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}"
+                f"{at:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
                 f"{end:.2f}%{{transform:translateX({width:.1f}px)}}{end + 0.5:.2f}%,to{{transform:translateX(2000px)}}}}"
             )
             shown.append(
@@ -142,7 +143,9 @@ def drawn(lines: list[Line]) -> str:
         f"<title>{title}</title><style>{CSS}{''.join(rules)}</style>"
         f'<rect class="back" width="100%" height="100%" rx="8"/>'
         f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide:.0f}" height="{high}">'
-        f'<g style="animation-name:page" transform="translate(0 {-first * HEIGHT})">\n' + "\n".join(shown) + "\n</g></svg></svg>\n"
+        f'<g style="animation-name:page" transform="translate(0 {-first * HEIGHT})">\n'
+        + "\n".join(shown)
+        + "\n</g></svg></svg>\n"
     )
 
 
