@@ -75,7 +75,7 @@ def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, st
     )
 
 
-def test_a_release_tells_nobody_to_use_a_checkout_or_to_replace_something(stamped: Mapping[str, str]) -> None:
+def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[str, str]) -> None:
     """A checkout has placeholders, which are openly such."""
     left = r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
     assert [(name, found[0]) for name, text in stamped.items() for found in re.finditer(left, text)] == []
