@@ -106,7 +106,7 @@ def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None
     for link in links:
         path, _, anchor = link.partition("#")
         # As a browser follows it: what is a page there is none for programs.
-        text = pages.get(path) or site.get(path).raise_for_status().text
+        text = pages.get(path) or site.get(path, follow_redirects=True).raise_for_status().text
         assert not anchor or f'id="{anchor}"' in text, link
 
 

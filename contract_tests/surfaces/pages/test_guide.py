@@ -42,8 +42,14 @@ def test_what_is_not_there_is_not_found(served: httpx.Client, path: str) -> None
     assert served.get(path).json()["code"] == "NOT_FOUND"
 
 
-def test_a_site_that_was_not_built_is_not_found(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_site_was_not_built_links_lead_to_its_markdown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "guide_folder", lambda: Path("/nowhere"))
-    empty = RunningServer()
-    assert httpx.get(f"{empty.url}/docs/guide/", timeout=60).status_code == 404
-    empty.stop()
+    server = RunningServer()
+    with httpx.Client(base_url=server.url, timeout=60, follow_redirects=True) as client:
+        answers = [client.get(f"/docs/guide/{page}") for page in ("", "renewals/", "nothing/")]
+    server.stop()
+    assert [(answer.status_code, answer.url.path) for answer in answers] == [
+        (200, "/llms.txt"),
+        (200, "/docs/guide/renewals.md"),
+        (404, "/docs/guide/nothing/"),
+    ]
