@@ -67,7 +67,7 @@ def environment(**more: str) -> dict[str, str]:
     ("options", "said"),
     [
         ((), ("created: 2/2 workers", "1 long tests were left out: 'pytest --long'", "1 passed")),
-        (("--long",), ("created: 2/2 workers", "2 passed")),
+        (("-n", "0", "--long"), ("2 passed",)),
         (("tests",), ("2 passed",)),
         (("-m", "long"), ("1 passed, 1 deselected",)),
         (("-n", "0"), ("1 long tests were left out", "1 passed, 1 deselected")),
