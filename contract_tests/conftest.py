@@ -103,8 +103,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Property tests find every module loaded: Hypothesis also tries the constants of those that happen to be."""
-    if any(map(_is_property, session.items)):
+    """Load every module for tests that depend on which are loaded.
+
+    Hypothesis also tries the constants of those that happen to be; a run within a run forgets those that it loaded first.
+    """
+    if any(_is_property(item) or "pytester" in getattr(item, "fixturenames", ()) for item in session.items):
         for module in pkgutil.walk_packages(emulator.__path__, "emulator."):
             import_module(module.name)
 

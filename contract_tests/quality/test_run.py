@@ -45,22 +45,13 @@ def suite(tmp_path: Path) -> Path:
 
 
 def command(*options: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:payments_emulator",
-        "-p",
-        "no:schemathesis",
-        "-p",
-        "no:asyncio",
-        *options,
-    ]
+    return [sys.executable, "-m", "pytest", "-p", "xdist.plugin", *options]
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_XDIST_AUTO_NUM_WORKERS": "2", **more}
+def environment() -> dict[str, str]:
+    """That of a run with two cores, without the plugins that happen to be installed."""
+    own = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_XDIST_AUTO_NUM_WORKERS": "2"}
+    return {**os.environ, **own}
 
 
 @pytest.mark.parametrize(
