@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 
-from contract_tests.quality.docs.pages import GUIDE, PAGES, ROOT, TRANSLATIONS, name, samples
-from contract_tests.quality.docs.tables import TABLES, filled
-from contract_tests.quality.package.copier import copier
+from contract_tests.quality.docs.pages import GUIDE, ROOT, TRANSLATIONS, name, samples
 
 GROUPS = ["Start", "Test", "Examine", "Reference", "Operate"]
 SERVED = {"/docs/errors", "/docs/events", "/docs/assumptions"}
@@ -46,6 +43,10 @@ def test_the_guide_has_at_most_26_pages() -> None:
     assert {each.name for each in TRANSLATIONS} <= {each.name for each in ENGLISH}
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 130
+
+
 @pytest.mark.parametrize("page", [*ENGLISH, *TRANSLATIONS], ids=name)
 def test_no_page_is_long(page: Path) -> None:
     assert len(TABLE_ROW.sub("", page.read_text("utf-8")).split()) <= MOST_WORDS
@@ -68,59 +69,3 @@ def test_a_new_user_has_a_path_of_five_pages() -> None:
         assert f"({following}.md)" in text.partition("Next: ")[2].splitlines()[0]
     for page in PATH:
         assert [each for each in samples(GUIDE / f"{page}.md") if not each.reason]
-
-
-# -- The tables in the pages are those the code knows
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_tables_are_up_to_date(page: Path) -> None:
-    """Else: python -m contract_tests.quality.docs.tables"""
-    text = page.read_text("utf-8")
-    assert filled(text) == text
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_each_table_stands_somewhere(table: str) -> None:
-    assert any(f"<!-- begin: {table} -->" in page.read_text("utf-8") for page in PAGES)
-
-
-def test_the_licence_of_each_package_is_named() -> None:
-    """Of those a plain installation brings along, whole or in part, and of no others."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    copied = {each.distribution for each in copier().libraries([])}
-    needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
-    named = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M)
-    assert sorted(named) == sorted(needed | {"package"})
-
-
-# -- The pictures of README and guide, which ``python -m docs.screenshots`` makes
-
-
-FOLDER = ROOT / "docs" / "images"
-MOST = 80_000
-"""Bytes of a picture."""
-
-
-def test_each_picture_is_small_and_has_two_themes() -> None:
-    files = sorted(FOLDER.glob("*.webp"))
-    names = {file.name.rpartition("-")[0] for file in files}
-    assert sorted(file.name for file in files) == sorted(
-        f"{n}-{theme}.webp" for n in names for theme in ("dark", "light")
-    )
-    assert len(files) == 12
-    assert [file.name for file in files if file.stat().st_size > MOST] == []
-
-
-def test_pages_that_changed_have_a_picture_before_and_after() -> None:
-    before, after = (
-        {file.name: file.stat().st_size for file in (FOLDER / name).iterdir()} for name in ("before", "after")
-    )
-    assert after.keys() <= before.keys()
-    assert max([*before.values(), *after.values()]) <= MOST
-
-
-def test_every_picture_that_a_page_shows_exists() -> None:
-    shown = {name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))}
-    assert len(shown) >= 10
-    assert shown <= {file.name for file in FOLDER.iterdir()}
