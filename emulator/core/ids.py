@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import shake_256
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -14,6 +15,8 @@ LENGTH = 24
 
 SECRET_LENGTH = 32
 """Characters of a secret after its prefix (B-81)."""
+
+_EACH = re.compile(f".{{{LENGTH}}}")
 
 _POSITIONS = 64
 """Positions of a page. They are computed at once: one long hash costs far less than many short ones."""
@@ -49,7 +52,7 @@ class IdSource:
         place = position % _POSITIONS
         first, size = position - place, _FEW if place < _FEW else _POSITIONS
         page = self._characters(f"page {first}", LENGTH * size)
-        self._page = {first + n: page[n * LENGTH : (n + 1) * LENGTH] for n in range(size)}
+        self._page = dict(enumerate(_EACH.findall(page), first))
         return self._page[position]
 
     def _characters(self, name: str, length: int) -> str:
