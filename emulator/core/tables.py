@@ -6,7 +6,7 @@ Its mappings have parts: however large one grows, no single addition takes longe
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any, Generic, Self, TypeVar, cast
@@ -66,9 +66,8 @@ class PartedDict(dict[K, V | None]):
     def mapped(self, function: Callable[[V], V]) -> Self:
         """The same keys in the same parts, each value replaced by what the function makes of it."""
         mapped = type(self)()
-        *older, newest = ({key: function(value) for key, value in part.items()} for part in (*self.older, self))  # type: ignore[arg-type]  # None is not stored
-        mapped.older = tuple(older)
-        mapped.update(newest)
+        mapped.older = tuple(dict(_mapped(part, function)) for part in self.older)
+        mapped.update(_mapped(self, function))
         return mapped
 
     def all_values(self) -> Iterator[V]:
@@ -82,6 +81,10 @@ class PartedDict(dict[K, V | None]):
     def size(self) -> int:
         """The number of entries in all parts."""
         return len(self) + sum(map(len, self.older))
+
+
+def _mapped(part: Mapping[K, Any], function: Callable[[Any], V]) -> Iterator[tuple[K, V]]:
+    return ((key, function(value)) for key, value in part.items() if value is not None)
 
 
 # -- tables
@@ -227,7 +230,10 @@ class Table(Generic[R]):
 
     def where(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first; none for null, which is not indexed."""
-        return [slot.record for slot in self.indexes[field].run(value)]
+        run = self.indexes[field][value]
+        if run is None:
+            return []
+        return [slot.record for slot in run] if isinstance(run, list) else [run.record]
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
@@ -257,10 +263,8 @@ class Table(Generic[R]):
                     run.append(slot)
                 else:
                     index.add(value, slot)
-        for field, key in keys.items():
-            if len(found := self.unique[field]) >= PART:
-                found.begin_part()
-            found[key] = slot
+        if keys:
+            self._file_keys(keys, slot)
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
         """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
@@ -311,6 +315,12 @@ class Table(Generic[R]):
             if key is not None:
                 keys[field] = key
         return keys
+
+    def _file_keys(self, keys: dict[str, Any], slot: Slot[R]) -> None:
+        for field, key in keys.items():
+            if len(found := self.unique[field]) >= PART:
+                found.begin_part()
+            found[key] = slot
 
 
 @cache

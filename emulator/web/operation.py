@@ -28,7 +28,6 @@ from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation
 from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream
-from emulator.web.root_app import as_api_error
 from emulator.web.routing import (
     Authenticate,
     AuthenticationMiddleware,
@@ -428,7 +427,7 @@ def build_app(
     return connexion_app(
         document,
         operations,
-        [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
+        [Router, AuthenticationMiddleware, *layers, OperationMiddleware],
         authenticate=authenticate,
         execute=execute,
         published={} if published is None else definitions(published),
@@ -442,17 +441,3 @@ def _operation_ids(document: Mapping[str, Any]) -> set[str]:
         for operation in item.values()
         if "operationId" in operation
     }
-
-
-class ErrorMiddleware:
-    """The outermost layer of a stack: makes every exception a response in the form of all errors."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context: RequestContext = scope[SCOPE_KEY]
-        try:
-            await self._app(scope, receive, send)
-        except Exception as error:
-            await send_response(context.error_response(as_api_error(context, error)), send)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import unquote
@@ -22,7 +22,8 @@ from emulator.document.tree import Document, at, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
-from emulator.web.context import SCOPE_KEY, RequestContext
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response
+from emulator.web.root_app import as_api_error
 
 # -- Connexion: what it is given of a document, and which layers it stacks
 
@@ -153,7 +154,8 @@ class Router(SpecMiddleware):
     """Stands in place of Connexion's routing layer, which tries one regular expression after the other.
 
     A path without its slash is not redirected: it is unknown, and the error names the right one (B-06). The error for
-    a wrong method names all right ones.
+    a wrong method names all right ones. As the outermost layer it makes every exception a response in the form of all
+    errors.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -172,8 +174,15 @@ class Router(SpecMiddleware):
                 for spelling in (path, *item[method].get("x-also", ())):
                     self._end_of(self._base_path + spelling).operations[method.upper()] = routed
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
+        try:
+            await self.app(self._routed(scope, context), receive, send)
+        except Exception as error:
+            await send_response(context.error_response(as_api_error(context, error)), send)
+
+    def _routed(self, scope: Scope, context: RequestContext) -> Scope:
+        """The scope with its operation, which the context gets, too. Raises 404 or 405."""
         path = segments(scope)
         end = self._find(path)
         if end is None:
@@ -189,7 +198,7 @@ class Router(SpecMiddleware):
         context.operation_id = routed["operation_id"]
         context.path_params = {name: path[place] for name, place in end.places.items()}
         scope.setdefault("extensions", {})[ROUTING_CONTEXT] = routed
-        return self.app(scope, receive, send)
+        return scope
 
     def _end_of(self, path: str) -> PathSegment:
         """The last segment of a documented path, which is added."""

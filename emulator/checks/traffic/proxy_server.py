@@ -379,7 +379,7 @@ class ProxyServer:
     def stop(self) -> None:
         """End :meth:`run`, from any thread."""
         if self._uvicorn:
-            self._uvicorn.should_exit = True
+            self._uvicorn.end()
 
     def _application(self) -> RootApp:
         client = httpx.AsyncClient(
