@@ -66,3 +66,10 @@ class Runs(Generic[N, E]):
         if not self.interrupted:
             self.endings[tried.name] = ending
             self._limits.progress(len(self.endings), self._planned)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 case``, ``2 cases``, ``2 deliveries``."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"

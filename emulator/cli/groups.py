@@ -212,7 +212,10 @@ class SandboxCommand(click.Command):
             formatter.write_text(", ".join(max(each.opts, key=len) for each in shared))
 
 
-LEFT_OUT = ("--only", "--skip", "--junit", "--control-token", "--budget", "--jobs", "--fail-on")
+LEFT_OUT = (
+    *("--only", "--skip", "--junit", "--control-token", "--budget", "--jobs", "--fail-on"),
+    *("--story", "--receiver", "--secret", "--sample", "--html", "--sarif", "--badge"),
+)
 """Options with a value that the line leaves out."""
 
 FLAGS = ("--json", "--pairs")
@@ -230,8 +233,14 @@ class RepeatableCommand(SandboxCommand):
         return super().parse_args(ctx, args)
 
 
-def repeating(command: Sequence[str]) -> str:
-    """The line for the command line under way, which ends with ``command``; ``{case}`` stands for what is repeated."""
+def repeating(
+    command: Sequence[str], *other: str, case: Sequence[str] = ("--only", "CASE"), runs: Sequence[str] | None = None
+) -> str:
+    """Return the line that repeats one case of the command line under way, which ends with ``command``.
+
+    ``{case}`` stands for the case. ``other`` are the words of another command that takes the same options of ``serve``,
+    ``case`` its options that choose the case, and ``runs`` the command that it is to run.
+    """
     context = click.get_current_context()
     arguments: Sequence[str] = context.meta[REMEMBERED]
     split = len(arguments) - len(command)
@@ -241,6 +250,6 @@ def repeating(command: Sequence[str]) -> str:
         for number, each in enumerate(options)
         if each.partition("=")[0] not in LEFT_OUT and (number == 0 or options[number - 1] not in LEFT_OUT)
     ]
-    path = context.command_path.split(" ")[1:]
-    line = shlex.join([PROGRAM, *path, "--only", "CASE", *stays, "--", *arguments[split:]])
+    path = other or context.command_path.split(" ")[1:]
+    line = shlex.join([PROGRAM, *path, *case, *stays, "--", *(runs or arguments[split:])])
     return line.replace("CASE", "{case}", 1)

@@ -87,14 +87,15 @@ class CapturedCommands:
                 begun(partial(_end, process))
             if self._stopped:
                 _end(process)
-        try:
-            output, _ = process.communicate(timeout=time_limit)
-        except BaseException:
-            _end(process)
-            raise
-        finally:
-            with self._lock:
-                self._running.discard(process)
+        with process:
+            try:
+                output, _ = process.communicate(timeout=time_limit)
+            except BaseException:
+                _end(process)
+                raise
+            finally:
+                with self._lock:
+                    self._running.discard(process)
         return process.returncode, output.decode(errors="replace")
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""``test suite``: would these tests notice a wrong service, and what do they never use?"""
+"""``test suite``: which mutants of the service do these tests catch, and what do they never use?"""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
-    from emulator.checks.grade_report import ExamRecorder
-    from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport
+    from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport
+    from emulator.checks.suite.usage import WorldRecorder
     from emulator.cli.runs import CapturedCommands
 
 
@@ -48,11 +48,12 @@ PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""
 
 
-GROUPS = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
+GROUPS = ("events", "states", "moves", "errors", "operations", "statuses", "fields", "parameters")
+"""The groups of what is used, first those in which what is missing costs an application most."""
 
 
 class Threshold(NamedTuple):
-    """The least percentage: of a group of what is used, or of wrong services that are noticed (None)."""
+    """The least percentage: of a group of what is used, or of mutants that are caught (None)."""
 
     group: str | None
     percentage: float
@@ -80,11 +81,11 @@ class ThresholdType(click.ParamType):  # type: ignore[type-arg]  # older clicks 
 
 
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print every wrong service, and end."""
+    """Print every mutant, and end."""
     if wanted:
-        from emulator.checks.suite.table import DOUBTS
+        from emulator.checks.suite.table import MUTANTS
 
-        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in DOUBTS.values()))
+        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in MUTANTS.values()))
         context.exit(0)
 
 
@@ -99,10 +100,8 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
-@click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every wrong service."
-)
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant; repeatable.")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant.")
 @click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses.")
 @click.option(
     "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it; repeatable."
@@ -130,40 +129,40 @@ def suite(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Show whether your tests would notice a wrong service, and what they never use.
+    """Show which mutants of the service your tests catch, and what they never use.
 
     \b
     payments-emulator test suite -- pytest -x
     payments-emulator test suite --fail-on 80 --budget 120 -- npm test
     payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
 
-    COMMAND, a test suite, runs once with the right service, then once with each service that is wrong in one way and
-    that concerns it, each time in a sandbox of its own with the same seed. A run that passes has not noticed. What it
-    uses is what the run with the right service exercised, in all its Apps.
+    COMMAND, a test suite, runs once with the right service, then once with each mutant, a service that is wrong in
+    one way, that concerns it, each time in a sandbox of its own with the same seed. A mutant survives a run that
+    passes. What COMMAND uses is what the run with the right service exercised, in all its Apps.
 
-    Exit status 1 where the score, the percentage that was noticed, or a GROUP is below --fail-on; 3 where --budget
+    Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.checks.grade_report import ExamRecorder
     from emulator.checks.runs import RunLimits
-    from emulator.checks.suite.search import doubt, named_by
-    from emulator.checks.suite.table import DOUBTS
+    from emulator.checks.suite.search import named_by, try_mutants
+    from emulator.checks.suite.table import MUTANTS
+    from emulator.checks.suite.usage import WorldRecorder
     from emulator.cli.runs import CapturedCommands
 
     for name in (*only, *skip):
-        if not any(named_by(row, [name]) for row in DOUBTS.values()):
-            raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
+        if not any(named_by(row, [name]) for row in MUTANTS.values()):
+            raise click.BadParameter(f"{name}: there is no such mutant; --list shows them", param_hint="'NAME'")
     wanted = {each.group: each.percentage for each in thresholds}
     for group in wanted:
         if groups and group and group not in groups:
             raise click.UsageError(f"--fail-on {group}=… names a group that is not shown; add --group {group}")
-    shown, commands, recorder = ProgressLine(quiet=as_json), CapturedCommands(), ExamRecorder()
+    shown, commands, recorder = ProgressLine(quiet=as_json), CapturedCommands(), WorldRecorder()
     limits = RunLimits(jobs, budget, shown.show, commands.stop)
     play = player(command, key, chosen, commands, recorder)
     # SIGTERM too is to end the commands under way.
     with handling(signal.default_int_handler):
-        report = doubt(play, {} if usage else DOUBTS, limits, only=only, skip=skip, every=every)
+        report = try_mutants(play, {} if usage else MUTANTS, limits, only=only, skip=skip, every=every)
     shown.end()
     report = report._replace(repeat=repeating(command))
     if junit is not None:
@@ -174,7 +173,7 @@ def suite(
     if report.interrupted:
         return INTERRUPTED
     is_short = is_played and _is_short(used["groups"], wanted)
-    untried = usage or (report.remaining > 0 and not report.asked)
+    untried = usage or (report.remaining > 0 and not report.tried)
     if is_short or report.failure or not (untried or report.passes(wanted.get(None, 100))):
         return FOUND
     return UNFINISHED if report.remaining else 0
@@ -204,23 +203,23 @@ def player(
     key: str,
     chosen: Mapping[str, Any],
     commands: CapturedCommands,
-    recorder: ExamRecorder | None = None,
-) -> Callable[[Doubt | None], DoubtRun]:
+    recorder: WorldRecorder | None = None,
+) -> Callable[[Mutant | None], MutantRun]:
     """The function that runs the command once, in a sandbox of its own with a service that is wrong or right.
 
     It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
     """
-    from emulator.checks.suite.search import DoubtRun
-    from emulator.checks.suite.table import DOUBTS
+    from emulator.checks.suite.search import MutantRun
+    from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.wrong_service import WrongService
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
     time_limit: float | None = None
 
-    def play(row: Doubt | None) -> DoubtRun:
+    def play(row: Mutant | None) -> MutantRun:
         nonlocal time_limit
-        service = WrongService(DOUBTS.values()) if row is None else WrongService([row], row)
+        service = WrongService(MUTANTS.values()) if row is None else WrongService([row], row)
         server = make_server(**own, parts=service.parts())
         variables = environment(server.url, key, chosen["control_token"])
         if row is None and recorder:
@@ -232,7 +231,7 @@ def player(
             time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
             if recorder:
                 recorder.collect(server.sandbox.engine)
-        return DoubtRun(failure, service.reached)
+        return MutantRun(failure, service.reached)
 
     return play
 
@@ -271,7 +270,8 @@ def shown_percentage(group: Any) -> str:
 
 def usage_lines(used: Any, every: bool) -> Iterator[str]:
     """A line for each group and below it what is missing: as much as fits on one line, or everything."""
-    yield f"Used with {counted(used['request_count'], 'request')}:"
+    yield f"What the tests never used, with {counted(used['request_count'], 'request')}:"
+    yield from [f"  no test sees {need}" for need in used["needs"]]
     for name, group in used["groups"].items():
         head = click.style(name.ljust(12), bold=True)
         yield f"{head}{group['count']:>4} of {group['total']:>3} {shown_percentage(group):>9}"

@@ -31,10 +31,10 @@ SHOWN_IDS = 5
     cls=LazyGroup,
     table={
         "app": ("app:app", "Show what lost responses and webhooks do to your application."),
-        "suite": ("suite:suite", "Show whether your tests would notice a wrong service, and what they never use."),
+        "suite": ("suite:suite", "Show which mutants of the service your tests catch, and what they never use."),
         "receiver": ("receiver:receiver", "Test a webhook receiver with valid and invalid deliveries."),
         "client": ("test:client", "Report where your client breaks the service's usage rules."),
-        "all": ("report:everything", "Test an application, its tests, its receiver and its client, in one report."),
+        "all": ("everything:everything", "Test an application, its tests, its receiver and its client, in one report."),
         "scenario": ("app:app_scenario", ""),
     },
 )

@@ -29,6 +29,13 @@ def guide_pages_folder() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
 
 
+def guide_link(page: str, section: str = "") -> str:
+    """Return the address of a page of the installed guide, or of one of its sections."""
+    built = guide_folder() / page / "index.html"
+    shown = built if built.is_file() else guide_pages_folder() / f"{page}.md"
+    return shown.as_uri() + (f"#{section.lower().replace(' ', '-')}" if section else "")
+
+
 def skill_file() -> Path:
     """The text of the skill for AI assistants."""
     inside = PACKAGE / "skill.md"

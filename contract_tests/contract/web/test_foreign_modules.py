@@ -125,7 +125,7 @@ OPTIONAL = (
     "emulator.cli.mcp_server",
     "emulator.checks.document",
     "emulator.checks.suite",
-    "emulator.checks.grade_report",
+    "emulator.checks.all_report",
     "emulator.server.telemetry",
     "emulator.testing",
     "emulator.ui.reports",

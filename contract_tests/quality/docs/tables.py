@@ -98,7 +98,7 @@ def commands() -> str:
     return _table("command", "does", rows=rows)
 
 
-def wrong_services() -> str:
+def mutants() -> str:
     """What ``test suite`` runs a test suite against, and what has to be looked at."""
     rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
     return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
@@ -136,7 +136,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "control API": control,
     "rules": rules,
     "commands": commands,
-    "wrong services": wrong_services,
+    "mutants": mutants,
     "workflows": workflows,
     "rules beyond schemas": rules_beyond_schemas,
     "rules of state": rules_of_state,

@@ -15,7 +15,7 @@ COMMANDS = {
     "suite": ("1 of 2 runs", ["no test fails when", "Interrupted before 1 of them."]),
     "all": ("suite: 1 of 2 runs", ["Interrupted: an exam that is not finished has no mark."]),
 }
-"""By command: what it shows after the first run with a wrong service, and what it reports after Ctrl-C."""
+"""By command: what it shows after the first run with a mutant, and what it reports after Ctrl-C."""
 
 CHOSEN = {"suite": ["--only", "refund-short", "--only", "payment-short"], "all": ["--sample", "2"]}
 """Two runs."""

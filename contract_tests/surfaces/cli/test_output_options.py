@@ -70,7 +70,7 @@ RUNS = """
 1 test suite --usage --json --missing --fail-on events=100 -- {suite}
 1 test app --only 5:drop-after --json --junit found.xml -- {client} careless
 1 test suite --only refund-short --json --junit found.xml -- {suite}
-1 test all --sample 1 {reports} --story "{client} careless" -- {suite}
+1 test all --only client {reports} --story "{client} careless" -- {suite}
 1 compare document {strict} --examples 1 --seed 1 --json --junit found.xml
 0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
 1 compare traffic --upstream {strict} --port 0 --json -- env PAYMENTS_EMULATOR_KEY=sk_test_x {search}

@@ -327,3 +327,15 @@ def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
 def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         assert "No problems found." in visitor.open("audit").said("findings")
+
+
+def test_a_paid_invoice_leads_to_what_a_refund_needs(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe()
+    invoice = sandbox.api.get("/invoices/")["data"][0]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{invoice['id']}")
+    leads = page.said("relations")
+    assert all(name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction"))
+    linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
+    assert {subscription["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
+    assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"

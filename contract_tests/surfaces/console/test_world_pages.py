@@ -137,16 +137,18 @@ SWEEP = {
 }
 
 GRADE = {
-    "mark": 83,
+    "headline": "83 of 100: 1 problem, 1 area not examined",
     "failure": None,
     "areas": [
         {
             "name": "app",
             "question": "Does it end the same?",
             "mark": 66,
-            "findings": [{"rule": "a", "sentence": "It ends with two customers.", "fix": "Send a key."}],
+            "findings": [
+                {"rule": "a", "sentence": "It ends with two customers.", "fix": "Send a key.", "again": "test app"}
+            ],
         },
-        {"name": "suite", "question": "Would tests notice?", "mark": None, "findings": [], "not_asked": "No tests."},
+        {"name": "suite", "question": "Would tests notice?", "mark": None, "findings": [], "not_examined": "No tests."},
     ],
 }
 
@@ -163,7 +165,17 @@ def opened(visitor: Visitor, text: str) -> Page:
             SWEEP,
             ("test app Found something", "4 requests, 3 deliveries, 12 runs; 2 runs left out", "lost <b>.", "1 -> 2"),
         ),
-        (GRADE, ("test all Found something", "83 / 100", "66 / 100", "It ends with two customers.", "No tests.")),
+        (
+            GRADE,
+            (
+                "test all Found something",
+                "83 of 100: 1 problem",
+                "66 / 100",
+                "test app",
+                "It ends with two customers.",
+                "No tests.",
+            ),
+        ),
         ({**SWEEP, "passed": True, "findings": []}, ("test app Passed",)),
     ],
     ids=["app", "all", "passed"],
@@ -176,7 +188,7 @@ def test_the_report_of_a_run_is_opened(sandbox: Sandbox, report: Any, words: tup
     assert "<b>" not in page.html
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"mark": "x"}', "[" * 10_000])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"headline": 1}', "[" * 10_000])
 def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> None:
     with visiting(sandbox) as visitor:
         page = opened(visitor, text)

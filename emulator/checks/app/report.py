@@ -12,7 +12,8 @@ import click
 from emulator.checks import junit
 from emulator.checks.app.cases import FOLLOWS, REPEATED, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
-from emulator.document.paths import guide_folder, guide_pages_folder
+from emulator.checks.runs import counted
+from emulator.document.paths import guide_link
 
 SHOWN_PLACES = 6
 """How many places of a cause are listed; the others are counted."""
@@ -24,13 +25,6 @@ NO_PAUSES = (
     "No attempt waited: pauses of zero in a test say nothing about {}, which were left out. "
     "Where the pauses are real, look at them."
 )
-
-
-def guide_link(section: str) -> str:
-    """Return the address of a section of the guide's page "Test app", in the installed guide."""
-    page = guide_folder() / "test-app" / "index.html"
-    shown = page if page.is_file() else guide_pages_folder() / "test-app.md"
-    return f"{shown.as_uri()}#{section.lower().replace(' ', '-')}"
 
 
 class AppFinding(NamedTuple):
@@ -103,7 +97,7 @@ class Cause(NamedTuple):
             rest = sorted({finding.case.place.number for finding in self.findings})
             yield f"    and {shown - SHOWN_PLACES} more, at {', '.join(map(str, rest))}"
         yield f"    again: {repeat.replace('{case}', self.worst.case.name)}"
-        yield f"    fix: {guide_link(self.worst.section)}"
+        yield f"    fix: {guide_link('test-app', self.worst.section)}"
 
     def _by_differences(self) -> Iterator[tuple[list[str], list[AppFinding]]]:
         groups: dict[tuple[str, ...], list[AppFinding]] = {}
@@ -179,12 +173,12 @@ class AppReport(NamedTuple):
             return "Without any fault the scenario does not end the same twice, so nothing else was tried:"
         if not self.runs:
             return "Interrupted before the scenario had run twice without a fault, so nothing else was tried."
-        tried = f"{self.cases} of {_count(self.cases + self.remaining, 'case')}" if self.remaining else None
+        tried = f"{self.cases} of {counted(self.cases + self.remaining, 'case')}" if self.remaining else None
         if not self.findings:
-            return f"No problem in {tried or _count(self.cases, 'case')}."
+            return f"No problem in {tried or counted(self.cases, 'case')}."
         found = causes(self.findings)
         worst = found[0].worst.differences[0].short
-        return f"{_count(len(found), 'problem')} in {tried or _count(self.cases, 'case')}; worst: {worst}"
+        return f"{counted(len(found), 'problem')} in {tried or counted(self.cases, 'case')}; worst: {worst}"
 
     def lines(self, *, colour: bool = False) -> Iterator[str]:
         """Yield the report for people; with ``colour`` as a terminal shows it."""
@@ -205,7 +199,7 @@ class AppReport(NamedTuple):
 
     def _notes(self) -> Iterator[str]:
         places = Counter(place.about for place in self.places)
-        yield f"{_count(places['request'], 'request')}, {_count(places['delivery'], 'delivery')}, {self.runs} runs."
+        yield f"{counted(places['request'], 'request')}, {counted(places['delivery'], 'delivery')}, {self.runs} runs."
         for note in self.audit:
             yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
         if self.unpaused:
@@ -219,7 +213,7 @@ class AppReport(NamedTuple):
     def unfinished(self) -> str:
         """Why not all cases were tried; only where some remain."""
         ended = "Interrupted" if self.interrupted else "The budget ended"
-        return f"{ended} after {self.cases} of {_count(self.cases + self.remaining, 'case')}."
+        return f"{ended} after {self.cases} of {counted(self.cases + self.remaining, 'case')}."
 
     def text(self) -> str:
         """Return the report as one text."""
@@ -278,9 +272,3 @@ def ignoring(findings: Sequence[AppFinding], rules: Sequence[str]) -> list[AppFi
         for finding in findings
     ]
     return [finding for finding in kept if finding.differences]
-
-
-def _count(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"

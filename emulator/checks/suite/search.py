@@ -1,6 +1,6 @@
-"""The search for services that are wrong in one way and that a test suite does not notice.
+"""The search for mutants, services that are wrong in one way, that survive a test suite.
 
-The command runs with the right service, then with each wrong one that concerns it. A service is wrong at a seam.
+The command runs with the right service, then with each mutant that concerns it. A service is wrong at a seam.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from emulator.checks import junit
-from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
+from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
 from emulator.core.records import Record, hidden_fields
 
-# -- seams of the service, and a row of the table of wrong services
+# -- seams of the service, and a row of the table of mutants
 
 
 Alteration = Callable[..., Any]
@@ -39,10 +39,10 @@ class Seam(Enum):
     REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
 
 
-class Doubt(NamedTuple):
+class Mutant(NamedTuple):
     """A service that is wrong in one way.
 
-    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to notice. ``at``
+    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
     is the seam at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
     depend on it, so it is tried only where it is asked for.
     """
@@ -55,7 +55,7 @@ class Doubt(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What is said of a test suite that does not notice."""
+        """Return what is said of a test suite that it survives."""
         return f"no test fails when {self.wrong}"
 
 
@@ -136,10 +136,10 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
     return Seam.DELIVERED, change
 
 
-# -- the report: which wrong services the command noticed, and the score
+# -- the report: which mutants the command caught, and the score
 
 
-NONE_CONCERNS = "No wrong service concerns what the command does."
+NONE_CONCERNS = "No mutant concerns what the command does."
 
 ASSERTS_NOTHING = "The command passes whatever the service does wrong: it asserts nothing about it."
 
@@ -155,33 +155,33 @@ class SuiteReport(NamedTuple):
     ``repeat`` asks one row again; ``{case}`` stands for its name.
     """
 
-    noticed: Sequence[Doubt]
-    unnoticed: Sequence[Doubt]
-    untouched: Sequence[Doubt]
+    caught: Sequence[Mutant]
+    survived: Sequence[Mutant]
+    untouched: Sequence[Mutant]
     remaining: int = 0
     failure: str | None = None
     interrupted: bool = False
-    left_out: Sequence[Doubt] = ()
+    left_out: Sequence[Mutant] = ()
     repeat: str = "--only {case}"
 
     @property
     def asserts_nothing(self) -> bool:
-        """Whether nothing was noticed of many wrong services."""
-        return not self.noticed and len(self.unnoticed) >= SAYS_NOTHING
+        """Whether none of many mutants was caught."""
+        return not self.caught and len(self.survived) >= SAYS_NOTHING
 
     @property
-    def asked(self) -> int:
-        """How many wrong services were tried."""
-        return len(self.noticed) + len(self.unnoticed)
+    def tried(self) -> int:
+        """Return how many mutants were tried."""
+        return len(self.caught) + len(self.survived)
 
     @property
     def score(self) -> float:
-        """The percentage of wrong services that were noticed; 0 if none was tried."""
-        return 100 * len(self.noticed) / self.asked if self.asked else 0.0
+        """Return the percentage of mutants that were caught; 0 if none was tried."""
+        return 100 * len(self.caught) / self.tried if self.tried else 0.0
 
     def passes(self, least: float) -> bool:
         """Whether the score is at least this percentage."""
-        return self.failure is None and self.asked > 0 and self.score >= least
+        return self.failure is None and self.tried > 0 and self.score >= least
 
     def lines(self) -> Iterator[str]:
         """The report for people."""
@@ -190,7 +190,7 @@ class SuiteReport(NamedTuple):
             return
         if self.asserts_nothing:
             yield from (ASSERTS_NOTHING, "")
-        for row in () if self.asserts_nothing else self.unnoticed:
+        for row in () if self.asserts_nothing else self.survived:
             yield from (row.sentence, f"    {row.look}", f"    again: {self.repeat.replace('{case}', row.name)}", "")
         yield self._result()
         if self.left_out:
@@ -200,12 +200,12 @@ class SuiteReport(NamedTuple):
             yield f"{'Interrupted' if self.interrupted else 'The budget ended'} before {self.remaining} of them."
 
     def _result(self) -> str:
-        if not self.asked:
-            return "No wrong service was tried." if self.remaining else NONE_CONCERNS
+        if not self.tried:
+            return "No mutant was tried." if self.remaining else NONE_CONCERNS
         others = len(self.untouched)
         concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
-        noticed = f"{len(self.noticed)} of {self.asked} wrong services were noticed"
-        return f"{int(self.score)} %: {noticed}; {concern} the command."
+        caught = f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)} survived"
+        return f"{int(self.score)} %: {caught}; {concern} the command."
 
     def text(self) -> str:
         """The report as one text."""
@@ -215,8 +215,8 @@ class SuiteReport(NamedTuple):
         """The report for programs."""
         return {
             "score": round(self.score, 1),
-            "noticed": [row.name for row in self.noticed],
-            "unnoticed": [_as_json(row) for row in self.unnoticed],
+            "caught": [row.name for row in self.caught],
+            "survived": [_as_json(row) for row in self.survived],
             "untouched": [row.name for row in self.untouched],
             "left_out": [row.name for row in self.left_out],
             "remaining": self.remaining,
@@ -225,24 +225,24 @@ class SuiteReport(NamedTuple):
         }
 
     def as_junit(self) -> str:
-        """The report as JUnit XML: a test case for each wrong service, which fails where it was not noticed."""
+        """The report as JUnit XML: a test case for each mutant, which fails where it survived."""
         right = junit.TestCase("the right service", [junit.TestFailure(next(self.lines()))] if self.failure else [])
-        rows = (*self.noticed, *self.unnoticed)
+        rows = (*self.caught, *self.survived)
         cases = [
-            junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.unnoticed else [])
+            junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.survived else [])
             for row in rows
         ]
         return junit.report("test suite", "test suite", [right, *cases])
 
 
-def _as_json(row: Doubt) -> dict[str, Any]:
+def _as_json(row: Mutant) -> dict[str, Any]:
     return {"name": row.name, "sentence": row.sentence, "look": row.look}
 
 
 # -- the search
 
 
-class DoubtRun(NamedTuple):
+class MutantRun(NamedTuple):
     """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which rows concerned it."""
 
     failure: str | None
@@ -251,13 +251,13 @@ class DoubtRun(NamedTuple):
 
 T = TypeVar("T")
 
-RunCommand = Callable[[Doubt | None], DoubtRun]
+RunCommand = Callable[[Mutant | None], MutantRun]
 """Runs the command once with a service that is wrong in one way or, with None, in no way; called by several threads."""
 
 
-def doubt(
+def try_mutants(
     play: RunCommand,
-    doubts: Mapping[str, Doubt],
+    mutants: Mapping[str, Mutant],
     limits: RunLimits = ONE_AT_A_TIME,
     *,
     only: Sequence[str] = (),
@@ -265,14 +265,14 @@ def doubt(
     most: int | None = None,
     every: bool = False,
 ) -> SuiteReport:
-    """Run the command with the right service, then with each wrong one that concerns it.
+    """Run the command with the right service, then with each mutant that concerns it.
 
     ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them. Of
     more than ``most`` rows a sample is tried, always the same. Ctrl-C ends the search; the report has what was found
     before.
     """
-    runs = Runs[Doubt, DoubtRun](play, limits)
-    named = [row for row in doubts.values() if not named_by(row, skip) and (not only or named_by(row, only))]
+    runs = Runs[Mutant, MutantRun](play, limits)
+    named = [row for row in mutants.values() if not named_by(row, skip) and (not only or named_by(row, only))]
     wanted = [row for row in named if only or every or not row.is_optional]
     try:
         right = play(None)
@@ -284,18 +284,18 @@ def doubt(
     runs.play_all(concerning)
     played = runs.endings
     # A row that was not reached this time says nothing about the command.
-    asked = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
+    tried = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
     return SuiteReport(
         left_out=[row for row in named if row not in wanted and row.name in right.reached],
-        noticed=[row for row in asked if played[row.name].failure is not None],
-        unnoticed=[row for row in asked if played[row.name].failure is None],
+        caught=[row for row in tried if played[row.name].failure is not None],
+        survived=[row for row in tried if played[row.name].failure is None],
         untouched=[row for row in named if row.name not in right.reached],
         remaining=len(concerning) - len(played),
         interrupted=runs.interrupted,
     )
 
 
-def named_by(row: Doubt, patterns: Sequence[str]) -> bool:
+def named_by(row: Mutant, patterns: Sequence[str]) -> bool:
     """Return whether a pattern such as ``refund-*`` names a row."""
     return any(fnmatchcase(row.name, pattern) for pattern in patterns)
 

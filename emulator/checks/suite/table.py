@@ -1,4 +1,4 @@
-"""The table of wrong services, by area; and its rows about customers, checkout, webhooks, lists, errors and idempotency."""
+"""The table of mutants, by area; and its rows about customers, checkout, webhooks, lists, errors and idempotency."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.checks.suite.search import (
     ClientRequest,
-    Doubt,
+    Mutant,
     Seam,
     ServiceAnswer,
     changed,
@@ -40,25 +40,25 @@ def _customer_without_metadata(thing: Any) -> Any:
 
 
 CHECKOUT = (
-    Doubt(
+    Mutant(
         "session-completed-never-sent",
         "the service never sends `checkout.session.completed`",
         "Assert the event, or what your application does because of it.",
         never_emitted("checkout.session.completed"),
     ),
-    Doubt(
+    Mutant(
         "session-total-too-high",
         "the total of a checkout session is one minor unit too high",
         "Assert `amount_total`, or what the buyer pays.",
         shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
     ),
-    Doubt(
+    Mutant(
         "session-stays-open",
         "a checkout session that was paid stays open",
         "Assert the status of the session after its payment.",
         shown_as(CheckoutSession, "complete", "open"),
     ),
-    Doubt(
+    Mutant(
         "session-never-expires",
         "a checkout session never expires",
         "Move the clock beyond the session's end, and assert that it cannot be paid any more.",
@@ -67,25 +67,25 @@ CHECKOUT = (
 )
 
 CUSTOMERS = (
-    Doubt(
+    Mutant(
         "metadata-lost",
         "metadata is lost",
         "Assert the metadata by which your application finds its own objects.",
         (Seam.SHOWN, _customer_without_metadata),
     ),
-    Doubt(
+    Mutant(
         "customer-change-lost",
         "a change of a customer is not stored",
         "Assert the customer after the change.",
         changed(Customer, _not_stored),
     ),
-    Doubt(
+    Mutant(
         "customer-spent-too-much",
         "`total_spent` of a customer is one minor unit too high",
         "Assert what the customer has spent.",
         shown(Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}),
     ),
-    Doubt(
+    Mutant(
         "customer-deleted-never-sent",
         "the service never sends `customer.deleted`",
         "Assert the event, or what your application does because of it.",
@@ -180,43 +180,43 @@ EVENT_FIRST = 0.5
 """Seconds (real time) that a response waits for its webhooks to arrive first."""
 
 WEBHOOKS = (
-    Doubt(
+    Mutant(
         "event-before-response",
         "an event comes before the response to the request that caused it",
         "Let your receiver meet an object that your application has not stored yet, and assert that nothing is lost.",
         (Seam.HELD, _held),
     ),
-    Doubt(
+    Mutant(
         "webhook-about-another-customer",
         "a webhook is about another customer",
         "Let your receiver compare the customer with its own records, and assert which customer is served.",
         delivered(_of_another_customer),
     ),
-    Doubt(
+    Mutant(
         "webhook-without-metadata",
         "the events that are delivered have no metadata",
         "Assert what your receiver does with the metadata of the object.",
         (Seam.DELIVERED, _without_metadata),
     ),
-    Doubt(
+    Mutant(
         "webhook-amount-too-high",
         "a webhook shows one minor unit more than the object has",
         "Let your receiver compare the amount with what it expects, or assert what it stores.",
         delivered(_one_more),
     ),
-    Doubt(
+    Mutant(
         "webhook-signed-over-other-bytes",
         "the signature of a webhook is over other bytes",
         "Verify signatures over the raw body: a receiver that does rejects all of these, and its tests fail.",
         (Seam.SIGNED, _other_bytes),
     ),
-    Doubt(
+    Mutant(
         "webhook-unsigned",
         "webhooks are not signed",
         "Reject deliveries without a signature: the tests of a receiver that does fail.",
         (Seam.SIGNED, _unsigned),
     ),
-    Doubt(
+    Mutant(
         "webhook-never-retried",
         "a webhook that failed is never sent again",
         "Let a delivery fail, move the clock, and assert that it has arrived.",
@@ -225,37 +225,37 @@ WEBHOOKS = (
 )
 
 REQUESTS = (
-    Doubt(
+    Mutant(
         "idempotency-ignored",
         "an `Idempotency-Key` is ignored",
         "Send a request again with its key, and assert that there is one object.",
         (Seam.REQUESTED, _keyless),
     ),
-    Doubt(
+    Mutant(
         "filters-ignored",
         "the filters of lists are ignored",
         "List with a filter where there are others as well, and assert what comes back.",
         (Seam.REQUESTED, _unfiltered),
     ),
-    Doubt(
+    Mutant(
         "list-skips-one",
         "each page of a list leaves one object out",
         "Assert every object of a list with several.",
         (Seam.ANSWERED, _without_last),
     ),
-    Doubt(
+    Mutant(
         "list-ends-early",
         "a list has only its first page",
         "Read a list of several pages to its end, and assert its objects.",
         (Seam.ANSWERED, _without_next),
     ),
-    Doubt(
+    Mutant(
         "list-reversed",
         "lists are in the opposite order",
         "Assert the order of a list, or that your application takes the right one of several.",
         (Seam.ANSWERED, _reversed),
     ),
-    Doubt(
+    Mutant(
         "error-code-unknown",
         "errors have another code",
         "Provoke an error, and assert what your application makes of its code.",
@@ -267,7 +267,7 @@ REQUESTS = (
 # -- all
 
 
-AREAS: Mapping[str, tuple[Doubt, ...]] = {
+AREAS: Mapping[str, tuple[Mutant, ...]] = {
     "Payments": PAYMENTS,
     "Refunds": REFUNDS,
     "Checkout": CHECKOUT,
@@ -278,5 +278,5 @@ AREAS: Mapping[str, tuple[Doubt, ...]] = {
     "Requests": REQUESTS,
 }
 
-DOUBTS: Mapping[str, Doubt] = {doubt.name: doubt for area in AREAS.values() for doubt in area}
-"""Every wrong service by its name."""
+MUTANTS: Mapping[str, Mutant] = {mutant.name: mutant for area in AREAS.values() for mutant in area}
+"""Every mutant by its name."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.checks.suite.search import (
     Alteration,
-    Doubt,
+    Mutant,
     Seam,
     ServiceAnswer,
     changed,
@@ -100,95 +100,95 @@ def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
 
 
 PAYMENTS = (
-    Doubt(
+    Mutant(
         "payment-failed-with-2xx",
         "a request to pay is answered 2xx, and the payment has failed",
         "Act on the status of a payment, not on that of the response, and assert what your application does.",
         (Seam.ANSWERED, _failed_with_2xx),
     ),
-    Doubt(
+    Mutant(
         "payment-short",
         "a payment collects one minor unit less than was asked",
         "Assert the amount of the payment intent or of its transaction.",
         created(PaymentIntent, lambda intent: {"amount": intent.amount - 1}),
     ),
-    Doubt(
+    Mutant(
         "payment-twice",
         "the buyer pays twice for one payment",
         "Assert how many transactions the customer has, or what the customer has spent.",
         collected_twice(lambda intent: intent.invoice is None),
     ),
-    Doubt(
+    Mutant(
         "payment-declined-as-succeeded",
         "a declined payment says `succeeded`",
         "Pay with a magic value that is declined, and assert the status.",
         shown(PaymentIntent, _declined_as_succeeded),
     ),
-    Doubt(
+    Mutant(
         "payment-other-reason",
         "a declined payment gives another reason",
         "Assert `last_error.code`, or what your application shows of it.",
         shown(PaymentIntent, _other_reason),
     ),
-    Doubt(
+    Mutant(
         "payment-never-answered",
         "the operator never answers a payment",
         "Assert that a payment that takes time has ended after that time.",
         never_run("payment_intent.answer"),
     ),
-    Doubt(
+    Mutant(
         "payment-succeeded-never-sent",
         "the service never sends `payment_intent.succeeded`",
         "Assert the event, or what your application does because of it.",
         never_emitted("payment_intent.succeeded"),
         is_optional=True,
     ),
-    Doubt(
+    Mutant(
         "payment-failed-never-sent",
         "the service never sends `payment_intent.failed`",
         "Assert the event, or what your application does because of it.",
         never_emitted("payment_intent.failed"),
         is_optional=True,
     ),
-    Doubt(
+    Mutant(
         "transaction-other-currency",
         "a transaction is in another currency",
         "Assert the currency beside the amount.",
         shown(Transaction, _other_currency),
         is_optional=True,
     ),
-    Doubt(
+    Mutant(
         "capture-whole",
         "the capture of a part collects the whole payment",
         "Assert `amount_received` after a capture of less than was authorised.",
         changed(PaymentIntent, _captured_whole),
     ),
-    Doubt(
+    Mutant(
         "transaction-never-sent",
         "the service never sends `transaction.succeeded`",
         "Assert the event, or what your application does because of it.",
         never_emitted("transaction.succeeded"),
         is_optional=True,
     ),
-    Doubt(
+    Mutant(
         "transaction-without-fee",
         "a transaction has no fee",
         "Assert the fee or the net amount of a transaction.",
         created(Transaction, _without_fee),
     ),
-    Doubt(
+    Mutant(
         "transaction-never-settled",
         "the money of a bank transfer never arrives",
         "Assert that a transaction that was `approved` is `completed` when its money has arrived.",
         never_run("transaction.settle"),
     ),
-    Doubt(
+    Mutant(
         "transaction-dispute-hidden",
         "a disputed transaction says `completed`",
         "Assert the status of a transaction that its buyer disputes.",
         shown_as(Transaction, "disputed", "completed"),
     ),
-    Doubt(
+    Mutant(
         "receipt-never-emailed",
         "no receipt is emailed",
         "Assert the email to the buyer after a payment.",
@@ -197,43 +197,43 @@ PAYMENTS = (
 )
 
 REFUNDS = (
-    Doubt(
+    Mutant(
         "refund-short",
         "a refund says `succeeded` for less than was asked",
         "Assert the amount of the refund.",
         created(Refund, lambda refund: {"amount": refund.amount - 1}),
     ),
-    Doubt(
+    Mutant(
         "refund-failed-as-succeeded",
         "a refund that failed says `succeeded`",
         "Refund a payment whose refund fails, and assert the status.",
         shown_as(Refund, "failed", "succeeded", failure_reason=None),
     ),
-    Doubt(
+    Mutant(
         "refund-never-answered",
         "the operator never answers a refund",
         "Assert that a refund is `succeeded` when its time has passed.",
         never_run("refund.answer"),
     ),
-    Doubt(
+    Mutant(
         "refund-succeeded-never-sent",
         "the service never sends `refund.succeeded`",
         "Assert the event, or what your application does because of it.",
         never_emitted("refund.succeeded"),
     ),
-    Doubt(
+    Mutant(
         "refund-failed-never-sent",
         "the service never sends `refund.failed`",
         "Assert the event, or what your application does because of it.",
         never_emitted("refund.failed"),
     ),
-    Doubt(
+    Mutant(
         "refund-not-counted",
         "a refunded transaction says that nothing was refunded",
         "Assert `amount_refunded` or the status of the transaction after a refund.",
         shown(Transaction, lambda it: {"amount_refunded": 0} if it["type"] == "deposit" else {}),
     ),
-    Doubt(
+    Mutant(
         "refund-never-emailed",
         "the buyer gets no email about a refund",
         "Assert the email to the buyer after a refund.",
@@ -285,50 +285,50 @@ def _forgotten(old: Subscription, new: Subscription) -> dict[str, Any]:
 
 
 INVOICES = (
-    Doubt(
+    Mutant(
         "invoice-paid-twice",
         "an invoice is paid twice",
         "Assert how many transactions the customer has after an invoice, or what the customer has spent.",
         collected_twice(lambda intent: intent.invoice is not None),
     ),
-    Doubt(
+    Mutant(
         "invoice-paid-never-sent",
         "the service never sends `invoice.paid`",
         "Assert the event, or what your application does because of it.",
         never_emitted("invoice.paid"),
     ),
-    Doubt(
+    Mutant(
         "invoice-overdue-never-sent",
         "the service never sends `invoice.payment_overdue`",
         "Assert the event, or what your application does because of it.",
         never_emitted("invoice.payment_overdue"),
     ),
-    Doubt(
+    Mutant(
         "invoice-stays-open",
         "an invoice that was paid stays open",
         "Assert the status or `amount_remaining` of the invoice after its payment.",
         shown(Invoice, _unpaid),
     ),
-    Doubt(
+    Mutant(
         "invoice-total-too-high",
         "the total of an invoice is one minor unit too high",
         "Assert the total of the invoice.",
         shown(Invoice, lambda invoice: {"total": invoice["total"] + 1}),
     ),
-    Doubt(
+    Mutant(
         "invoice-without-tax",
         "an invoice has no tax",
         "Assert `tax_amount` or the total of an invoice with tax.",
         shown(Invoice, _without_tax),
     ),
-    Doubt(
+    Mutant(
         "invoice-due-early",
         "an invoice is due a day early",
         "Assert `due_date`, or what your application shows of it.",
         shown(Invoice, _due_earlier),
         is_optional=True,
     ),
-    Doubt(
+    Mutant(
         "invoice-void-undone",
         "an invoice that was voided stays open",
         "Assert the status of the invoice after it was voided.",
@@ -349,103 +349,103 @@ def _decline_and_deliver(world: World, event: Event) -> None:
 
 
 SUBSCRIPTIONS = (
-    Doubt(
+    Mutant(
         "first-charge-fails",
         "the first charge of a subscription fails",
         "Give access when `invoice.paid` arrives, not when the subscription is created, and assert who has access.",
         (Seam.REACTED, _first_charge_declined),
     ),
-    Doubt(
+    Mutant(
         "renewal-never",
         "a renewal never comes",
         "Move the clock beyond the period, and assert the next invoice or the next period.",
         _boundary(of_trial=False),
     ),
-    Doubt(
+    Mutant(
         "trial-never-ends",
         "a trial never ends",
         "Move the clock beyond the trial, and assert that the subscription is `active` and charged.",
         _boundary(of_trial=True),
     ),
-    Doubt(
+    Mutant(
         "trial-ends-early",
         "a trial ends a day early",
         "Move the clock to an hour before the end of the trial, and assert that nothing was charged yet.",
         (Seam.SCHEDULED, _a_day_before_the_trial_ends),
     ),
-    Doubt(
+    Mutant(
         "trial-notice-never-sent",
         "the service never sends `subscription.trial_will_end`",
         "Assert the event, or what your application does because of it.",
         never_emitted("subscription.trial_will_end"),
     ),
-    Doubt(
+    Mutant(
         "subscription-canceled-never-sent",
         "the service never sends `subscription.canceled`",
         "Assert the event, or what your application does because of it.",
         never_emitted("subscription.canceled"),
     ),
-    Doubt(
+    Mutant(
         "renewal-failed-never-sent",
         "the service never sends `subscription.payment_failed`",
         "Assert the event, or what your application does because of it.",
         never_emitted("subscription.payment_failed"),
     ),
-    Doubt(
+    Mutant(
         "renewal-never-retried",
         "a renewal that failed is never tried again",
         "Let the first charge fail, move the clock by a day, and assert the second attempt.",
         never_run("subscription.retry"),
     ),
-    Doubt(
+    Mutant(
         "renewal-failed-never-emailed",
         "the customer gets no email about a renewal that failed",
         "Assert the email to the customer after a failed charge.",
         left_out(emails.renewal_failed),
     ),
-    Doubt(
+    Mutant(
         "past-due-hidden",
         "a subscription is never `past_due`",
         "Let a charge fail, and assert the status of the subscription.",
         shown_as(Subscription, "past_due", "active"),
     ),
-    Doubt(
+    Mutant(
         "unpaid-hidden",
         "a subscription is never `unpaid`",
         "Let every retry fail, and assert the status of the subscription.",
         shown_as(Subscription, "unpaid", "past_due"),
     ),
-    Doubt(
+    Mutant(
         "paused-hidden",
         "a subscription that was paused stays `active`",
         "Assert the status of the subscription after the pause.",
         shown_as(Subscription, "paused", "active"),
     ),
-    Doubt(
+    Mutant(
         "canceled-hidden",
         "a subscription that was canceled stays `active`",
         "Assert the status of the subscription after the cancellation.",
         shown_as(Subscription, "canceled", "active", canceled_at=None),
     ),
-    Doubt(
+    Mutant(
         "cancellation-forgotten",
         "a cancellation at the end of the period is forgotten",
         "Move the clock to the end of the period, and assert that the subscription is `canceled`.",
         changed(Subscription, _forgotten),
     ),
-    Doubt(
+    Mutant(
         "expiry-never",
         "a subscription goes on after `ends_at`",
         "Move the clock beyond `ends_at`, and assert that the subscription is `expired`.",
         never_run("subscription.expire"),
     ),
-    Doubt(
+    Mutant(
         "subscription-too-dear",
         "the first period of a subscription costs one minor unit more than agreed",
         "Assert the amount of the first invoice or of the first charge.",
         created(Subscription, lambda subscription: {"unit_amount": subscription.unit_amount + 1}),
     ),
-    Doubt(
+    Mutant(
         "period-ends-late",
         "a period ends a day later than agreed",
         "Assert `current_period_end`, or until when your application grants access.",

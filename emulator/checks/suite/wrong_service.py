@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.suite.search import ClientRequest, Doubt, Seam, ServiceAnswer
+from emulator.checks.suite.search import ClientRequest, Mutant, Seam, ServiceAnswer
 from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job
 from emulator.core.records import Record
@@ -36,22 +36,22 @@ class WrongService:
     which ones concern a command.
     """
 
-    def __init__(self, doubts: Iterable[Doubt], *active: Doubt) -> None:
-        self.active: Collection[Doubt] = active
+    def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
+        self.active: Collection[Mutant] = active
         self.reached: set[str] = set()
-        self._at: defaultdict[Seam, list[Doubt]] = defaultdict(list)
-        for doubt in doubts:
-            self._at[doubt.at[0]].append(doubt)
+        self._at: defaultdict[Seam, list[Mutant]] = defaultdict(list)
+        for mutant in mutants:
+            self._at[mutant.at[0]].append(mutant)
 
     def passed(self, seam: Seam, value: V, *about: Any) -> V:
         """A value after it has passed a seam."""
         right = value
-        for doubt in self._at[seam]:
-            wrong = doubt.at[1](right, *about)
+        for mutant in self._at[seam]:
+            wrong = mutant.at[1](right, *about)
             if wrong != right:
-                self.reached.add(doubt.name)
-                if doubt in self.active:
-                    value = wrong if value is right else doubt.at[1](value, *about)
+                self.reached.add(mutant.name)
+                if mutant in self.active:
+                    value = wrong if value is right else mutant.at[1](value, *about)
         return value
 
     def parts(self) -> Parts:

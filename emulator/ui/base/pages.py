@@ -116,13 +116,17 @@ def private_headers(policy: str) -> dict[str, str]:
 
 
 @cache
-def environment(package: str) -> Environment:
-    """The templates of a package and of this one; every value is escaped, and an undefined one is an error."""
+def environment(package: str, static: str | None = None) -> Environment:
+    """The templates of a package and of this one; every value is escaped, and an undefined one is an error.
+
+    ``static`` is a package whose static files stand in pages, too.
+    """
     # Loaded on first use: most servers never show a page.
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+    files = [PackageLoader(static, "static")] if static else []
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("emulator.ui.base")]),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("emulator.ui.base"), *files]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,6 +1,6 @@
 """Files: an email as HTML and as its raw source, its attachments, snapshots, recordings; and reports of runs, opened.
 
-Reports are those of ``sweep --json`` and of ``grade --json``.
+Reports are those of ``test app --json`` and of ``test all --json``.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class OpenedReport(NamedTuple):
 class _AllFinding(msgspec.Struct):
     sentence: str
     fix: str
+    again: str
 
 
 class _AllArea(msgspec.Struct):
@@ -114,11 +115,11 @@ class _AllArea(msgspec.Struct):
     question: str
     mark: int | None
     findings: list[_AllFinding]
-    not_asked: str | None = None
+    not_examined: str | None = None
 
 
 class _AllFile(msgspec.Struct):
-    mark: int
+    headline: str
     failure: str | None
     areas: list[_AllArea]
 
@@ -169,11 +170,11 @@ def _all(report: _AllFile) -> OpenedReport:
     areas = [
         OpenedArea(
             area.name,
-            area.not_asked or area.question,
+            area.not_examined or area.question,
             "" if area.mark is None else str(area.mark),
-            [OpenedFinding(each.sentence, [], each.fix) for each in area.findings],
+            [OpenedFinding(each.sentence, [each.again], each.fix) for each in area.findings],
         )
         for area in report.areas
     ]
     passed = report.failure is None and not any(area.findings for area in report.areas)
-    return OpenedReport("test all", report.failure or f"{report.mark} / 100", passed, areas)
+    return OpenedReport("test all", report.headline, passed, areas)

@@ -120,6 +120,13 @@ _OTHERS = {
     kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and objects.documented(kind)
 }
 
+REFERENCES: Mapping[str, str] = {
+    **{kind: kind for kind in labels.KIND_NAMES if kind != "email"},
+    "plan": "subscription_plan",
+    "webhook": "webhook_endpoint",
+}
+"""The fields of an object that hold the id of another one, and the kind of that."""
+
 COLUMNS: Mapping[str, tuple[str, ...]] = {**_CHOSEN, **_OTHERS}
 """The columns of every kind; a kind for which none are chosen shows its first fields."""
 
@@ -193,8 +200,9 @@ NO_NAMES: Mapping[str, str] = {}
 
 
 def instant(at: str, seconds: bool = False, *, language: Language) -> Markup:
-    """An instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
-    pattern = "d MMM y, HH:mm:ss" if seconds or at[17:19] != "00" else "d MMM y, HH:mm"
+    """A day, or an instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
+    is_day = "T" not in at
+    pattern = "d MMM y" if is_day else "d MMM y, HH:mm:ss" if seconds or at[17:19] != "00" else "d MMM y, HH:mm"
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
@@ -223,12 +231,13 @@ def breakable(text: str) -> Markup:
 
 
 def short_instants(text: str, language: Language) -> str:
-    """A text of changes with instants as on every page, without the time of day where it is midnight."""
+    """A text of changes with days and instants as on every page, without the time of day where it is midnight."""
 
     def short(at: re.Match[str]) -> str:
-        return language.instant(at[0], "d MMM y" if at[1] == "00:00" else "d MMM y, HH:mm")
+        return language.instant(at[0], "d MMM y" if at[1] in (None, "00:00") else "d MMM y, HH:mm")
 
-    return re.sub(r"\d{4}-\d\d-\d\dT(\d\d:\d\d):\d\d\.\d{3}Z", short, text).replace(" -> ", " → ")
+    days = re.sub(r"\b\d{4}-\d\d-\d\d(?:T(\d\d:\d\d):\d\d\.\d{3}Z)?\b", short, text)
+    return days.replace(" null -> ", " → ").replace(" -> ", " → ")
 
 
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:

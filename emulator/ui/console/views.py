@@ -21,7 +21,7 @@ from emulator.ui.base.plots import Newest, endpoint_lane, event_lanes, instant, 
 from emulator.ui.console import actions, labels, object_actions
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
-from emulator.ui.console.render import COLUMNS
+from emulator.ui.console.render import COLUMNS, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
 # -- settings and assumptions
@@ -322,6 +322,11 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "kind": kind,
         "events": await request.get("events", object=id, page_size=FEW),
         "requests": await request.get("requests", object=id, page_size=FEW),
+        "refers": {
+            labels.KIND_NAMES[REFERENCES[field]]: object[field]
+            for field in REFERENCES
+            if isinstance(object.get(field), str)
+        },
         "related": await request.get("counts", related=id),
         "why": await request.get(f"explain/{id}", language=request.language.code),
         "episodes": [],

@@ -1,16 +1,21 @@
-"""What happened in worlds over their time, as one HTML file: plots as inline SVG, each beside a table of the same facts.
+"""Reports as one HTML file: what happened in worlds over their time, and what examinations found.
 
-A report shows money, states of subscriptions, renewals and webhooks.
+Of a world it shows money, states of subscriptions, renewals and webhooks: plots as inline SVG, each beside a table of
+the same facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from markupsafe import Markup, escape
+
 from emulator.core.records import N_
-from emulator.presentation.languages.language import Language
+from emulator.presentation.languages import catalogs
+from emulator.presentation.languages.language import Language, language_of
 from emulator.ui.base.pages import environment, in_language
 from emulator.ui.base.plots import Curve, Lane, Newest, endpoint_lane, instant, merchant_curves, subscription_lane
 
@@ -126,9 +131,21 @@ def page_of_tests(tests: Iterable[TestedWorld], language: Language) -> str:
     return _rendered("tests.html", language, tests=sorted(tests))
 
 
+def page_of_areas(report: Any, guide: Mapping[str, str]) -> str:
+    """Return the file about an application and its tests, a part for each area; ``guide`` has a link for each."""
+    return _rendered("areas.html", language_of(catalogs.SOURCE), report=report, guide=guide)
+
+
 def _values(report: WorldReport, *, prefix: str) -> dict[str, Any]:
     return {"report": report, "prefix": prefix}
 
 
 def _rendered(template: str, language: Language, **values: Any) -> str:
-    return environment("emulator.ui.reports").get_template(template).render({**in_language(language), **values})
+    templates = environment("emulator.ui.reports", static="emulator.ui.console")
+    templates.filters["coded"] = _coded
+    return templates.get_template(template).render({**in_language(language), **values})
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence in which what stands in backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S704  # escaped here

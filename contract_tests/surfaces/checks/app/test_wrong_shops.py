@@ -11,8 +11,8 @@ from contract_tests.surfaces.checks.app.broken import PYTHON_SHOPS, BrokenShop, 
 from contract_tests.surfaces.checks.app.membership import a_members_test, scenario
 from contract_tests.surfaces.checks.app.test_broken_shops import story_of
 from contract_tests.surfaces.checks.app.test_credits import NAMED as CREDITS
-from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport, doubt
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
+from emulator.checks.suite.table import MUTANTS
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.testing import Emulator, LocalServer
 
@@ -91,26 +91,26 @@ def test_app_names_the_mistake_of_the_club(mistake: str) -> None:
 def suite_report(mistake: str, row: str) -> SuiteReport:
     """What `test suite` says of the club's test, with one mutant."""
 
-    def play(mutant: Doubt | None) -> DoubtRun:
-        service = WrongService([DOUBTS[row]], *([mutant] if mutant else []))
+    def play(mutant: Mutant | None) -> MutantRun:
+        service = WrongService([MUTANTS[row]], *([mutant] if mutant else []))
         server = LocalServer(7, parts=service.parts())
         try:
             with Emulator(clock="2026-01-01T00:00:00Z", server=server) as payments:
                 a_members_test(mistake)(payments)
         except AssertionError as error:
-            return DoubtRun(str(error), service.reached)
+            return MutantRun(str(error), service.reached)
         finally:
             server.stop()
-        return DoubtRun(None, service.reached)
+        return MutantRun(None, service.reached)
 
-    return doubt(play, DOUBTS, only=[row])
+    return try_mutants(play, MUTANTS, only=[row])
 
 
 @pytest.mark.parametrize("mistake", TESTS)
-def test_suite_names_what_the_tests_of_the_club_do_not_notice(mistake: str) -> None:
+def test_suite_names_what_survives_the_tests_of_the_club(mistake: str) -> None:
     row, sentence = TESTS[mistake]
     assert sentence in named(suite_report(mistake, row).text())
-    assert [each.name for each in suite_report("", row).noticed] == [row], "the tests of the sound club notice"
+    assert [each.name for each in suite_report("", row).caught] == [row], "the tests of the sound club catch it"
 
 
 def test_the_sound_club_ends_the_same() -> None:

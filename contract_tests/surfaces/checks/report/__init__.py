@@ -1,1 +1,1 @@
-"""Tests of grade: its areas, its formats, and the command."""
+"""Tests of test all: its areas, its formats, and the command."""

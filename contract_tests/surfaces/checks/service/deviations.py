@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.checks.suite.search import Doubt, Seam, ServiceAnswer, shown
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.search import Mutant, Seam, ServiceAnswer, shown
+from emulator.checks.suite.table import MUTANTS
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_links import PaymentLink
 
@@ -36,15 +36,15 @@ SWITCHES: Mapping[str, tuple[Any, ...]] = {
 class Deviation(NamedTuple):
     """A wrong service, and the probes that notice it."""
 
-    doubt: Doubt
+    mutant: Mutant
     probes: tuple[str, ...]
 
 
-def _deviation(doubt: Doubt, *probes: str) -> Deviation:
-    return Deviation(doubt, probes)
+def _deviation(mutant: Mutant, *probes: str) -> Deviation:
+    return Deviation(mutant, probes)
 
 
-def _error(doubt: str, code: str, status: int, other: str, other_status: int | None = None) -> Doubt:
+def _error(mutant: str, code: str, status: int, other: str, other_status: int | None = None) -> Mutant:
     """Errors with this code and status have another code, and perhaps another status, in whichever shape."""
 
     def change(answer: ServiceAnswer) -> ServiceAnswer:
@@ -57,11 +57,11 @@ def _error(doubt: str, code: str, status: int, other: str, other_status: int | N
         changed = {**given, "code": other.lower() if nested else other}
         return answer._replace(status=other_status or status, body={"error": changed} if nested else changed)
 
-    return Doubt(doubt, doubt, doubt, (Seam.ANSWERED, change))
+    return Mutant(mutant, mutant, mutant, (Seam.ANSWERED, change))
 
 
-def _shown(name: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Doubt:
-    return Doubt(name, name, name, shown(kind, fields))
+def _shown(name: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Mutant:
+    return Mutant(name, name, name, shown(kind, fields))
 
 
 def _lists_without_previous(answer: ServiceAnswer) -> ServiceAnswer:
@@ -98,7 +98,7 @@ DEVIATIONS = (
     _deviation(
         _error("conflict is accepted late", "IDEMPOTENCY_CONFLICT", 409, "VALIDATION_ERROR", 422), "idempotency"
     ),
-    _deviation(Doubt("no previous page", "", "", (Seam.ANSWERED, _lists_without_previous)), "previous-page"),
+    _deviation(Mutant("no previous page", "", "", (Seam.ANSWERED, _lists_without_previous)), "previous-page"),
     _deviation(
         _shown("one word twice", Customer, lambda each: {} if each["lastname"] else {"lastname": each["firstname"]}),
         "one-word-name",
@@ -111,9 +111,9 @@ DEVIATIONS = (
     _deviation(
         _shown("links are donations", PaymentLink, lambda each: {"payment_link_type": "donation"}), "link-without-type"
     ),
-    _deviation(DOUBTS["paused-hidden"], "pause-and-resume"),
-    _deviation(DOUBTS["capture-whole"], "partial-capture"),
-    _deviation(DOUBTS["invoice-due-early"], "due-date"),
-    _deviation(DOUBTS["period-ends-late"], "weekly-period", "trial-is-the-first-period"),
+    _deviation(MUTANTS["paused-hidden"], "pause-and-resume"),
+    _deviation(MUTANTS["capture-whole"], "partial-capture"),
+    _deviation(MUTANTS["invoice-due-early"], "due-date"),
+    _deviation(MUTANTS["period-ends-late"], "weekly-period", "trial-is-the-first-period"),
 )
 """Deviations that no setting follows."""

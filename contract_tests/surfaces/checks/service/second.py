@@ -99,8 +99,8 @@ class Draw(NamedTuple):
 
     def service(self) -> WrongService:
         """The service with the deviations; ``reached`` has the names of those that were at work."""
-        doubts = [each.doubt for each in self.deviations]
-        return WrongService(doubts, *doubts)
+        mutants = [each.mutant for each in self.deviations]
+        return WrongService(mutants, *mutants)
 
 
 def drawn(seed: int) -> Draw:

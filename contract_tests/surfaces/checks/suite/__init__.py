@@ -1,1 +1,1 @@
-"""Tests of doubt: the wrong services, the command, and suites of three strengths."""
+"""Tests of test suite: the mutants, the command, and suites of three strengths."""

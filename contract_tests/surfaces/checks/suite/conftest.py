@@ -1,4 +1,4 @@
-"""One server for all wrong services: only one of them is active at a time."""
+"""One server for all mutants: only one of them is active at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from contract_tests.surfaces.checks.suite.stories import Story
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.table import MUTANTS
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.testing import Emulator, LocalServer
 
@@ -16,7 +16,7 @@ Play = Callable[[Story, str], set[str]]
 
 @pytest.fixture(scope="package")
 def service() -> WrongService:
-    return WrongService(DOUBTS.values())
+    return WrongService(MUTANTS.values())
 
 
 @pytest.fixture(scope="package")
@@ -31,7 +31,7 @@ def play(service: WrongService, server: LocalServer) -> Iterator[Play]:
     """Plays a test in a new world, with a service that is wrong in one way or, with "", in none; what was reached."""
 
     def run(story: Story, row: str) -> set[str]:
-        service.active, service.reached = [DOUBTS[row]] if row in DOUBTS else [], set()
+        service.active, service.reached = [MUTANTS[row]] if row in MUTANTS else [], set()
         with Emulator(key=f"sk_test_{row or story.__name__}", clock="2026-01-01T00:00:00Z", server=server) as payments:
             story(payments)
         return service.reached

@@ -1,4 +1,4 @@
-"""A thorough test suite of an integrator: each test notices the wrong services that are named above it."""
+"""A thorough test suite of an integrator: each test catches the mutants that are named above it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from emulator.testing import Emulator, RequestRefused
 
 Story = Callable[[Emulator], None]
 
-NOTICED_BY: dict[str, Story] = {}
-"""By each wrong service the test that notices it."""
+CAUGHT_BY: dict[str, Story] = {}
+"""By each mutant the test that catches it."""
 
 CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
 DECLINED = "+24177000001"
@@ -23,9 +23,9 @@ IBAN = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
 DISPUTED = {**CARD, "number": "4000 0000 0000 0259"}
 
 
-def notices(*names: str) -> Callable[[Story], Story]:
+def catches(*names: str) -> Callable[[Story], Story]:
     def register(story: Story) -> Story:
-        NOTICED_BY.update(dict.fromkeys(names, story))
+        CAUGHT_BY.update(dict.fromkeys(names, story))
         return story
 
     return register
@@ -91,12 +91,12 @@ def listed(payments: Emulator, kind: str) -> list[Any]:
 # -- payments
 
 
-@notices("payment-failed-with-2xx")
+@catches("payment-failed-with-2xx")
 def test_a_payment_counts_when_it_says_that_it_succeeded(payments: Emulator) -> None:
     assert pay(payments, customer(payments))["status"] == "succeeded"
 
 
-@notices(
+@catches(
     "payment-short", "payment-twice", "transaction-other-currency", "transaction-without-fee", "customer-spent-too-much"
 )
 def test_a_payment_collects_what_was_asked_once(payments: Emulator) -> None:
@@ -108,7 +108,7 @@ def test_a_payment_collects_what_was_asked_once(payments: Emulator) -> None:
     assert payments.api.get(f"/v1/customers/{buyer['id']}/")["total_spent"] == 5000
 
 
-@notices("payment-succeeded-never-sent", "transaction-never-sent", "receipt-never-emailed")
+@catches("payment-succeeded-never-sent", "transaction-never-sent", "receipt-never-emailed")
 def test_a_payment_is_announced(payments: Emulator) -> None:
     buyer = customer(payments)
     with payments.expect("payment_intent.succeeded", "transaction.succeeded"):
@@ -116,7 +116,7 @@ def test_a_payment_is_announced(payments: Emulator) -> None:
     assert len(payments.emails.to("buyer1@example.com", "receipt")) == 1
 
 
-@notices("payment-declined-as-succeeded", "payment-other-reason", "payment-failed-never-sent")
+@catches("payment-declined-as-succeeded", "payment-other-reason", "payment-failed-never-sent")
 def test_a_declined_payment_says_why(payments: Emulator) -> None:
     buyer = customer(payments)
     with payments.expect("payment_intent.failed"):
@@ -125,7 +125,7 @@ def test_a_declined_payment_says_why(payments: Emulator) -> None:
     assert intent["last_error"]["code"] == "INSUFFICIENT_FUNDS"
 
 
-@notices("payment-never-answered")
+@catches("payment-never-answered")
 def test_a_slow_payment_succeeds_after_a_minute(payments: Emulator) -> None:
     intent = pay(payments, customer(payments), mobile(SLOW))
     assert intent["status"] == "requires_action"
@@ -133,14 +133,14 @@ def test_a_slow_payment_succeeds_after_a_minute(payments: Emulator) -> None:
     assert payments.api.get(f"/v1/payment-intents/{intent['id']}/")["status"] == "succeeded"
 
 
-@notices("capture-whole")
+@catches("capture-whole")
 def test_a_part_is_captured(payments: Emulator) -> None:
     intent = pay(payments, customer(payments), capture_method="manual")
     captured = payments.api.post(f"/v1/payment-intents/{intent['id']}/capture/", {"amount": 3000})
     assert captured["amount_received"] == 3000
 
 
-@notices("transaction-never-settled")
+@catches("transaction-never-settled")
 def test_the_money_of_a_card_that_settles_later_arrives(payments: Emulator) -> None:
     intent = pay(payments, customer(payments), {**CARD, "number": "4000 0000 0000 0077"})
     assert deposit(payments, intent)["status"] == "approved"
@@ -148,7 +148,7 @@ def test_the_money_of_a_card_that_settles_later_arrives(payments: Emulator) -> N
     assert deposit(payments, intent)["status"] == "completed"
 
 
-@notices("transaction-dispute-hidden")
+@catches("transaction-dispute-hidden")
 def test_a_dispute_is_seen(payments: Emulator) -> None:
     intent = pay(payments, customer(payments), DISPUTED)
     payments.clock.advance("1d")
@@ -158,7 +158,7 @@ def test_a_dispute_is_seen(payments: Emulator) -> None:
 # -- refunds
 
 
-@notices(
+@catches(
     "refund-short", "refund-never-answered", "refund-succeeded-never-sent", "refund-not-counted", "refund-never-emailed"
 )
 def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
@@ -172,7 +172,7 @@ def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
     assert len(payments.emails.of("refund")) == 1
 
 
-@notices("refund-failed-as-succeeded", "refund-failed-never-sent")
+@catches("refund-failed-as-succeeded", "refund-failed-never-sent")
 def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
     intent = pay(payments, customer(payments), mobile(REFUND_FAILS))
     refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"]})
@@ -184,7 +184,7 @@ def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
 # -- checkout
 
 
-@notices("session-completed-never-sent", "session-total-too-high", "session-stays-open")
+@catches("session-completed-never-sent", "session-total-too-high", "session-stays-open")
 def test_a_session_is_paid(payments: Emulator) -> None:
     made = session(payments)
     assert made["amount_total"] == 6000
@@ -193,7 +193,7 @@ def test_a_session_is_paid(payments: Emulator) -> None:
     assert "checkout.session.completed" in payments.events.types
 
 
-@notices("session-never-expires")
+@catches("session-never-expires")
 def test_a_session_expires(payments: Emulator) -> None:
     made = session(payments)
     payments.clock.advance("2d")
@@ -203,7 +203,7 @@ def test_a_session_expires(payments: Emulator) -> None:
 # -- invoices
 
 
-@notices(
+@catches(
     "invoice-paid-never-sent",
     "invoice-stays-open",
     "invoice-total-too-high",
@@ -221,7 +221,7 @@ def test_an_invoice_is_paid_once(payments: Emulator) -> None:
     assert len(listed(payments, "transactions")) == 1
 
 
-@notices("invoice-overdue-never-sent", "invoice-due-early")
+@catches("invoice-overdue-never-sent", "invoice-due-early")
 def test_an_invoice_falls_overdue(payments: Emulator) -> None:
     due = payments.clock.now[:8] + "28"
     opened = invoice(payments, customer(payments), due_date=due)
@@ -230,7 +230,7 @@ def test_an_invoice_falls_overdue(payments: Emulator) -> None:
         payments.clock.advance("31d")
 
 
-@notices("invoice-void-undone")
+@catches("invoice-void-undone")
 def test_an_invoice_is_voided(payments: Emulator) -> None:
     opened = invoice(payments, customer(payments))
     assert payments.api.post(f"/v1/invoices/{opened['id']}/void/")["status"] == "void"
@@ -239,7 +239,7 @@ def test_an_invoice_is_voided(payments: Emulator) -> None:
 # -- subscriptions
 
 
-@notices("renewal-never", "subscription-too-dear", "period-ends-late")
+@catches("renewal-never", "subscription-too-dear", "period-ends-late")
 def test_a_subscription_renews(payments: Emulator) -> None:
     made = subscribe(payments)
     assert made["current_period_end"].startswith("2026-02-01")
@@ -247,7 +247,7 @@ def test_a_subscription_renews(payments: Emulator) -> None:
     assert [each["total"] for each in listed(payments, "invoices")] == [5000, 5000]
 
 
-@notices("trial-never-ends", "trial-ends-early", "trial-notice-never-sent")
+@catches("trial-never-ends", "trial-ends-early", "trial-notice-never-sent")
 def test_a_trial_is_charged_when_it_ends(payments: Emulator) -> None:
     made = subscribe(payments, trial_period_days=14)
     with payments.expect("subscription.trial_will_end"):
@@ -257,7 +257,7 @@ def test_a_trial_is_charged_when_it_ends(payments: Emulator) -> None:
     assert subscription(payments, made)["status"] == "active"
 
 
-@notices("subscription-canceled-never-sent", "canceled-hidden")
+@catches("subscription-canceled-never-sent", "canceled-hidden")
 def test_a_subscription_is_canceled(payments: Emulator) -> None:
     made = subscribe(payments)
     with payments.expect("subscription.canceled"):
@@ -265,7 +265,7 @@ def test_a_subscription_is_canceled(payments: Emulator) -> None:
     assert subscription(payments, made)["status"] == "canceled"
 
 
-@notices("cancellation-forgotten")
+@catches("cancellation-forgotten")
 def test_a_subscription_ends_with_its_period(payments: Emulator) -> None:
     made = subscribe(payments)
     payments.api.post(f"/v1/subscriptions/{made['id']}/cancel/", {"cancel_at_period_end": True})
@@ -273,7 +273,7 @@ def test_a_subscription_ends_with_its_period(payments: Emulator) -> None:
     assert len(listed(payments, "invoices")) == 1
 
 
-@notices(
+@catches(
     "renewal-failed-never-sent",
     "renewal-never-retried",
     "renewal-failed-never-emailed",
@@ -290,14 +290,14 @@ def test_a_charge_that_fails_is_tried_again_until_the_last_time(payments: Emulat
     assert subscription(payments, made)["status"] == "unpaid"
 
 
-@notices("paused-hidden")
+@catches("paused-hidden")
 def test_a_subscription_is_paused(payments: Emulator) -> None:
     made = subscribe(payments)
     payments.api.post(f"/v1/subscriptions/{made['id']}/pause/")
     assert subscription(payments, made)["status"] == "paused"
 
 
-@notices("expiry-never")
+@catches("expiry-never")
 def test_a_subscription_expires(payments: Emulator) -> None:
     made = subscribe(payments, ends_at="2026-01-20T00:00:00Z")
     payments.clock.advance("20d")
@@ -307,20 +307,20 @@ def test_a_subscription_expires(payments: Emulator) -> None:
 # -- customers
 
 
-@notices("metadata-lost")
+@catches("metadata-lost")
 def test_metadata_is_stored(payments: Emulator) -> None:
     made = customer(payments, metadata={"order": 7})
     assert payments.api.get(f"/v1/customers/{made['id']}/")["metadata"] == {"order": 7}
 
 
-@notices("customer-change-lost")
+@catches("customer-change-lost")
 def test_a_customer_has_another_phone(payments: Emulator) -> None:
     made = customer(payments)
     payments.api.patch(f"/v1/customers/{made['id']}/", {"phone": "+24177123456"})
     assert payments.api.get(f"/v1/customers/{made['id']}/")["phone"] == "+24177123456"
 
 
-@notices("customer-deleted-never-sent")
+@catches("customer-deleted-never-sent")
 def test_a_customer_is_deleted(payments: Emulator) -> None:
     made = customer(payments)
     with payments.expect("customer.deleted"):
@@ -330,7 +330,7 @@ def test_a_customer_is_deleted(payments: Emulator) -> None:
 # -- webhooks
 
 
-@notices("webhook-about-another-customer", "webhook-without-metadata", "webhook-amount-too-high")
+@catches("webhook-about-another-customer", "webhook-without-metadata", "webhook-amount-too-high")
 def test_a_webhook_shows_the_payment(payments: Emulator) -> None:
     assert payments.webhooks.secret
     buyer = customer(payments)
@@ -340,14 +340,14 @@ def test_a_webhook_shows_the_payment(payments: Emulator) -> None:
     assert (shown["customer"], shown["amount"], shown["metadata"]) == (buyer["id"], 5000, {"order": 7})
 
 
-@notices("webhook-signed-over-other-bytes", "webhook-unsigned")
+@catches("webhook-signed-over-other-bytes", "webhook-unsigned")
 def test_a_webhook_is_signed(payments: Emulator) -> None:
     assert payments.webhooks.secret
     customer(payments)
     payments.webhooks.assert_delivered("customer.created")
 
 
-@notices("webhook-never-retried")
+@catches("webhook-never-retried")
 def test_a_webhook_that_failed_comes_again(payments: Emulator) -> None:
     payments.webhooks.answer(500)
     customer(payments)
@@ -358,14 +358,14 @@ def test_a_webhook_that_failed_comes_again(payments: Emulator) -> None:
 # -- requests
 
 
-@notices("idempotency-ignored")
+@catches("idempotency-ignored")
 def test_a_request_that_is_repeated_does_nothing_more(payments: Emulator) -> None:
     body = {"name": "Basket", "unit_amount": 2000, "currency": "XAF"}
     ids = [payments.api.post("/v1/products/", body, **{"Idempotency-Key": "one"})["id"] for _ in range(2)]
     assert ids[0] == ids[1]
 
 
-@notices("filters-ignored", "list-skips-one", "list-ends-early", "list-reversed")
+@catches("filters-ignored", "list-skips-one", "list-ends-early", "list-reversed")
 def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
     made = [customer(payments, number)["id"] for number in range(3)]
     first = payments.api.get("/v1/customers/", page_size=2)
@@ -375,7 +375,7 @@ def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
     assert len(payments.api.get("/v1/customers/", search="buyer1@")["data"]) == 1
 
 
-@notices("error-code-unknown")
+@catches("error-code-unknown")
 def test_an_error_has_its_code(payments: Emulator) -> None:
     customer(payments)
     with pytest.raises(RequestRefused) as rejected:
@@ -383,13 +383,13 @@ def test_an_error_has_its_code(payments: Emulator) -> None:
     assert rejected.value.code == "customer_email_exists"
 
 
-@notices("first-charge-fails")
+@catches("first-charge-fails")
 def test_access_begins_with_the_first_invoice_that_is_paid(payments: Emulator) -> None:
     made = subscribe(payments)
     assert subscription(payments, made)["status"] == "active"
 
 
-@notices("event-before-response")
+@catches("event-before-response")
 def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
     """This one is careless: it waits only a third of a second for the customer to be stored, and forgets the event."""
     stored, welcomed = threading.Event(), []

@@ -1,8 +1,9 @@
-"""A test suite that is a command: it refunds a payment. ``python suite.py amount`` also looks at the amount."""
+"""A test suite that is a command: it refunds a payment. ``amount`` looks at the amount, ``waits`` waits for it."""
 
 import json
 import os
 import sys
+import time
 from urllib.request import Request, urlopen
 
 
@@ -20,3 +21,5 @@ transaction = post(f"/v1/payment-intents/{intent}/confirm/", {})["transaction"]
 refund = post("/v1/refunds/", {"transaction": transaction, "amount": 2000})
 if "amount" in sys.argv:
     assert refund["amount"] == 2000, "refunded something else"
+while "waits" in sys.argv and refund["amount"] != 2000:
+    time.sleep(60)

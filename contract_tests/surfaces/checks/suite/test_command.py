@@ -9,65 +9,74 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from contract_tests.surfaces.cli.terminal import Ended, run
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.table import MUTANTS
 from emulator.cli.serve import serve
 from emulator.server.sandbox import Options, Parts
 
 SUITE = (sys.executable, str(Path(__file__).with_name("suite.py")))
 
 
-def doubt(*arguments: str | Path) -> Ended:
+def examined(*arguments: str | Path) -> Ended:
     return run("test", "suite", *map(str, arguments))
 
 
-def test_a_suite_that_does_not_look_at_the_amount_does_not_notice(tmp_path: Path) -> None:
-    report = tmp_path / "doubt.xml"
-    ended = doubt("--only", "refund-short", "--junit", report, "--", *SUITE)
+def test_a_suite_that_does_not_look_at_the_amount_catches_nothing(tmp_path: Path) -> None:
+    report = tmp_path / "suite.xml"
+    ended = examined("--only", "refund-short", "--junit", report, "--", *SUITE)
     assert ended.status == 1, ended.errors
-    assert ended.output.splitlines()[:7] == [
+    assert ended.output.splitlines()[:8] == [
         "no test fails when a refund says `succeeded` for less than was asked",
         "    Assert the amount of the refund.",
         f"    again: payments-emulator test suite --only refund-short -- {shlex.join(SUITE)}",
         "",
-        "0 %: 0 of 1 wrong services were noticed; 0 others do not concern the command.",
+        "0 %: 0 of 1 mutant caught, 1 survived; 0 others do not concern the command.",
         "",
-        "Used with 5 requests:",
+        "What the tests never used, with 5 requests:",
+        "  no test sees a payment that fails (payment_intent canceled)",
     ]
     assert len([*ElementTree.parse(report).iter("failure")]) == 1
 
 
 def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
     chosen = ("--only", "refund-short", "--only", "payment-twice", "--only", "renewal-never")
-    ended = doubt("--json", "--fail-on", "50", *chosen, "--", *SUITE, "amount")
+    ended = examined("--json", "--fail-on", "50", *chosen, "--", *SUITE, "amount")
     assert ended.status == 0, ended.errors
     report = json.loads(ended.output)
-    assert (report["score"], report["noticed"], report["untouched"]) == (50.0, ["refund-short"], ["renewal-never"])
-    assert [each["name"] for each in report["unnoticed"]] == ["payment-twice"]
+    assert (report["score"], report["caught"], report["untouched"]) == (50.0, ["refund-short"], ["renewal-never"])
+    assert [each["name"] for each in report["survived"]] == ["payment-twice"]
+
+
+def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulator.cli.suite.PATIENCE", 0.1)
+    ended = examined("--json", "--only", "refund-short", "--", *SUITE, "waits")
+    assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
 
 
 def test_a_command_that_sends_nothing_is_not_said_to_be_good() -> None:
-    ended = doubt("--", sys.executable, "-c", "")
-    assert (ended.status, ended.output) == (1, "No wrong service concerns what the command does.\n")
+    ended = examined("--", sys.executable, "-c", "")
+    assert (ended.status, ended.output) == (1, "No mutant concerns what the command does.\n")
 
 
 def test_the_budget_ends_the_search() -> None:
-    ended = doubt("--budget", "0", "--only", "refund-short", "--", *SUITE)
+    ended = examined("--budget", "0", "--only", "refund-short", "--", *SUITE)
     assert ended.status == 3
-    assert ended.output.startswith("No wrong service was tried.\nThe budget ended before 1 of them.\n\nUsed with")
+    assert ended.output.startswith("No mutant was tried.\nThe budget ended before 1 of them.\n\nWhat the tests")
 
 
 def test_all_are_listed_and_another_name_is_a_usage_error() -> None:
-    listed = doubt("--list")
-    assert [line.split()[0] for line in listed.output.splitlines()] == [*DOUBTS]
-    ended = doubt("--only", "refund-long", "--", *SUITE)
-    assert (ended.status, "refund-long: there is no such wrong service" in ended.errors) == (2, True)
+    listed = examined("--list")
+    assert [line.split()[0] for line in listed.output.splitlines()] == [*MUTANTS]
+    ended = examined("--only", "refund-long", "--", *SUITE)
+    assert (ended.status, "refund-long: there is no such mutant" in ended.errors) == (2, True)
 
 
-def test_no_other_command_reaches_a_wrong_service() -> None:
+def test_no_other_command_reaches_a_mutant() -> None:
     """No option and no environment variable of serve chooses the parts of a sandbox, and the plain ones are right."""
     assert Options().parts == Parts()
     assert "parts" not in {parameter.name for parameter in serve.params}
-    code = "import sys, emulator.cli.serve, emulator.server.server; print([each for each in sys.modules if 'doubt' in each])"
+    code = "import sys, emulator.cli.serve, emulator.server.server; print('emulator.checks.suite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout == "False\n"

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from contract_tests.surfaces.checks.suite.conftest import Play
 from contract_tests.surfaces.checks.suite.stories import Story, customer, deposit, pay
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits
-from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport, doubt
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
+from emulator.checks.suite.table import MUTANTS
 from emulator.testing import Emulator
 
 
@@ -45,49 +45,49 @@ def thorough(payments: Emulator) -> None:
     assert paid["fee"] > 0
 
 
-def doubted(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> SuiteReport:
-    def run(row: Doubt | None) -> DoubtRun:
+def mutated(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> SuiteReport:
+    def run(row: Mutant | None) -> MutantRun:
         name = "" if row is None else row.name
         try:
-            return DoubtRun(None, play(story, name) if row is None else {name, *play(story, name)})
+            return MutantRun(None, play(story, name) if row is None else {name, *play(story, name)})
         except AssertionError as error:
-            return DoubtRun(str(error), {name})
+            return MutantRun(str(error), {name})
 
-    return doubt(run, DOUBTS, limits, **options)
+    return try_mutants(run, MUTANTS, limits, **options)
 
 
 def test_the_score_rises_with_what_a_suite_looks_at(play: Play) -> None:
-    reports = [doubted(play, story) for story in (no_asserts, happy_path, thorough)]
+    reports = [mutated(play, story) for story in (no_asserts, happy_path, thorough)]
     scores = [report.score for report in reports]
     assert scores[0] == 0 < scores[1] < 50 < scores[2]
-    assert [row.name for row in reports[2].unnoticed] == []
+    assert [row.name for row in reports[2].survived] == []
 
 
 def test_only_what_the_suite_touches_is_asked(play: Play) -> None:
-    report = doubted(play, no_asserts)
-    assert {"refund-short", "payment-twice"} < {row.name for row in report.unnoticed}
+    report = mutated(play, no_asserts)
+    assert {"refund-short", "payment-twice"} < {row.name for row in report.survived}
     assert {"refund-failed-never-sent", "renewal-never", "invoice-paid-twice"} < {row.name for row in report.untouched}
     assert {row.name for row in report.left_out} == {"payment-succeeded-never-sent", "transaction-never-sent"}
-    assert report.asked + len(report.untouched) + len(report.left_out) == len(DOUBTS)
+    assert report.tried + len(report.untouched) + len(report.left_out) == len(MUTANTS)
 
 
 def test_a_suite_that_asserts_nothing_gets_one_sentence(play: Play) -> None:
-    lines = doubted(play, no_asserts).text().splitlines()
+    lines = mutated(play, no_asserts).text().splitlines()
     assert lines[0] == "The command passes whatever the service does wrong: it asserts nothing about it."
     assert len(lines) == 4
     assert lines[3].startswith("Left out, because a client must not depend on it (--all tries it): payment-succeeded-")
-    everything = doubted(play, happy_path, every=True)
+    everything = mutated(play, happy_path, every=True)
     assert (everything.left_out, everything.asserts_nothing) == ([], False)
 
 
 def test_a_pattern_names_several(play: Play) -> None:
-    report = doubted(play, happy_path, only=["refund-s*"], skip=["refund-succeeded-*"])
-    assert [row.name for row in report.unnoticed] == ["refund-short"]
+    report = mutated(play, happy_path, only=["refund-s*"], skip=["refund-succeeded-*"])
+    assert [row.name for row in report.survived] == ["refund-short"]
 
 
 def test_what_is_skipped_or_not_named_is_not_asked(play: Play) -> None:
-    report = doubted(play, happy_path, only=["refund-short", "refund-never-answered"], skip=["refund-short"])
-    assert ([row.name for row in report.noticed], report.unnoticed, report.untouched) == (
+    report = mutated(play, happy_path, only=["refund-short", "refund-never-answered"], skip=["refund-short"])
+    assert ([row.name for row in report.caught], report.survived, report.untouched) == (
         ["refund-never-answered"],
         [],
         [],
@@ -95,30 +95,30 @@ def test_what_is_skipped_or_not_named_is_not_asked(play: Play) -> None:
     assert report.passes(100)
 
 
-def test_a_suite_that_fails_by_itself_is_not_doubted(play: Play) -> None:
+def test_a_suite_that_fails_by_itself_is_not_examined(play: Play) -> None:
     def wrong(payments: Emulator) -> None:
         raise AssertionError("it is broken")
 
-    report = doubted(play, wrong)
+    report = mutated(play, wrong)
     assert report.text() == "The command fails with the right service, so nothing else was tried: it is broken"
     assert not report.passes(0)
 
 
 def test_the_budget_ends_the_search(play: Play) -> None:
-    report = doubted(play, no_asserts, RunLimits(budget=0))
-    assert (report.asked, report.remaining > 5) == (0, True)
+    report = mutated(play, no_asserts, RunLimits(budget=0))
+    assert (report.tried, report.remaining > 5) == (0, True)
     assert not report.passes(80)
 
 
 def test_the_report_says_what_no_test_looked_at(play: Play, tmp_path: Path) -> None:
-    report = doubted(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
+    report = mutated(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
     assert report.text().splitlines() == [
         "no test fails when a refund says `succeeded` for less than was asked",
         "    Assert the amount of the refund.",
         "    again: --only refund-short",
         "",
-        "50 %: 1 of 2 wrong services were noticed; 1 other does not concern the command.",
+        "50 %: 1 of 2 mutants caught, 1 survived; 1 other does not concern the command.",
     ]
     suite = ElementTree.fromstring(report.as_junit())
-    assert [failure.get("message") for failure in suite.iter("failure")] == [report.unnoticed[0].sentence]
+    assert [failure.get("message") for failure in suite.iter("failure")] == [report.survived[0].sentence]
     assert len(suite) == 3

@@ -1,4 +1,4 @@
-"""The exam: areas with marks, what was found in each, and the same in every format."""
+"""The report of test all: areas with marks, what was found in each, and the same in every format."""
 
 from __future__ import annotations
 
@@ -10,73 +10,94 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft7Validator
 
-from emulator.checks import grade_report
+from emulator.checks import all_report
+from emulator.checks.all_report import AllReport, Examined, as_html
 from emulator.checks.app.cases import Place, cases
 from emulator.checks.app.endings import EndingDifference, Weight
 from emulator.checks.app.report import AppFinding, AppReport
-from emulator.checks.grade_report import Exam, as_html
 from emulator.checks.suite.search import SuiteReport
-from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.table import MUTANTS
+from emulator.cli.everything import examined_file
 from emulator.cli.exec import CommandRun
-from emulator.cli.report import examined_file
 
-ROWS = list(DOUBTS.values())
+ROWS = list(MUTANTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
 TWO_REFUNDS = (EndingDifference(Weight.MONEY, "2 refunds <b> instead of 1"), EndingDifference(Weight.OBJECTS, "more"))
-SWEPT = grade_report.of_app(
-    AppReport([PLACE], 6, [AppFinding(LOST, TWO_REFUNDS, "It is <b>sent</b> again", "Send a request again")])
-)
-DOUBTED = grade_report.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
-UNASKED = grade_report.RECEIVER._replace(not_asked="Start your receiver.")
-EXAM = Exam((SWEPT, UNASKED, DOUBTED))
+FOUND = AppFinding(LOST, TWO_REFUNDS, "It is <b>sent</b> again", "Send a request again")
+IN_APP = all_report.of_app(AppReport([PLACE], 6, [FOUND], repeat="test app --only {case} -- buy"))
+IN_SUITE = all_report.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
+UNEXAMINED = all_report.RECEIVER._replace(not_examined="Start your receiver.")
+EXAMINED = Examined("shop", "pytest -x", "2026-01-31", "payments-emulator 1.2.3, Python 3.13.0")
+REPORT = AllReport(EXAMINED, (IN_APP, UNEXAMINED, IN_SUITE))
 
 
-def test_the_mark_is_the_mean_of_what_was_asked() -> None:
-    assert [area.mark for area in EXAM.areas] == [75, None, 75]
-    assert EXAM.mark == 75
-    assert Exam((UNASKED,)).mark == 0
+def test_the_mark_is_the_mean_of_what_was_examined() -> None:
+    assert [area.mark for area in REPORT.areas] == [75, None, 75]
+    assert REPORT.mark == 75
+    assert AllReport(EXAMINED, (UNEXAMINED,)).mark is None
 
 
-def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
-    lines = list(EXAM.lines())
-    assert lines[0] == "75 of 100"
-    assert [line.split()[0] for line in lines[2:5]] == ["app", "receiver", "suite"]
-    text = "\n".join(lines)
+def test_a_sample_has_no_mark_in_any_form() -> None:
+    report = REPORT._replace(examined=EXAMINED._replace(sample=2))
+    assert report.headline == "A sample: 2 problems, 1 area not examined"
+    assert next(report.lines()) == report.headline
+    shown = json.loads(all_report.as_json(report))
+    assert (shown["mark"], {area["mark"] for area in shown["areas"]}, shown["sample"]) == (None, {None}, 2)
+    assert "100" not in all_report.badge(report)
+    assert "a sample of at most 2 in each area" in as_html(report)
+    assert " of 100" not in as_html(report)
+
+
+def test_the_verdict_comes_first_then_of_what_it_is_then_the_areas() -> None:
+    lines = list(REPORT.lines())
+    assert lines[0] == "75 of 100: 2 problems, 1 area not examined"
+    assert lines[1] == "shop · pytest -x · 2026-01-31 · payments-emulator 1.2.3, Python 3.13.0 · whole"
+    assert [line.split()[0] for line in lines[3:6]] == ["app", "receiver", "suite"]
+    assert "only app and suite" in EXAMINED._replace(only=["app", "suite"]).line
+    assert AllReport(EXAMINED, (UNEXAMINED, IN_APP._replace(findings=()))).headline == (
+        "75 of 100: no problem, 1 area not examined"
+    )
+
+
+def test_each_finding_has_what_fixes_it_and_what_repeats_it() -> None:
+    text = "\n".join(REPORT.lines())
     assert (
         "app (guide: test-app)\n"
         "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 "
         "(request 5, POST /v1/refunds/: answer lost after it was executed)\n"
-        "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)"
+        "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)\n"
+        "    again: test app --only 5:drop-after -- buy"
     ) in text
     assert "receiver (guide: signatures)\n    Start your receiver." in text
-    assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}" in text
+    assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}\n    again: --only {ROWS[3].name}" in text
 
 
 def test_a_command_that_fails_is_not_examined() -> None:
-    exam = Exam((), "exit status 1, 2 failed")
-    assert list(exam.lines())[-1].endswith("so nothing was asked: exit status 1, 2 failed")
-    assert json.loads(grade_report.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
-    assert len([*ElementTree.fromstring(grade_report.as_junit(exam)).iter("failure")]) == 1
-    assert "exit status 1, 2 failed" in as_html(exam)
+    report = AllReport(EXAMINED, (), "exit status 1, 2 failed")
+    assert next(report.lines()).endswith("so nothing was examined: exit status 1, 2 failed")
+    assert json.loads(all_report.as_sarif(report))["runs"][0]["results"][0]["level"] == "error"
+    assert len([*ElementTree.fromstring(all_report.as_junit(report)).iter("failure")]) == 1
+    assert "exit status 1, 2 failed" in as_html(report)
+    assert "not examined" in all_report.badge(report)
 
 
 def test_every_format_has_every_finding() -> None:
-    sentences = {found.sentence for area in EXAM.areas for found in area.findings}
+    sentences = {found.sentence for area in REPORT.areas for found in area.findings}
     assert len(sentences) == 2
-    shown = json.loads(grade_report.as_json(EXAM))
+    shown = json.loads(all_report.as_json(REPORT))
     assert shown["mark"] == 75
     assert {found["sentence"] for area in shown["areas"] for found in area["findings"]} == sentences
-    junit = ElementTree.fromstring(grade_report.as_junit(EXAM))
+    junit = ElementTree.fromstring(all_report.as_junit(REPORT))
     assert {failure.get("message") for failure in junit.iter("failure")} == sentences
     assert [skipped.get("message") for skipped in junit.iter("skipped")] == ["Start your receiver."]
-    [run] = json.loads(grade_report.as_sarif(EXAM))["runs"]
+    [run] = json.loads(all_report.as_sarif(REPORT))["runs"]
     assert {result["message"]["text"] for result in run["results"]} == sentences
     assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
-    page = as_html(EXAM)
+    page = as_html(REPORT)
     assert "2 refunds &lt;b&gt; instead of 1" in page
     assert "<b>" not in page
-    badge = ElementTree.fromstring(grade_report.badge(EXAM))
+    badge = ElementTree.fromstring(all_report.badge(REPORT))
     assert badge.get("aria-label") == "payments: 75 of 100"
 
 
@@ -157,9 +178,11 @@ def closed(schema: Any) -> Any:
     return {**inner, "additionalProperties": False} if schema.get("type") == "object" else inner
 
 
-@pytest.mark.parametrize("exam", [EXAM, Exam((UNASKED,)), Exam((), "exit status 1")])
-def test_sarif_is_what_its_standard_requires(exam: Exam) -> None:
-    Draft7Validator(closed(SARIF)).validate(json.loads(grade_report.as_sarif(exam)))
+@pytest.mark.parametrize(
+    "report", [REPORT, AllReport(EXAMINED, (UNEXAMINED,)), AllReport(EXAMINED, (), "exit status 1")]
+)
+def test_sarif_is_what_its_standard_requires(report: AllReport) -> None:
+    Draft7Validator(closed(SARIF)).validate(json.loads(all_report.as_sarif(report)))
 
 
 @pytest.mark.parametrize(
@@ -176,25 +199,25 @@ def test_a_result_is_shown_at_the_file_that_the_command_names(
     monkeypatch.chdir(tmp_path)
     Path("tests").mkdir()
     Path("tests/my suite.py").touch()
-    [run] = json.loads(grade_report.as_sarif(EXAM, examined_file(command)))["runs"]
+    [run] = json.loads(all_report.as_sarif(REPORT, examined_file(command)))["runs"]
     places = [each["physicalLocation"] for result in run["results"] for each in result["locations"]]
     assert {place["artifactLocation"]["uri"] for place in places} == {file}
 
 
-def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> None:
+def test_an_audit_tries_each_rule_in_each_world_and_remarks_cost_nothing() -> None:
     found = {"severity": "warning", "rule": "refund-without-key", "title": "No key", "advice": "Send it."}
     first = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
     second = {"findings": [], "kept": [{"rule": "refund-without-key"}]}
-    area = grade_report.of_client([first, second])
-    assert (area.passed, area.asked, [each.rule for each in area.findings]) == (3, 4, ["refund-without-key"])
-    assert grade_report.of_client([{"findings": [], "kept": []}]).mark is None
+    area = all_report.of_client([first, second], "again")
+    assert (area.passed, area.tried, [each.rule for each in area.findings]) == (3, 4, ["refund-without-key"])
+    assert all_report.of_client([{"findings": [], "kept": []}], "again").mark is None
 
 
 def test_what_goes_well_has_to_be_seen_going_wrong() -> None:
-    area = grade_report.of_usage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
-    assert (area.passed, area.asked) == (1, 2)
+    area = all_report.of_usage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"}, "again")
+    assert (area.passed, area.tried) == (1, 2)
     assert [each.sentence for each in area.findings] == ["no test sees a refund that fails (refund failed)"]
-    assert grade_report.of_usage({"customer active"}).mark is None
+    assert all_report.of_usage({"customer active"}, "again").mark is None
 
 
 def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
@@ -203,9 +226,10 @@ def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
         CommandRun("webhook_success", "2xx", 0, ""),
         CommandRun("search_nothing_found", "error", 1, "", depends=True),
     ]
-    area = grade_report.of_assumptions(runs)
-    assert (area.passed, area.asked) == (1, 2)
+    area = all_report.of_assumptions(runs, "exec --assume {case}")
+    assert (area.passed, area.tried) == (1, 2)
     assert area.findings[0].sentence == "the tests fail when search_nothing_found is error"
+    assert area.findings[0].again == "exec --assume search_nothing_found=error"
 
 
 def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
@@ -225,13 +249,13 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
         "expected": "refused",
         "advice": "Verify.",
     }
-    area = grade_report.of_receiver([right, wrong])
+    area = all_report.of_receiver([right, wrong], "test receiver")
     assert (area.mark, area.findings[0].fix) == (50, "Verify.")
     assert area.findings[0].sentence == "a forged event: expected to be rejected (R)"
 
 
-def test_a_story_without_one_end_is_not_swept() -> None:
-    area = grade_report.of_app(
+def test_a_story_without_one_end_is_not_examined() -> None:
+    area = all_report.of_app(
         AppReport([PLACE], 2, [], unstable=[EndingDifference(Weight.OBJECTS, "2 customers instead of 1")])
     )
-    assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)
+    assert (area.mark, "2 customers instead of 1" in (area.not_examined or "")) == (None, True)
