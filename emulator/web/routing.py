@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from connexion import ConnexionMiddleware
@@ -18,6 +19,7 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
+from emulator.document import bundles
 from emulator.document.tree import Document, at, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
@@ -35,8 +37,22 @@ ROUTE_KEYS = ("operationId", "security", "x-also")
 """What Connexion, and the router on top of it, needs of an operation."""
 
 
+class DocumentedApi(NamedTuple):
+    """A document and its :func:`definitions`, which nothing changes."""
+
+    document: Document
+    definitions: Mapping[str, Definition]
+
+
+@cache
+def documented_api(name: str) -> DocumentedApi:
+    """The API of a document, such as ``service``; the sandboxes of a process share it."""
+    document = bundles.load(name)
+    return DocumentedApi(document, definitions(document))
+
+
 def connexion_app(
-    document: Document, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
+    api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
 ) -> ASGIApp:
     """A Connexion application of one document with exactly these layers; ``options`` go to each layer's ``add_api``.
 
@@ -46,7 +62,7 @@ def connexion_app(
     app = ConnexionMiddleware(
         _unanswered, import_name="emulator", middlewares=list(layers), resolver=Resolver(functions.__getitem__)
     )
-    app.add_api(routes(document), definitions=definitions(document), **options)
+    app.add_api(routes(api.document), definitions=api.definitions, **options)
     return cast(ASGIApp, app)
 
 
