@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
-from types import FrameType
 
 import uvicorn
 
@@ -72,7 +71,7 @@ class Server:
     def stop(self) -> None:
         """End :meth:`run`, from any thread."""
         if self._uvicorn:
-            self._uvicorn.end()
+            self._uvicorn.should_exit = True
 
     def save(self) -> None:
         """Store what is not stored yet, if the sandbox has a store; may be called by any thread or signal handler."""
@@ -119,23 +118,24 @@ class Uvicorn(uvicorn.Server):
     """
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], end_long_answers: Callable[[], None]) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._ending = asyncio.Event()
         super().__init__(config)
         self._ready = ready
         self._end_long_answers = end_long_answers
         self.failure: Exception | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self._ending = asyncio.Event()
 
-    def end(self) -> None:
-        """End the server, from any thread."""
-        self.should_exit = True
-        if self.loop:
+    @property
+    def should_exit(self) -> bool:
+        """Whether the server is to end; set by uvicorn's handler of signals, or by any thread."""
+        return self._should_exit
+
+    @should_exit.setter
+    def should_exit(self, wanted: bool) -> None:
+        self._should_exit = wanted
+        if wanted and self.loop:
             with suppress(RuntimeError):  # it has ended already
                 self.loop.call_soon_threadsafe(self._ending.set)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        self.end()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self.loop = asyncio.get_running_loop()

@@ -39,9 +39,8 @@ SERVER_METHODS: dict[str, tuple[str, ...]] = {
     "startup": ("sockets",),
     "main_loop": (),
     "shutdown": ("sockets",),
-    "handle_exit": ("sig", "frame"),
 }
-"""Methods of the server that ours overrides; all but the last are coroutine functions."""
+"""Coroutine functions of the server that ours overrides."""
 
 
 class Transport(NamedTuple):
@@ -89,7 +88,7 @@ def test_a_method_of_the_protocol_takes_what_ours_takes(name: str) -> None:
 def test_a_method_of_the_server_takes_what_ours_takes(name: str) -> None:
     theirs, ours = getattr(uvicorn.Server, name), getattr(server.Uvicorn, name)
     assert parameters(theirs) == parameters(ours) == SERVER_METHODS[name]
-    assert iscoroutinefunction(theirs) is iscoroutinefunction(ours) is (name != "handle_exit")
+    assert iscoroutinefunction(theirs)
 
 
 def test_a_server_takes_sockets_and_ends_on_request() -> None:

@@ -379,7 +379,7 @@ class ProxyServer:
     def stop(self) -> None:
         """End :meth:`run`, from any thread."""
         if self._uvicorn:
-            self._uvicorn.end()
+            self._uvicorn.should_exit = True
 
     def _application(self) -> RootApp:
         client = httpx.AsyncClient(
