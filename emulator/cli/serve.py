@@ -191,6 +191,10 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
 
 def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line. Raises ``ClickException`` if it cannot start."""
+    if sys.version_info >= (3, 15):
+        # Most of what Connexion imports, this server never uses (PEP 810; docs/contributing/connexion-start.md).
+        sys.set_lazy_imports_filter(lambda importer, *_: f"{importer}.".startswith("connexion."))
+        sys.set_lazy_imports("all")
     # Imported here: help and usage errors need no web server.
     from emulator.server.server import Server
 
