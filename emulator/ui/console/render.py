@@ -120,6 +120,13 @@ _OTHERS = {
     kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and objects.documented(kind)
 }
 
+REFERENCES: Mapping[str, str] = {
+    **{kind: kind for kind in labels.KIND_NAMES if kind != "email"},
+    "plan": "subscription_plan",
+    "webhook": "webhook_endpoint",
+}
+"""The fields of an object that hold the id of another one, and the kind of that."""
+
 COLUMNS: Mapping[str, tuple[str, ...]] = {**_CHOSEN, **_OTHERS}
 """The columns of every kind; a kind for which none are chosen shows its first fields."""
 

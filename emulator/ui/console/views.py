@@ -21,7 +21,7 @@ from emulator.ui.base.plots import Newest, endpoint_lane, event_lanes, instant, 
 from emulator.ui.console import actions, labels, object_actions
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
-from emulator.ui.console.render import COLUMNS
+from emulator.ui.console.render import COLUMNS, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
 # -- settings and assumptions
@@ -270,13 +270,6 @@ async def _event(request: ConsoleRequest, id: str) -> Any:
 
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
 """The page of the menu for kinds that are not on the page of objects."""
-
-REFERENCES: Mapping[str, str] = {
-    **{kind: kind for kind in labels.KIND_NAMES if kind != "email"},
-    "plan": "subscription_plan",
-    "webhook": "webhook_endpoint",
-}
-"""The fields of an object that hold the id of another one, and the kind of that."""
 
 FORMS = ("pytest", "node", "curl")
 """The forms of a test, the first for those who have not chosen."""
