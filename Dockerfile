@@ -1,8 +1,13 @@
 # The emulator in a container: no root, no pip, a health check, state in /state if it is asked for, fixtures from /init.
-FROM python:3.13-slim AS build
+# The wheel is the same on every platform, so it is built once, without emulation.
+FROM --platform=$BUILDPLATFORM python:3.13-slim AS wheel
 COPY . /source
+RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
+
+FROM python:3.13-slim AS build
+COPY --from=wheel /wheels /wheels
 RUN python -m venv --without-pip /opt/emulator
-RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir '/source[sql,smtp]'
+RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir "$(echo /wheels/*.whl)[sql,smtp]"
 
 FROM python:3.13-slim
 RUN python -m pip uninstall --yes --root-user-action ignore pip

@@ -53,9 +53,13 @@ def problems(root: Path, version: str) -> Iterator[str]:
 NPM = "docs/examples/node/payments-emulator/package.json"
 """The package for Node."""
 
+FEATURE = "docs/examples/devcontainer/payments-emulator/devcontainer-feature.json"
+"""The feature of development containers."""
+
 VERSIONS = {
     "emulator/version.py": r'(?<=^VERSION = ").*(?="$)',
     NPM: r'(?<=^  "version": ").*(?=",$)',
+    FEATURE: r'(?<=^  "version": ").*(?=",$)',
     "server.json": r'(?<="version": ").*(?=",$)',
 }
 """Where a version stands, as a pattern."""
@@ -63,13 +67,23 @@ VERSIONS = {
 PLACEHOLDERS = {
     "https://git.example.com/team/payments-emulator": "https://github.com/{repository}",
     "io.github.example/payments-emulator": "io.github.{repository}",
-    "example/payments-emulator@v1": "{repository}@v{major}",
+    'example/payments-emulator@v1   # replace "example" with the owner of your copy': "{repository}@v{major}",
+    "ghcr.io/example/payments-emulator:1": "ghcr.io/{image}:{major}",
+    "include: [payments-emulator.gitlab-ci.yml]": 'include: [{{remote: "https://raw.githubusercontent.com/{repository}/v{major}/'
+    'docs/examples/gitlab/payments-emulator.gitlab-ci.yml"}}]',
+    '"./payments-emulator": {}': '"ghcr.io/{image}/payments-emulator:{major}": {{}}',
+    "export PATH=$PWD/.venv/bin:$PATH PAYMENTS": "export PAYMENTS",
+    "pip install ../payments-emulator pytest      # a clone": "pip install payments-emulator pytest",
     '"package": ""': '"package": "payments-emulator=={version}"',
     '"image": "payments-emulator"': '"image": "ghcr.io/{image}:{version}"',
 }
 """What stands in a checkout for the repository and the release, and what becomes of it."""
 
-STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/ci.md", "docs/guide/install.md")
+STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/*.md", "docs/guide/fr/*.md")
+"""Files that have placeholders."""
+
+RELEASED = re.compile(r"<!-- unreleased -->\n.*?<!-- released\n(?P<text>.*?)-->\n", re.S)
+"""What a page says in a checkout and, in a comment, what it says instead once there are packages and an image."""
 
 LOCAL = {
     r"\]\((?!https?:|#)": "](https://github.com/{repository}/blob/v{version}/",
@@ -81,8 +95,8 @@ LOCAL = {
 def stamp(root: Path, version: str, repository: str) -> None:
     """Write the version and the repository to every place that has them."""
     for name, pattern in VERSIONS.items():
-        # npm writes 1.2.3rc1 as 1.2.3-rc.1.
-        written = re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version) if name == NPM else version
+        # Semantic versioning writes 1.2.3rc1 as 1.2.3-rc.1.
+        written = re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version) if name in (NPM, FEATURE) else version
         text, count = re.subn(pattern, written, (root / name).read_text("utf-8"), flags=re.M)
         if not count:
             raise SystemExit(f"{name} has no version")
@@ -93,11 +107,11 @@ def stamp(root: Path, version: str, repository: str) -> None:
         "version": version,
         "major": version.partition(".")[0],
     }
-    for name in STAMPED:
-        text = (root / name).read_text("utf-8")
+    for file in (file for pattern in STAMPED for file in root.glob(pattern)):
+        text = RELEASED.sub(r"\g<text>", file.read_text("utf-8"))
         for placeholder, meant in PLACEHOLDERS.items():
             text = text.replace(placeholder, meant.format(**values))
-        (root / name).write_text(text, "utf-8")
+        file.write_text(text, "utf-8")
     text = (root / "README.md").read_text("utf-8")
     for local, meant in LOCAL.items():
         text = re.sub(local, meant.format(**values), text)

@@ -28,6 +28,9 @@ _REQUEST = re.compile(
     r"(?P<after>(?:\\\n|[^\n|])*)"
 )
 _KEY = re.compile(r"sk_test_[A-Za-z0-9_-]+")
+_UNRELEASED = re.compile(r"<!-- unreleased -->\n|<!-- released\n.*?-->\n", re.S)
+"""Marks of what a release says otherwise (``.ci/release.py``)."""
+
 _TABS = re.compile(r"<!-- tabs: (?P<names>[^>]+) -->\n(?P<blocks>.*?)<!-- end of tabs -->\n", re.S)
 _BLOCK = re.compile(
     r"(?:<!-- [^>]+ -->\n)?^```\w+\n.*?^```$(?:\n\n```text\n.*?^```$)?(?:\n+<p class=\"open\">[^\n]*</p>)?", re.S | re.M
@@ -50,6 +53,7 @@ OPEN = {"en": "Open in your world", "fr": "Ouvrir dans votre monde"}
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Links below each sample with requests; blocks between ``<!-- tabs: A, B -->`` and its end become tabs."""
+    markdown = _UNRELEASED.sub("", markdown)
     markdown = _PICTURE.sub(rf'"{"../" * page.url.count("/")}images/\1"', markdown)
     language = "fr" if page.file.src_uri.startswith("fr/") else "en"
     key = next(iter(_KEY.findall(markdown)), None)
@@ -140,7 +144,8 @@ def _served() -> Iterator[tuple[str, str, str]]:
     for number, assumption in assumptions.items():
         yield f"/docs/assumptions#{number}", f"{number} {assumption['title']}", assumption["decided"]
     for path, item in load("service")["paths"].items():
-        for method in item.keys() & set(METHODS):
+        # In an order of their own: every build of a wheel has the same bytes.
+        for method in filter(item.__contains__, METHODS):
             operation = item[method]
             anchor = f"#/{operation['tags'][0].replace(' ', '%20')}/{operation['operationId']}"
             yield f"/docs/{anchor}", operation["summary"], f"{method.upper()} {path} {path.replace('/', ' ')}"

@@ -188,8 +188,7 @@ class Rehearsal:
 
     def image(self) -> str:
         """The Dockerfile's steps, one after another."""
-        container.main()
-        return "Dockerfile played: serve, health, demo, fixture"
+        return f"Dockerfile played: {container.main(self.source)}; demo, fixture"
 
     def ci(self) -> str:
         """The steps of the action and of GitLab's template, with the wheel."""

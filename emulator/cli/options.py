@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from emulator.core.event_types import EVENTS
+from emulator.version import extra_command
 
 DEFAULT_PORT = 4747
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -316,4 +317,4 @@ def require_extra(extra: str, module: str) -> None:
     except ModuleNotFoundError:  # of a submodule: there is no such package
         found = None
     if found is None:
-        raise click.ClickException(f"this needs the extra '{extra}': pip install '.[{extra}]' in a clone")
+        raise click.ClickException(f"this needs the extra '{extra}': {extra_command(extra)}")

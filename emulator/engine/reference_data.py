@@ -20,6 +20,7 @@ from emulator.presentation.languages import catalogs
 from emulator.resources.app.clients import IpAddress, MagicKey, network
 from emulator.resources.app.settings import Settings, values_of_assumptions
 from emulator.resources.customers.payment_details import MagicValue, MagicValues
+from emulator.version import extra_command
 
 # -- countries of addresses (B-70)
 
@@ -57,7 +58,7 @@ def from_database(file: Path) -> CountryLookup:
         # An extra of the package: few users need real networks, and the table is enough for the others.
         import maxminddb
     except ImportError:
-        raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install '.[geo]' in a clone") from None
+        raise InvalidDatabase(f"{file}: reading it takes the extra 'geo': {extra_command('geo')}") from None
     try:
         reader = maxminddb.open_database(str(file))
     except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:

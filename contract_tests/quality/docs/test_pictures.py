@@ -1,10 +1,11 @@
-"""The pictures of README and guide, which ``python -m docs.screenshots`` makes."""
+"""The pictures of README and guide, which ``python -m docs.screenshots`` and ``python -m docs.recording`` make."""
 
 from __future__ import annotations
 
 import re
 
 from contract_tests.quality.docs.pages import PAGES, ROOT
+from docs import recording
 
 FOLDER = ROOT / "docs" / "images"
 MOST = 80_000
@@ -33,3 +34,11 @@ def test_every_picture_that_a_page_shows_exists() -> None:
     shown = {name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))}
     assert len(shown) >= 10
     assert shown <= {file.name for file in FOLDER.iterdir()}
+
+
+def test_the_recording_shows_what_the_commands_print() -> None:
+    """And it needs nothing from elsewhere."""
+    shown = recording.FILE.read_text("utf-8")
+    assert shown == recording.recorded(), "python -m docs.recording makes it again"
+    assert re.findall(r"https?://[^\"<]+", shown) == ["http://www.w3.org/2000/svg"]
+    assert len(shown.encode()) <= MOST

@@ -43,6 +43,10 @@ def test_the_guide_has_at_most_26_pages() -> None:
     assert {each.name for each in TRANSLATIONS} <= {each.name for each in ENGLISH}
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 130
+
+
 @pytest.mark.parametrize("page", [*ENGLISH, *TRANSLATIONS], ids=name)
 def test_no_page_is_long(page: Path) -> None:
     assert len(TABLE_ROW.sub("", page.read_text("utf-8")).split()) <= MOST_WORDS

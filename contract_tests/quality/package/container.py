@@ -3,7 +3,7 @@
     python -m contract_tests.quality.package.container
 
 Every step is taken but ``useradd`` and the removal of pip: folders of the image become folders below the one
-of the play.
+of the play. Where this is root on Linux, the container's user serves, and all file systems but ``/state`` are read-only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -24,8 +25,25 @@ from pathlib import Path
 
 from contract_tests import ROOT
 
-FOLDERS = ("/source", "/opt/emulator", "/state", "/init")
+FOLDERS = ("/source", "/wheels", "/opt/emulator", "/state", "/init")
 """The image's folders that the Dockerfile speaks of."""
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+"""One that any user may run."""
+
+USER = "4747"
+
+MOST = 120_000_000
+"""Bytes of the image as it is pulled, for one platform."""
+
+BASE = 46_000_000
+"""Bytes of python:3.13-slim as it is pulled, which cannot be measured without a registry."""
+
+CONFINED = f"""
+mount --bind "$1" "$1" && mount -o remount,ro,bind / && shift
+exec setpriv --reuid {USER} --regid {USER} --clear-groups --bounding-set=-all --no-new-privs -- "$@"
+"""
+"""Runs a command as the container's user, who can write to one folder alone, as in a container with --read-only."""
 
 PLUGIN_TEST = """
 def test_a_customer(payments):
@@ -43,14 +61,23 @@ def instructions(text: str) -> Iterator[tuple[str, str]]:
             yield word, rest
 
 
+def confinable() -> bool:
+    """Return whether this is root on a Linux that has what confines the container's user, and pip for every user."""
+    pip = [SYSTEM_PYTHON, "-m", "pip", "--version"]
+    tools = all(map(shutil.which, (SYSTEM_PYTHON, "unshare", "setpriv")))
+    return tools and os.geteuid() == 0 and not subprocess.run(pip, capture_output=True, check=False).returncode
+
+
 class Play:
     """What a Dockerfile comes to, in a folder instead of an image."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, source: Path = ROOT) -> None:
+        self.folder, self.source = folder, source
+        self.confined = confinable()
         shims = folder / "python"
         shims.mkdir()
-        (shims / "python").symlink_to(sys.executable)
+        self.python = shims / "python"
+        self.python.symlink_to(SYSTEM_PYTHON if self.confined else sys.executable)
         self.environment = {"PATH": f"{shims}:{os.environ['PATH']}", "HOME": str(folder), "LANG": "C.UTF-8"}
         self.health: list[str] = []
         self.start: list[str] = []
@@ -84,11 +111,7 @@ class Play:
     def copy(self, source: str, *rest: str) -> None:
         """From the checkout, what git knows of it; from another stage nothing, for both are this folder."""
         if source == ".":
-            listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-            for name in filter(None, listed.stdout.split("\0")):
-                target = Path(self.placed(rest[0])) / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, target)
+            copy_checkout(self.source, Path(self.placed(rest[0])))
 
     def run(self, command: str) -> None:
         # Users and the Python of the image are this machine's own here.
@@ -109,8 +132,9 @@ class Play:
             port = str(free.getsockname()[1])
         ours = {"PAYMENTS_EMULATOR_HOST": "127.0.0.1", "PAYMENTS_EMULATOR_PORT": port}
         program = shutil.which(self.start[0], path=self.environment["PATH"]) or self.start[0]
+        alone = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", CONFINED, "sh", self.placed("/state")]
         with subprocess.Popen(
-            [program, *self.start[1:]],
+            [*(alone if self.confined else ()), program, *self.start[1:]],
             env={**self.environment, **ours},
             cwd=self.workdir,
             stdout=subprocess.PIPE,
@@ -125,14 +149,39 @@ class Play:
             assert server.wait(30) == 0, f"it ends with {server.returncode}"
 
 
-def main() -> None:
-    """Play all of it. Raises what goes wrong."""
+def copy_checkout(source: Path, target: Path) -> None:
+    """Copy what git knows of a checkout, or all of a folder that is none."""
+    if not (source / ".git").exists():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+        return
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / name, target / name)
+
+
+def packed(folder: Path) -> int:
+    """Return how many bytes a layer with this folder has in a registry."""
+    with tempfile.TemporaryFile() as file:
+        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as layer:
+            layer.add(folder)
+        return file.tell()
+
+
+def main(source: Path = ROOT) -> str:
+    """Play all of it; what was done. Raises what goes wrong."""
     with tempfile.TemporaryDirectory() as folder:
-        play = Play(Path(folder))
-        for word, rest in instructions((ROOT / "Dockerfile").read_text("utf-8")):
+        Path(folder).chmod(0o755)  # the container's user passes through it
+        play = Play(Path(folder), source)
+        for word, rest in instructions((source / "Dockerfile").read_text("utf-8")):
             play.take(word, rest)
         # Nothing but what was installed may be used from here on.
         shutil.rmtree(play.placed("/source"))
+        shutil.rmtree(play.placed("/wheels"))
+        size = packed(Path(play.placed("/opt/emulator")))
+        assert size + BASE <= MOST, f"{size} bytes of it as pulled are too many"
+        if play.confined:
+            shutil.chown(play.placed("/state"), int(USER), int(USER))
         with play.serving() as url:
             play.call(*play.health)
             for path in ("/docs/", "/docs/guide/", "/docs/guide/renewals/", "/openapi.json", "/_emulator/openapi.json"):
@@ -143,10 +192,12 @@ def main() -> None:
         assert not list(Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")), "pip is inside"
         play.call("python", "-c", "import sqlalchemy, psycopg")
         python = play.placed("/opt/emulator/bin/python")
-        subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
+        subprocess.run([play.python, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
         (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")
         play.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    confined = f"by user {USER} on a read-only root" if play.confined else "not confined, since that takes root"
+    return f"served {confined}; with its base image {(size + BASE) / 1e6:.0f} MB as pulled"
 
 
 if __name__ == "__main__":
-    main()
+    print(main())

@@ -92,11 +92,12 @@ def wait_for(url: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(url, timeout=PATIENCE).close()
+            return urllib.request.urlopen(url, timeout=PATIENCE).close()
+        except urllib.error.HTTPError as error:
+            error.close()  # Python 3.14 warns otherwise
         except OSError:
-            time.sleep(0.05)
-        else:
-            return
+            pass
+        time.sleep(0.05)
     raise TimeoutError(url)
 
 

@@ -71,4 +71,4 @@ def test_a_command_that_needs_an_extra_says_how_to_install_it(extra: str, tmp_pa
         check=False,
     )
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
-    assert f"pip install '.[{extra}]' in a clone" in ended.stderr
+    assert f'pip install "payments-emulator[{extra}]"' in ended.stderr

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from contract_tests import ROOT
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
 
 NPM = "docs/examples/node/payments-emulator/package.json"
-STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/ci.md", "docs/guide/install.md")
+FEATURE = "docs/examples/devcontainer/payments-emulator/devcontainer-feature.json"
+STAMPED = ("emulator/version.py", "pyproject.toml", "README.md", "server.json", NPM, FEATURE, "docs/guide/**/*.md")
 
 RELEASED = "## [0.2.0] - 2026-11-22\n\n### Added\n\n- More.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
 READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
@@ -46,29 +48,56 @@ def test_a_release_that_is_ready(tree: Path) -> None:
     assert release(tree, "notes", "v0.2.0") == (0, "### Added\n\n- More.\n")
 
 
-def test_a_release_names_its_version_and_its_repository(tmp_path: Path) -> None:
-    """A checkout has placeholders, which are openly such; a release has none, and no link that only a checkout can follow."""
-    places = ("emulator/version.py", *STAMPED)
+@pytest.fixture
+def stamped(tmp_path: Path) -> Mapping[str, str]:
+    """What each file of a release says that says something else in a checkout."""
+    places = [file.relative_to(ROOT) for pattern in STAMPED for file in ROOT.glob(pattern)]
     for name in places:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     assert release(tmp_path, "stamp", "v7.8.9rc1", "Acme/payments") == (0, "")
-    stamped = {name: (tmp_path / name).read_text("utf-8") for name in places}
-    assert [
-        name for name, text in stamped.items() if "git.example.com" in text or "example/payments-emulator" in text
-    ] == []
+    return {name.as_posix(): (tmp_path / name).read_text("utf-8") for name in places}
+
+
+def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, str]) -> None:
     assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
-    npm, server = json.loads(stamped[NPM]), json.loads(stamped["server.json"])
+    npm, server, feature = (json.loads(stamped[name]) for name in (NPM, "server.json", FEATURE))
     assert (npm["version"], npm["config"]["package"]) == ("7.8.9-rc.1", "payments-emulator==7.8.9rc1")
     assert npm["config"]["image"] == "ghcr.io/acme/payments:7.8.9rc1"
     assert (server["name"], server["packages"][0]["version"]) == ("io.github.Acme/payments", "7.8.9rc1")
     assert f"mcp-name: {server['name']}" in stamped["README.md"]
     assert len(server["description"]) <= 100
+    assert feature["version"] == "7.8.9-rc.1"
     links = re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"])
     assert links == []
     assert (
         tomllib.loads(stamped["pyproject.toml"])["project"]["urls"]["Repository"] == "https://github.com/Acme/payments"
     )
+
+
+def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[str, str]) -> None:
+    """A checkout has placeholders, which are openly such."""
+    left = r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
+    assert [(name, found[0]) for name, text in stamped.items() for found in re.finditer(left, text)] == []
+    shipped = [file for suffix in ("py", "html", "yaml") for file in (ROOT / "emulator").rglob(f"*.{suffix}")]
+    assert [file for file in shipped if "in a clone" in file.read_text("utf-8")] == []
+    assert "uvx payments-emulator demo" in stamped["README.md"]
+    assert "ghcr.io/acme/payments:7" in stamped["docs/guide/install.md"]
+    assert "pip install payments-emulator pytest\n" in stamped["docs/guide/fr/testing.md"]
+
+
+def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, str]) -> None:
+    github, gitlab = re.findall(r"^```yaml\n(.*?)^```$", stamped["docs/guide/ci.md"], re.S | re.M)[:2]
+    used = {step["uses"]: step for step in yaml.safe_load(github)["jobs"]["test"]["steps"] if "uses" in step}
+    ours = used.pop("Acme/payments@v7")
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    assert {name for name, each in inputs.items() if each.get("required")} <= ours["with"].keys() <= inputs.keys()
+    assert all(name.startswith("actions/") for name in used)
+    named = re.findall(r"^\| `(\w+)` \|", stamped["docs/guide/ci.md"], re.M)
+    assert sorted(named) == sorted(inputs)
+    remote = yaml.safe_load(gitlab)["include"][0]["remote"]
+    raw = "https://raw.githubusercontent.com/Acme/payments/v7/"
+    assert (ROOT / remote.removeprefix(raw)).is_file()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from emulator.cli.main import run
 
-SVG = re.compile(r"<svg.*?</svg>", re.S)
+SVG = re.compile(r'<svg role="img".*?</svg>', re.S)
 
 
 def drawn(sandbox: Sandbox, folder: Path, *options: str) -> str:
@@ -50,7 +50,7 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
     assert text.count("<caption>") == 3
     assert "58.23\N{NO-BREAK SPACE}EUR" in charts[0], "three weeks of 19.99, less fees"
     assert "XAF" in charts[0]
-    assert {"active", "past due", "trialing"} <= set(re.findall(r"<title>([\w ]+) from 2026", charts[1]))
+    assert {"active", "past due", "trialing"} <= set(re.findall(r"<title>([\w ]+) from \d", charts[1]))
     name = escape(sandbox.control.get("/names", ids=id)[id])
     assert re.search(
         rf'<th scope="row">{re.escape(name)}</th><td>subscription.payment_failed</td><td>failed</td>', text
@@ -61,7 +61,7 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
 def test_nothing_comes_from_elsewhere_and_everything_is_escaped(sandbox: Sandbox, tmp_path: Path) -> None:
     play(sandbox)
     text = drawn(sandbox, tmp_path)
-    assert re.findall(r"(?:src|href)=|<script|@import|url\((?!#)", text) == []
+    assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', text) == []
     assert "<b>Shop" not in text
     assert "&lt;b&gt;Shop&lt;/b&gt;" in text
 

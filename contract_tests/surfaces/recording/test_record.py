@@ -234,9 +234,9 @@ def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played
     ("arguments", "problem"),
     [
         (("--start", "--as", "pytest"), "--start stands alone"),
-        (("--stop",), "no recording is under way"),
+        (("--stop",), "No recording is under way"),
         (("--stop", "--as", "pytest", "--since", "req_1"), "leave out --since"),
-        (("--stop", "--as", "pytest"), "no recording is under way"),
+        (("--stop", "--as", "pytest"), "No recording is under way"),
         (("--as", "pytest", "--out", __file__), f"{__file__} exists"),
         (("--as", "pytest", "--shrink"), "--shrink needs --expect or --while"),
         (("--as", "pytest", "--while", "false"), "--while goes with --shrink"),
@@ -252,7 +252,7 @@ def test_mistakes_are_one_line(arguments: tuple[str, ...], problem: str, played:
 def test_there_is_nothing_to_record_in_a_new_world(played: Played, local_server: LocalServer) -> None:
     with Emulator(key="sk_test_empty", server=local_server) as payments:
         world = Played(payments, played.story)
-        assert "there is nothing to record" in world.cli("record", "--as", "pytest").usage_error
+        assert "There is nothing to record" in world.cli("record", "--as", "pytest").usage_error
         assert world.cli("record", "--start").output == "", "there is no mark before the first request"
 
 

@@ -43,7 +43,7 @@ def test_what_lies_between_start_and_stop_is_recorded(world: Played, local_serve
     assert ("buyer1@" in stopped.output, "late@" in stopped.output) == (False, False)
     assert "awa@example.com" in stopped.output
     call(stopped.output, local_server)
-    assert "no recording is under way" in world.cli("record", "--stop", "--as", "pytest").usage_error
+    assert "No recording is under way" in world.cli("record", "--stop", "--as", "pytest").usage_error
 
 
 def test_a_stop_that_writes_nothing_stops_nothing(world: Played) -> None:
@@ -51,7 +51,7 @@ def test_a_stop_that_writes_nothing_stops_nothing(world: Played) -> None:
         return bool(world.payments.api.get("/_emulator/recording/state")["is_recording"])
 
     world.cli("record", "--start")
-    assert "nothing is recorded yet" in world.cli("record", "--stop", "--as", "pytest").usage_error
+    assert "Nothing is recorded yet" in world.cli("record", "--stop", "--as", "pytest").usage_error
     world.payments.api.get("/v1/customers/")
     assert "no request changed anything" in world.cli("record", "--stop", "--as", "pytest").usage_error
     assert "no object" in world.cli("record", "--stop", "--as", "pytest", "--expect", "sub_1.status=x").usage_error

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.version import extra_command
+
 if TYPE_CHECKING:
     from emulator.engine.storage.store import Store
 
@@ -65,4 +67,4 @@ def needed(*modules: str) -> Iterator[None]:
             raise
         from emulator.engine.storage.store import CorruptStore  # as above
 
-        raise CorruptStore("worlds in a database need the extra sql: pip install '.[sql]' in a clone") from None
+        raise CorruptStore(f"worlds in a database need the extra 'sql': {extra_command('sql')}") from None

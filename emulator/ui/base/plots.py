@@ -16,21 +16,13 @@ from emulator.presentation.languages.wording import STATUSES
 # -- plots
 
 
-LEFT, WIDTH, RIGHT = 215, 680, 50
-"""Pixels of a plot: the names of rows, the time, and what stands behind it."""
+ROW, HEIGHT = 46, 96
+"""Pixels: the height of a row of a timeline, and of the curve of one currency. Places in time are percents of the width."""
 
-WHOLE = LEFT + WIDTH + RIGHT
+TICKS = 4
 
-ROW, HEIGHT = 34, 160
-"""Pixels: the height of a row of a timeline, and of the curves of money."""
-
-TICKS = 6
-
-STATES = ("active", "trialing", "past_due", "paused")
-"""The states that have a pattern; others have an outline."""
-
-DASHES = ("", "8 4", "2 4", "12 4 2 4")
-"""The lines of several currencies, which can be distinguished without colour."""
+NARROW, DESK = 330, 900
+"""Pixels of a plot on a phone and at a desk, to decide whether the name of a state fits."""
 
 
 class Mark(NamedTuple):
@@ -65,51 +57,50 @@ class Curve(NamedTuple):
     start: int = 0
 
 
-class CurveLine(NamedTuple):
-    """A curve as pixels: ``points`` of a polyline, its pattern of dashes, and the last amount."""
-
-    points: str
-    dash: str
-    name: str
-
-
 class Axis(NamedTuple):
-    """Time as pixels."""
+    """Time as percents of the width."""
 
     began: datetime
     ended: datetime
 
     def x(self, at: datetime) -> float:
-        """Where an instant stands."""
+        """Where an instant stands: 0 to 100."""
         whole = (self.ended - self.began) / timedelta(seconds=1)
-        return round(LEFT + WIDTH * ((at - self.began) / timedelta(seconds=1)) / whole, 1) if whole else LEFT
+        return round(100 * ((at - self.began) / timedelta(seconds=1)) / whole, 2) if whole else 0
 
-    def ticks(self) -> Iterator[tuple[float, str]]:
-        """Instants to name, with their pixels."""
+    def ticks(self, language: Language) -> Iterator[tuple[float, str]]:
+        """Instants to name, with their percents."""
         whole = self.ended - self.began
-        form = "%Y-%m-%d" if whole > timedelta(days=3) else "%m-%d %H:%M"
+        form = "d MMM y" if whole > timedelta(days=300) else "d MMM" if whole > timedelta(days=4) else "d MMM, HH:mm"
         for number in range(TICKS + 1 if whole else 1):
             at = self.began + whole * number / TICKS
-            yield self.x(at), at.strftime(form)
+            yield self.x(at), language.instant(at.isoformat(), form)
 
-    def lines(self, curves: Sequence[Curve], language: Language) -> list[CurveLine]:
-        """Curves as steps: an amount stands until the next change. Each currency has a scale of its own."""
-        return [self._line(curve, DASHES[number % len(DASHES)], language) for number, curve in enumerate(curves)]
+    def room(self, stretch: Stretch, name: str) -> str:
+        """Whether the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
+        share = (self.x(stretch.end) - self.x(stretch.start)) / 100
+        needed = len(name) * 7 + 16
+        return "always" if share * NARROW > needed else "desk" if share * DESK > needed else "never"
 
-    def _line(self, curve: Curve, dash: str, language: Language) -> CurveLine:
-        low = min(0, curve.start, *(amount for _, amount in curve.points))
-        high = max(1, curve.start, *(amount for _, amount in curve.points))
+    def steps(self, curve: Curve) -> Iterator[tuple[float, float, float, float]]:
+        """A curve as lines from point to point: an amount stands until the next change. Percents and pixels."""
+        low, high = bounds(curve)
 
         def y(amount: int) -> float:
-            return round(HEIGHT - 10 - (HEIGHT - 30) * (amount - low) / (high - low), 1)
+            return round(HEIGHT - HEIGHT * (amount - low) / (high - low), 1)
 
-        last = y(curve.start)
-        points = [f"{self.x(curve.points[0][0])},{last}"]
+        x, last = self.x(curve.points[0][0]), y(curve.start)
         for at, amount in curve.points:
-            points += [f"{self.x(at)},{last}", f"{self.x(at)},{y(amount)}"]
-            last = y(amount)
-        points.append(f"{self.x(self.ended)},{last}")
-        return CurveLine(" ".join(points), dash, language.money(curve.points[-1][1], curve.currency))
+            yield x, last, self.x(at), last
+            yield self.x(at), last, self.x(at), y(amount)
+            x, last = self.x(at), y(amount)
+        yield x, last, self.x(self.ended), last
+
+
+def bounds(curve: Curve) -> tuple[int, int]:
+    """The least and the greatest amount on the scale of a curve, 0 included."""
+    amounts = [curve.start, *(amount for _, amount in curve.points)]
+    return min(0, *amounts), max(1, *amounts)
 
 
 def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
@@ -123,22 +114,20 @@ def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
     return Axis(min(times), now)
 
 
-def shown(at: datetime) -> str:
-    """An instant in UTC, the same in every language."""
-    return at.strftime("%Y-%m-%d %H:%M:%S")
+def shown(at: datetime, language: Language) -> str:
+    """An instant in UTC, to the second."""
+    return language.instant(at.isoformat(), "d MMM y, HH:mm:ss")
 
 
 SHARED = {
     "axis_of": axis_of,
+    "bounds": bounds,
     "plot_height": HEIGHT,
-    "plot_left": LEFT,
     "plot_row": ROW,
-    "plot_states": STATES,
-    "plot_whole": WHOLE,
     "statuses": STATUSES,
     "shown": shown,
 }
-"""What the macros find in the environment of templates."""
+"""The names that the macros find in the environment of templates."""
 
 
 # -- what is plotted of a world
