@@ -42,13 +42,13 @@ if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "requ
 
 
 FAST = {
-    "contract/core": ("essay", "handlers", "money", "state_machine"),
+    "contract/core": ("handlers", "money", "state_machine", "worlds"),
     "contract/document": ("bundler", "examples", "schemas"),
     "quality/drift": (
         *("command_line", "numbers", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
-    "contract/engine": ("events", "failures", "http_client", "redaction"),
+    "contract/engine": ("http_client", "redaction"),
     "contract/http": ("keys", "order"),
     "contract/resources": (
         "checkout_sessions",
@@ -57,7 +57,7 @@ FAST = {
         "subscription_states",
         "subscriptions",
     ),
-    "contract/web": ("streaming", "uvicorn", "write_coalescing"),
+    "contract/web": ("uvicorn",),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
 
@@ -103,8 +103,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Property tests find every module loaded: Hypothesis also tries the constants of those that happen to be."""
-    if any(map(_is_property, session.items)):
+    """Load every module for tests that depend on which are loaded.
+
+    Hypothesis also tries the constants of those that happen to be; a run within a run forgets those that it loaded first.
+    """
+    if any(_is_property(item) or "pytester" in getattr(item, "fixturenames", ()) for item in session.items):
         for module in pkgutil.walk_packages(emulator.__path__, "emulator."):
             import_module(module.name)
 

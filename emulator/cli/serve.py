@@ -60,7 +60,7 @@ OPTIONS = (
         "--keys",
         type=click.Choice(["open", "listed"]),
         default="open",
-        help="Any key, or those in fixtures.",
+        help="Accept any key, or listed ones.",
     ),
     option(
         "--fixtures",
@@ -87,7 +87,7 @@ OPTIONS = (
         metavar="FILE",
         help="MaxMind database of countries (extra geo).",
     ),
-    option("--smtp", type=Smtp(), help="SMTP server that also receives every email (extra 'smtp')."),
+    option("--smtp", type=Smtp(), help="SMTP server that gets each email (extra smtp)."),
     option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option(
         "--state",
@@ -115,7 +115,7 @@ OPTIONS = (
         "--trust-network",
         is_flag=True,
         default=False,
-        help="For a network of containers of your own.",
+        help="Allow any host and HTTP webhooks.",
     ),
     option("--strict/--no-strict", default=False, help="Check each response against the document."),
 )
@@ -143,7 +143,7 @@ def server_options(command: Any) -> Any:
     default=False,
     help="End when the standard input ends.",
 )
-@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of those lines.")
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Log format.")
 def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 

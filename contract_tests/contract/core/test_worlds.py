@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.contract.core.toys import COLOURS, FIELDS, LABELS, NOW, Toy, Undone, agenda, make, toy_world, toys
+from emulator.core import world
 from emulator.core.events import Event
+from emulator.core.ids import IdSource
 from emulator.core.jobs import Job
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook
@@ -290,3 +294,56 @@ def test_effects_belong_to_their_unit_of_work() -> None:
     with world.unit_of_work() as unit:
         pass
     assert unit.effects == []
+
+
+# -- The essay at the top of ``core/world.py``: its example runs and prints what it says
+
+
+def test_the_example_of_the_essay_is_true() -> None:
+    outcome = doctest.testmod(world)
+    assert outcome.attempted >= 10
+    assert outcome.failed == 0
+
+
+# -- Ids: their form, that they never collide, and that a seed decides them
+
+
+@given(st.text(), st.integers(0, 2**63))
+def test_the_form_of_an_id(seed: str, position: int) -> None:
+    """B-18, B-81: prefix and 24 (a secret 32) characters of 0-9A-Za-z."""
+    assert re.fullmatch(r"cust_[0-9A-Za-z]{24}", IdSource(seed).id("cust", position))
+    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", IdSource(seed).secret("whsec", position))
+
+
+@pytest.mark.parametrize("drawn", [IdSource.id, IdSource.secret])
+@given(st.text(), st.integers(0, 2**63))
+def test_seed_and_position_decide(drawn: Callable[[IdSource, str, int], str], seed: str, position: int) -> None:
+    """B-93."""
+    assert drawn(IdSource(seed), "x", position) == drawn(IdSource(seed), "x", position)
+    assert drawn(IdSource(seed), "x", position) != drawn(IdSource(f"{seed}."), "x", position)
+    assert drawn(IdSource(seed), "x", position) != drawn(IdSource(seed), "x", position + 1)
+
+
+def test_a_hundred_thousand_ids_do_not_collide_and_use_every_character() -> None:
+    source = IdSource("7")
+    ids = {source.id("x", position) for position in range(100_000)}
+    assert len(ids) == 100_000
+    for place in range(2, 26):
+        assert len({id[place] for id in ids}) == 62
+
+
+def test_worlds_of_one_seed_draw_alike_and_others_do_not() -> None:
+    def ids(count: int) -> list[str]:
+        world = toy_world()
+        with world.unit_of_work():
+            return [make(world).id for _ in range(count)]
+
+    assert ids(5) == ids(5)
+    assert ids(5)[:3] == ids(3)
+    assert len(set(ids(5))) == 5
+    assert all(id.startswith(f"{Toy.prefix}_") for id in ids(5))
+
+
+@pytest.mark.parametrize("name", ["count", "draw"])
+def test_counters_begin_at_one(name: str) -> None:
+    assert [toy_world().count(name), toy_world().count(name)] == [1, 1]

@@ -5,17 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
 from contract_tests.contract.document import specification
 from contract_tests.contract.document.reader import Document, Operation, operations, parameters
 from contract_tests.quality.drift.test_words import RETIRED
-from emulator.document.bundle import COMPONENT_FOLDERS
+from contract_tests.support.sandbox import Sandbox
+from emulator.core.event_types import EVENTS, EventSpec
+from emulator.core.limits import ITEMS, STRING
+from emulator.document import bundles
+from emulator.document.bundle import BOUNDED, COMPONENT_FOLDERS, FINITE
+from emulator.document.event_schemas import object_kinds, with_enumerations, with_events
 from emulator.document.paths import openapi_folder
+from emulator.document.tree import DocumentError, resolve
 from emulator.engine.reference_data import numbered_assumptions
+from emulator.web.routing import definitions
 
 
 def test_it_is_openapi_3_0(document: Document) -> None:
@@ -155,3 +163,115 @@ def _marks(node: Any) -> Iterator[Any]:
         yield from mark if isinstance(mark, list) else [mark]
         for child in node.values():
             yield from _marks(child)
+
+
+# -- What the documents say of events is made from the table of events: a row is all that an event needs
+
+
+PROBES = ["webhook.ping", "webhook.test"]
+
+
+def enumeration(document: Document, *path: str) -> Any:
+    schemas = document["components"]["schemas"]
+    return (schemas[path[0]]["properties"][path[1]] if path[1:] else schemas[path[0]])["enum"]
+
+
+def test_the_enumerations_are_those_of_the_table(documents: dict[str, Document]) -> None:
+    service, control = documents["service"], documents["control"]
+    assert list(service["x-webhooks"]) == [*EVENTS, *PROBES]
+    assert enumeration(service, "EventType") == [*EVENTS, *PROBES]
+    assert enumeration(service, "EventSelector") == ["*", *EVENTS]
+    assert enumeration(control, "TriggerInput", "event") == [*EVENTS]
+    assert enumeration(control, "ObjectKind") == object_kinds(service)
+
+
+def test_a_row_becomes_a_webhook_with_a_schema_and_an_example(
+    service: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = EventSpec(
+        "payment_link", "A link was used", "A link was used up.", metadata="Its own.", example={"usage_count": 3}
+    )
+    monkeypatch.setitem(EVENTS, "payment_link.used_up", spec)
+    made = with_events(service)
+    webhook = made["x-webhooks"]["payment_link.used_up"]["post"]
+    assert (webhook["summary"], webhook["description"]) == ("A link was used", "A link was used up.")
+    media = webhook["requestBody"]["content"]["application/json"]
+    assert media["schema"] == {"$ref": "#/components/schemas/PaymentLinkUsedUpEvent"}
+    data = resolve(made, media["schema"])["allOf"][1]["properties"]["data"]["properties"]
+    assert data["object"] == {"$ref": "#/components/schemas/PaymentLink"}
+    assert data["metadata"]["description"] == "Its own."
+    example = media["example"]
+    assert (example["type"], example["data"]["object"]["usage_count"]) == ("payment_link.used_up", 3)
+    assert example["data"]["object"]["object"] == "payment_link"
+
+
+def test_a_row_about_an_object_that_is_not_documented_is_a_mistake(
+    service: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EVENTS, "voucher.used", EventSpec("voucher", "A voucher was used", "A voucher was used."))
+    with pytest.raises(DocumentError, match=r"voucher\.used shows .*Voucher"):
+        with_events(service)
+
+
+def test_only_entries_of_enumerations_are_replaced() -> None:
+    node = {"enum": ["x-each-event", "b"], "example": ["x-each-event"], "properties": {"enum": {"type": "string"}}}
+    filled = with_enumerations(node, {"x-each-event": ["a"]})
+    assert filled == {**node, "enum": ["a", "b"]}
+
+
+# -- Bounds: no array and no string of a request is without one, and the sandbox's own hold (B-26)
+
+
+class Field(NamedTuple):
+    """One place of a request body, by operation and dotted path."""
+
+    operation: str
+    path: str
+    schema: dict[str, Any]
+
+
+def fields(document: str) -> Iterator[Field]:
+    for operation, definition in definitions(bundles.load(document)).items():
+        for media in definition.get("requestBody", {}).get("content", {}).values():
+            yield from _inside(Field(operation, "", media["schema"]))
+
+
+def _inside(field: Field) -> Iterator[Field]:
+    yield field
+    operation, path, schema = field
+    for name, part in schema.get("properties", {}).items():
+        yield from _inside(Field(operation, f"{path}.{name}", part))
+    for word in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(word, ()):
+            yield from _inside(Field(operation, path, part))
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), dict):
+            yield from _inside(Field(operation, f"{path}.*", schema[word]))
+
+
+@pytest.mark.parametrize("document", ["service", "control"])
+def test_every_array_and_string_of_a_request_is_bounded(document: str) -> None:
+    every = list(fields(document))
+    assert len(every) > 100
+    for field in every:
+        if field.schema.get("type") == "array":
+            of_few = field.schema.get("uniqueItems") and field.schema["items"].get("format") in FINITE
+            assert of_few or "maxItems" in field.schema, field
+        if field.schema.get("type") == "string":
+            own = field.schema.get("format") in BOUNDED or "enum" in field.schema
+            assert own or "maxLength" in field.schema, field
+
+
+def test_the_bounds_hold(sandbox: Sandbox) -> None:
+    url = {"cancel_url": "https://shop.example.com/" + "a" * (STRING.most - 25)}
+    assert sandbox.session(**url)["cancel_url"] == url["cancel_url"]
+    wrong = sandbox.session_body(cancel_url=url["cancel_url"] + "a")
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=wrong)
+    assert list(error["errors"]) == ["cancel_url"]
+
+    networks = [f"10.0.{number}.0/24" for number in range(ITEMS.most + 1)]
+    profile = {"name": "Office", "allowed_ips": [*networks[1:], "127.0.0.1"]}
+    error = sandbox.api.rejected("POST", "/security-profiles/", 422, "INVALID_FIELD", json=profile)
+    assert list(error["errors"]) == ["allowed_ips"]
+    profile["allowed_ips"] = profile["allowed_ips"][1:]
+    assert len(sandbox.api.post("/security-profiles/", profile)["allowed_ips"]) == ITEMS.most

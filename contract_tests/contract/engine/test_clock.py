@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from freezegun import freeze_time
@@ -10,9 +13,16 @@ from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract_tests.support.receiver import Receiver
 from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import Sandbox
 from emulator.core import calendar
+from emulator.core.jobs import Job
+from emulator.core.world import World
+from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
+from emulator.engine.outbox import WorkQueues
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
+from emulator.resources.registry import JOBS, REGISTRY
 
 START = "2026-01-01T00:00:00.000Z"
 
@@ -184,3 +194,186 @@ def test_a_fast_clock_with_nothing_due_is_not_behind(real: RealTime, monkeypatch
 
     monkeypatch.setattr(real, "time", later)
     assert clock.read(RulesHarness().world).lag == 0
+
+
+# -- A time slice alone: how long work goes on before other tasks run
+
+
+def test_other_tasks_run_after_a_slice_of_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = 0.0
+    monkeypatch.setattr(TimeSlice, "_elapsed", lambda self: worked)
+    seen: list[int] = []
+
+    async def others() -> None:
+        while True:
+            await asyncio.sleep(0)
+            seen.append(number)
+
+    async def work() -> None:
+        nonlocal worked, number
+        watching = asyncio.create_task(others())
+        await asyncio.sleep(0)
+        time_slice = TimeSlice()
+        for step in [0.3] * 8 + [5, 5, 0.3, 0.3]:
+            worked += step * SLICE_SECONDS
+            number += 1
+            await time_slice.pause_if_over()
+        watching.cancel()
+
+    number = 0
+    asyncio.run(work())
+    assert seen == [number for number in (4, 8, 9, 10) for _ in range(LOOPS_PER_PAUSE)]
+
+
+# -- Work queues: what is put in while they are closed
+
+
+@pytest.mark.parametrize("rounds", range(6))
+def test_what_is_put_in_while_others_are_canceled_is_handled(rounds: int) -> None:
+    """At whichever moment it comes, while a rewind waits for the deliveries that it canceled."""
+    handled: list[str] = []
+
+    async def handle(item: str) -> None:
+        if item == "canceled":
+            await asyncio.Event().wait()
+        handled.append(item)
+
+    async def put_later(queues: WorkQueues[str]) -> None:
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        queues.put("another key", "later")
+
+    async def play() -> None:
+        queues = WorkQueues(handle)
+        queues.put("a key", "canceled")
+        await asyncio.sleep(0)
+        await asyncio.gather(queues.close(), put_later(queues))
+        await queues.settled()
+
+    asyncio.run(play())
+    assert handled == ["later"]
+
+
+def test_closing_ends_when_what_is_handled_has_been_canceled() -> None:
+    """As a connection to a receiver, which is closed before the server is."""
+    cleared: list[str] = []
+
+    async def handle(item: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleared.append(item)
+
+    async def play() -> list[str]:
+        queues = WorkQueues(handle)
+        queues.put("a key", "delivery")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await queues.close()
+        return list(cleared)
+
+    assert asyncio.run(play()) == ["delivery"]
+
+
+def test_items_that_wait_for_nothing_let_others_run() -> None:
+    """Deliveries that a fault loses are sent nowhere: a thousand of them hold up no request of another world."""
+    handled: list[int] = []
+    seen: list[int] = []
+
+    async def handle(item: int) -> None:
+        until = time.perf_counter() + 2 * SLICE_SECONDS
+        while time.perf_counter() < until:
+            pass
+        handled.append(item)
+
+    async def another_task() -> None:
+        seen.append(len(handled))
+
+    async def play() -> None:
+        queues = WorkQueues(handle)
+        for item in range(20):
+            queues.put("a key", item)
+        other = asyncio.create_task(another_task())
+        await queues.settled()
+        await other
+
+    asyncio.run(play())
+    assert len(handled) == 20
+    assert seen[0] < 20
+
+
+# -- A job that fails in our own code is undone and reported, and the others run (control-api.md, B-91)
+
+
+@pytest.fixture
+def spoilt(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Ids of subscriptions whose renewal does all that it should and then fails. The world is opened by it."""
+    spoilt: set[str] = set()
+
+    def renew(world: World, job: Job) -> None:
+        JOBS["subscription.renew"](world, job)
+        if job.about in spoilt:
+            raise ArithmeticError("does not add up")
+
+    wiring = REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew})
+    monkeypatch.setattr("emulator.server.sandbox.REGISTRY", wiring)
+    sandbox.control.get("/clock")
+    return spoilt
+
+
+def subscribe(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer(phone="+24177000000")
+    return sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+
+
+def test_a_failed_job_is_undone_and_named_and_the_others_go_on(
+    sandbox: Sandbox, receiver: Receiver, spoilt: set[str]
+) -> None:
+    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["transaction.succeeded"]})
+    first, broken, last = (subscribe(sandbox) for _ in range(3))
+    spoilt.add(broken["id"])
+    before = sandbox.api.get(f"/subscriptions/{broken['id']}/")
+    totals = sandbox.api.get(f"/customers/{broken['customer']}/")
+
+    answer = sandbox.control.post("/clock/advance", {"by": "31d"})
+
+    (failure,) = answer["failures"]
+    assert (failure["kind"], failure["object"]) == ("subscription.renew", broken["id"])
+    assert failure["error"] == "ArithmeticError: does not add up"
+    assert (answer["now"], answer["jobs"]) == ("2026-02-01T00:00:00.000Z", 2)
+    assert answer["events"]["transaction.succeeded"] == 2
+    assert sandbox.api.get(f"/subscriptions/{broken['id']}/") == before
+    assert sandbox.api.get(f"/customers/{broken['customer']}/") == totals
+    assert sandbox.api.get("/transactions/", customer=broken["customer"])["pagination"]["count"] == 1
+    for subscription in (first, last):
+        renewed = sandbox.api.get(f"/subscriptions/{subscription['id']}/")
+        assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
+    assert len(receiver.events) == 3 + 2
+
+
+def test_after_a_failure_the_schedule_is_whole(sandbox: Sandbox, spoilt: set[str]) -> None:
+    """What failed does not come again; everything else comes at its time, as if it had not been."""
+    first, broken, last = (subscribe(sandbox) for _ in range(3))
+    spoilt.add(broken["id"])
+    assert len(sandbox.control.post("/clock/advance", {"by": "31d"})["failures"]) == 1
+    assert sandbox.control.get("/clock")["next_due_at"] == "2026-03-01T00:00:00.000Z"
+    answer = sandbox.advance("P3M")
+    assert answer["events"]["invoice.paid"] == 2 * 3
+    assert {event["data"]["object"]["subscription"] for event in sandbox.events() if "intent" in event["type"]} == {
+        first["id"],
+        broken["id"],
+        last["id"],
+    }
+
+
+def test_a_failure_stops_neither_requests_nor_other_worlds(sandbox: Sandbox, spoilt: set[str]) -> None:
+    """Where no advance is under way, the next request meets the world as it would be without the job."""
+    broken = subscribe(sandbox)
+    spoilt.add(broken["id"])
+    sandbox.control.post("/clock/run", {"rate": 31_536_000})
+    while sandbox.now < "2026-03-01T00:00:00.000Z":
+        assert (
+            sandbox.api.get(f"/subscriptions/{broken['id']}/")["current_period_start"] == broken["current_period_start"]
+        )
+    assert sandbox.control.post("/clock/freeze")["next_due_at"] is None

@@ -355,7 +355,7 @@ def test_a_body_with_very_many_violations_is_answered_with_some(sandbox: Sandbox
 @pytest.mark.parametrize("bound", ["metadata", "line_items"])
 def test_a_container_with_far_too_many_entries_is_reported_as_such(sandbox: Sandbox, bound: str) -> None:
     """Also where each entry would be wrong as well."""
-    entries: Any = {f"k{number}": {} for number in range(50_000)} if bound == "metadata" else [{"quantity": 0}] * 50_000
+    entries: Any = {f"k{number}": {} for number in range(5_000)} if bound == "metadata" else [{"quantity": 0}] * 5_000
     body = {"currency": "XAF", "success_url": "https://shop.example", "line_items": [], bound: entries}
     error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
     most = "at most 50 keys" if bound == "metadata" else "at most 20 entries"

@@ -43,3 +43,49 @@ def test_a_documented_operation_is_open_to_them(sandbox: Sandbox) -> None:
     plan = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
     assert live.post("/subscription-plans/", plan)["livemode"] is True
     live.close()
+
+
+# -- POST /reset: a sandbox loses all its data, its settings and its clock stay (B-07)
+
+
+@pytest.mark.parametrize("path", ["/reset", "/reset/"])
+def test_everything_is_gone_and_the_clock_stays(sandbox: Sandbox, path: str) -> None:
+    """Both spellings (B-06). Objects, schedule and events go."""
+    customer = sandbox.customer(phone="+24177000000")
+    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": sandbox.plan()["id"]})
+    sandbox.advance("3d")
+    answer = sandbox.api.post(path)
+    # customer, method, plan, subscription, invoice, payment intent, transaction, receipt
+    assert answer["deleted"] == 8
+    assert answer["reset_at"] == "2026-01-04T00:00:00.000Z"
+    assert answer["app"] == customer["app"]
+    for resource in ("customers", "subscription-plans", "subscriptions", "invoices", "transactions"):
+        assert sandbox.api.get(f"/{resource}/")["pagination"]["count"] == 0
+    assert sandbox.events() == []
+    clock = sandbox.control.get("/clock")
+    assert (clock["now"], clock["pending"], clock["next_due_at"]) == ("2026-01-04T00:00:00.000Z", 0, None)
+
+
+def test_the_world_goes_on_after_it(sandbox: Sandbox) -> None:
+    """Ids are not given twice, and a freed email may be used again."""
+    before = sandbox.customer()
+    sandbox.api.post("/reset")
+    after = sandbox.customer()
+    assert before["email"] == after["email"]
+    assert before["id"] != after["id"]
+
+
+def test_an_idempotency_key_is_forgotten(sandbox: Sandbox) -> None:
+    body = {"email": "a@example.com", "name": "A"}
+    first = sandbox.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
+    sandbox.api.post("/reset")
+    second = sandbox.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
+    assert first.json()["id"] != second.json()["id"]
+
+
+def test_a_production_key_may_not(sandbox: Sandbox) -> None:
+    """Authentication rule 3: 403 PERMISSION_DENIED."""
+    live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
+    answer = live.rejected("POST", "/reset", 403, "PERMISSION_DENIED")
+    assert answer["message"] == "Only a sandbox can be reset; this is a production key."
+    live.close()

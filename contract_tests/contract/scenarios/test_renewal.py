@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
-from contract_tests.support.sandbox import Sandbox
-
-CHARGED = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
-"""The events of one successful charge, in order (B-44)."""
+from contract_tests.support.sandbox import CHARGED, Sandbox
 
 
 def subscribe(sandbox: Sandbox, phone: str = "+24177000000", **fields: Any) -> Any:
@@ -107,3 +106,95 @@ def test_a_subscription_without_a_usable_method_leaves_its_invoice_open(sandbox:
     assert subscription["payment_method"] is None
     assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "active"
     assert [invoice["status"] for invoice in sandbox.api.get("/invoices/")["data"]] == ["open"]
+
+
+# -- Years go by: every charge on its day, counted from the anchor (B-42), and not an event too many
+
+
+def charged_on(sandbox: Sandbox) -> list[str]:
+    return [created_at[:10] for created_at in sandbox.invoices("created_at")]
+
+
+def subscribe_on(sandbox: Sandbox, day: str, **plan: Any) -> Any:
+    """A subscription to a plan made on that day, charged for its first period."""
+    sandbox.advance_to(day)
+    with sandbox.expect("customer.created", "subscription.created", *CHARGED):
+        return sandbox.subscribe(plan=sandbox.plan(**plan)["id"])
+
+
+def test_fourteen_months_from_31_january(sandbox: Sandbox) -> None:
+    """B-42: the day is clamped to the month's end and comes back with the next long month."""
+    subscription = subscribe_on(sandbox, "2026-01-31")
+    with sandbox.expect(*CHARGED * 14):
+        sandbox.advance_to("2027-03-31")
+    ends = ["02-28", "03-31", "04-30", "05-31", "06-30", "07-31", "08-31", "09-30", "10-31", "11-30", "12-31"]
+    expected = ["2026-01-31", *(f"2026-{end}" for end in ends), "2027-01-31", "2027-02-28", "2027-03-31"]
+    assert charged_on(sandbox) == expected
+    assert set(sandbox.invoices("status")) == {"paid"}
+    now = sandbox.subscription(subscription["id"])
+    assert (now["current_period_start"][:10], now["current_period_end"][:10]) == ("2027-03-31", "2027-04-30")
+    assert now["status"] == "active"
+
+
+def test_every_month_of_the_scenario_brings_one_charge(sandbox: Sandbox) -> None:
+    """B-44: at each boundary just one charge, and nothing between two."""
+    subscribe_on(sandbox, "2026-01-31")
+    for end in ("2026-02-28", "2026-03-31", "2026-04-30"):
+        with sandbox.expect():
+            sandbox.advance_to(f"{end[:8]}{int(end[8:]) - 1}T23:59:59.999Z")
+        with sandbox.expect(*CHARGED):
+            sandbox.advance_to(end)
+
+
+def test_a_yearly_plan_from_29_february(sandbox: Sandbox) -> None:
+    """B-42: 28 February in common years, 29 February again in the next leap year."""
+    subscribe_on(sandbox, "2028-02-29", interval="year")
+    with sandbox.expect(*CHARGED * 4):
+        sandbox.advance_to("2032-02-29")
+    assert charged_on(sandbox) == ["2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "count", "until", "expected"),
+    [
+        ("day", 1, "2026-01-05", ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05"]),
+        ("day", 10, "2026-02-01", ["2026-01-01", "2026-01-11", "2026-01-21", "2026-01-31"]),
+        ("week", 1, "2026-01-22", ["2026-01-01", "2026-01-08", "2026-01-15", "2026-01-22"]),
+        ("week", 2, "2026-02-01", ["2026-01-01", "2026-01-15", "2026-01-29"]),
+        ("month", 3, "2026-10-01", ["2026-01-01", "2026-04-01", "2026-07-01", "2026-10-01"]),
+        ("year", 2, "2030-01-01", ["2026-01-01", "2028-01-01", "2030-01-01"]),
+    ],
+)
+def test_intervals_and_counts(sandbox: Sandbox, interval: str, count: int, until: str, expected: list[str]) -> None:
+    """Subscription fields: interval month with a count of 3 gives quarterly billing."""
+    subscribe_on(sandbox, "2026-01-01", interval=interval, interval_count=count)
+    with sandbox.expect(*CHARGED * (len(expected) - 1)):
+        sandbox.advance_to(until)
+    assert charged_on(sandbox) == expected
+
+
+def test_quarters_from_30_november(sandbox: Sandbox) -> None:
+    """B-42: a count of months is clamped like one month."""
+    subscribe_on(sandbox, "2026-11-30", interval="month", interval_count=3)
+    sandbox.advance_to("2027-11-30")
+    assert charged_on(sandbox) == ["2026-11-30", "2027-02-28", "2027-05-30", "2027-08-30", "2027-11-30"]
+
+
+def test_the_time_of_day_is_the_anchors(sandbox: Sandbox) -> None:
+    """B-42: periods run from the instant of creation."""
+    sandbox.advance_to("2026-01-31T13:45:10.250Z")
+    subscription = sandbox.subscribe()
+    assert subscription["current_period_end"] == "2026-02-28T13:45:10.250Z"
+    with sandbox.expect():
+        sandbox.advance_to("2026-02-28T13:45:10.249Z")
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-02-28T13:45:10.250Z")
+
+
+def test_the_calendar_has_an_end(sandbox: Sandbox) -> None:
+    """B-92: an advance of any length works, to the end of the calendar."""
+    sandbox.advance_to("9997-06-01")
+    subscription = sandbox.subscribe(unit_amount=5000, interval="year")
+    with sandbox.expect(*CHARGED * 2):
+        sandbox.advance_to("9999-12-31T23:59:59.998Z")
+    assert sandbox.subscription(subscription["id"])["status"] == "active"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from inspect import iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
@@ -19,7 +20,8 @@ from uvicorn.server import ServerState
 
 from emulator.server import server
 from emulator.testing import LocalServer
-from emulator.web.connection import Connection
+from emulator.web.connection import CoalescingTransport, Connection
+from emulator.web.context import Stream, send_stream
 
 OVERRIDDEN: dict[str, tuple[str, ...]] = {
     "connection_made": ("transport",),
@@ -154,3 +156,176 @@ def test_a_protocol_has_the_attributes_that_ours_reads_and_sets() -> None:
     protocol, before = asyncio.run(play())
     assert protocol.logger.name == "uvicorn.error"
     assert (before, protocol.cycle.response_complete, protocol.cycle.more_body) == (False, True, False)
+
+
+# -- Write coalescing, against a transport that only records what it is asked to do
+
+
+class Noted:
+    """A transport that records its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[object] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.calls.append(data)
+
+    def close(self) -> None:
+        self.calls.append("close")
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def get_extra_info(self, name: str) -> str:
+        return f"the {name}"
+
+
+async def _head_and_body(transport: Noted) -> CoalescingTransport:
+    joined = CoalescingTransport(transport)
+    joined.write(b"head ")
+    joined.write(b"body")
+    return joined
+
+
+def test_head_and_body_leave_together_and_the_next_answer_by_itself() -> None:
+    async def play(noted: Noted) -> None:
+        joined = await _head_and_body(noted)
+        assert noted.calls == []
+        await asyncio.sleep(0)
+        assert noted.calls == [b"head body"]
+        joined.write(b"more")
+        await asyncio.sleep(0)
+
+    noted = Noted()
+    asyncio.run(play(noted))
+    assert noted.calls == [b"head body", b"more"]
+
+
+def test_closing_sends_first_and_only_once() -> None:
+    async def play(noted: Noted) -> None:
+        (await _head_and_body(noted)).close()
+        await asyncio.sleep(0)
+
+    noted = Noted()
+    asyncio.run(play(noted))
+    assert noted.calls == [b"head body", "close"]
+
+
+def test_nothing_is_written_once_the_connection_is_lost() -> None:
+    async def play(noted: Noted) -> None:
+        await _head_and_body(noted)
+        noted.closed = True
+        await asyncio.sleep(0)
+
+    noted = Noted()
+    asyncio.run(play(noted))
+    assert noted.calls == []
+
+
+def test_all_else_is_the_transports_own() -> None:
+    async def ask(noted: Noted) -> str:
+        return str(CoalescingTransport(noted).get_extra_info("peername"))
+
+    assert asyncio.run(ask(Noted())) == "the peername"
+
+
+# -- Streaming: a stream ends with its source, with its client, and when it is declared ended
+
+
+Act = Callable[["Reader"], Awaitable[None]]
+
+
+class Reader:
+    """A client of a stream; one that is ``stuck`` reads the head and then no more."""
+
+    def __init__(self, stuck: bool = False) -> None:
+        self.heard: list[Any] = []
+        self.gone = asyncio.Event()
+        self.over = asyncio.Event()
+        self.aborted = False
+        self.is_streaming: bool | None = None
+        self.closed_parts = False
+        self._stuck = stuck
+
+    async def parts(self) -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"first"
+            await self.over.wait()
+            yield b"last"
+        finally:
+            self.closed_parts = True
+
+    async def receive(self) -> Any:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.heard.append(message)
+        if self._stuck and message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def begin_stream(self) -> None:
+        self.is_streaming = True
+
+    def end_stream(self) -> None:
+        self.is_streaming = False
+
+    async def read(self, act: Act) -> None:
+        stream = Stream(self.parts, self.over, "text/plain")
+        task = asyncio.create_task(send_stream(stream, self, self.receive, self.send))
+        while len(self.heard) < 2:
+            await asyncio.sleep(0)
+        assert self.is_streaming
+        await act(self)
+        await asyncio.wait_for(task, 30)
+        assert not self.is_streaming
+
+
+async def say_it_is_over(reader: Reader) -> None:
+    reader.over.set()
+
+
+async def go(reader: Reader) -> None:
+    reader.gone.set()
+
+
+def read(act: Act, **options: Any) -> Reader:
+    reader = Reader(**options)
+    asyncio.run(reader.read(act))
+    return reader
+
+
+def test_what_is_over_ends_with_its_last_words() -> None:
+    reader = read(say_it_is_over)
+    assert [message.get("body") for message in reader.heard[1:]] == [b"first", b"last", b""]
+    assert not reader.heard[-1].get("more_body")
+    assert not reader.aborted
+
+
+def test_a_reader_that_does_not_read_is_cut_off_once_it_is_over() -> None:
+    reader = read(say_it_is_over, stuck=True)
+    assert reader.aborted
+    assert reader.closed_parts
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_a_reader_that_goes_leaves_nothing_behind(stuck: bool) -> None:
+    assert read(go, stuck=stuck).closed_parts
+
+
+def test_what_goes_wrong_in_the_source_is_not_swallowed() -> None:
+    async def broken() -> AsyncGenerator[bytes, None]:
+        raise LookupError("nothing to say")
+        yield b""
+
+    async def answer() -> None:
+        reader = Reader()
+        await send_stream(Stream(broken, reader.over, "text/plain"), None, reader.receive, reader.send)
+
+    with pytest.raises(LookupError, match="nothing to say"):
+        asyncio.run(answer())

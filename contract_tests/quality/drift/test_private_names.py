@@ -42,10 +42,19 @@ def is_own(node: ast.Attribute) -> bool:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def of_module(path: Path) -> frozenset[str]:
+    return frozenset(filter(is_private, defined(parsed(path))))
+
+
+@cache
 def ours(folder: Path = ROOT / "emulator") -> frozenset[str]:
     """Every private name that the emulator, or one folder of it, defines."""
-    trees = (ast.parse(path.read_text("utf-8")) for path in MODULES if path.is_relative_to(folder))
-    return frozenset(name for tree in trees for name in defined(tree) if is_private(name))
+    return frozenset().union(*(of_module(path) for path in MODULES if path.is_relative_to(folder)))
 
 
 @cache
@@ -95,7 +104,7 @@ def _is_foreign(base: type) -> bool:
 
 def foreign(path: Path) -> Iterator[str]:
     """Private names of other packages that a module uses."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = parsed(path)
     yield from (*imported(tree), *read(path.parent, tree), *overridden(path, tree))
 
 

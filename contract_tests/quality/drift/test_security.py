@@ -46,7 +46,7 @@ TESTS = {
         "contract/resources/test_webhooks.py::test_metadata_addresses_are_rejected",
         "contract/resources/test_webhooks.py::test_a_name_that_leads_to_a_metadata_address_is_not_called",
     ],
-    "Every input has a limit": ["robustness/hostile/test_budget.py::test_a_row_of_the_budget"],
+    "Every input has a limit": ["robustness/hostile/test_crowd.py::test_a_row_of_the_budget"],
     "Of a payment method's card at most": [
         "contract/resources/test_payment_methods.py::test_no_full_number_is_stored_sent_or_logged"
     ],

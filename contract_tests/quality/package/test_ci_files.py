@@ -67,6 +67,7 @@ def play(folder: Path, scripts: Sequence[str], **variables: str) -> subprocess.C
     return ended
 
 
+@pytest.mark.long
 def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) -> None:
     """Its steps, with values in the place of GitHub's expressions."""
     action = loaded("action.yml")
@@ -81,6 +82,7 @@ def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) 
     assert [*tmp_path.glob(action["inputs"]["report"]["default"])] == [tmp_path / "payments-report.html"]
 
 
+@pytest.mark.long
 def test_the_template_installs_runs_the_script_and_leaves_the_report(tmp_path: Path, package: str) -> None:
     job = loaded("docs/examples/gitlab/payments-emulator.gitlab-ci.yml")[".payments-emulator"]
     variables = {name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path)) for name, value in job["variables"].items()}

@@ -64,6 +64,7 @@ def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
     assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
 
 
+@pytest.mark.long
 def test_nothing_is_lost_in_chaos(place: str, tmp_path: Path) -> None:
     """Two rounds; ``python -m contract_tests.robustness.crashes --minutes 10 --store postgres`` plays on."""
     assert len(list(islice(chaos.play(tmp_path, place, random.Random(7)), 2))) == 2
@@ -339,6 +340,7 @@ def test_a_row_that_is_removed_and_stored_again_is_the_new_one(pair: tuple[Sandb
     assert create(there, "awa").content == second.content
 
 
+@pytest.mark.long
 def test_the_death_of_either_loses_nothing(place: str, tmp_path: Path) -> None:
     """Of two servers behind nginx, as docs/guide/state.md configures it, under load.
 

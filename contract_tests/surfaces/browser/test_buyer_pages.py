@@ -32,7 +32,12 @@ def pay(tab: Any, fields: dict[str, str]) -> None:
     tab.get_by_test_id("pay").click()
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+WITH_AND_WITHOUT_SCRIPT = pytest.mark.parametrize(
+    "script", [True, pytest.param(False, marks=pytest.mark.long)], ids=["script", "no_script"]
+)
+
+
+@WITH_AND_WITHOUT_SCRIPT
 @pytest.mark.parametrize("fields", [CARD, PHONE, PAYPAL], ids=lambda fields: str(fields["method"]))
 def test_a_buyer_pays_and_arrives_at_the_shop(
     sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
@@ -61,7 +66,7 @@ def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, su
     expect(tab).to_have_url(THANKS)
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@WITH_AND_WITHOUT_SCRIPT
 @pytest.mark.parametrize(
     "fields",
     [DECLINED, {**PHONE, "phone": "+24177000001"}, {**PAYPAL, "paypal_email": "fail@example.com"}],

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+from typing import Any
+
 import pytest
 
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
+from contract_tests.surfaces.cli.terminal import run
+from emulator.cli.compare import compare
+from emulator.cli.groups import LazyGroup
+from emulator.cli.look import ledger_report
+from emulator.cli.test import test as command_test
 
 
 @pytest.fixture
@@ -56,3 +66,140 @@ def test_as_json_it_is_the_answer_of_the_control_api(cli: Cli, sandbox: Sandbox,
 
 def test_an_unknown_object_is_said_to_be_unknown(cli: Cli) -> None:
     assert "There is no object" in cli("explain", "sub_0").errors
+
+
+# -- The ledger on the command line: where the money is, and an exit status that says whether it adds up
+
+
+@pytest.fixture
+def deposit(sandbox: Sandbox) -> Any:
+    return sandbox.deposit()
+
+
+def test_totals_entries_and_the_verdict(cli: Cli, deposit: Any) -> None:
+    ended = cli("ledger")
+    assert ended.status == 0
+    assert ended.lines[0].split() == ["buyers", "−5,000", "XAF"]
+    assert ended.lines[1].split() == ["merchant", "4,855", "XAF"]
+    assert f"POST /v1/payment-intents/{deposit['payment_intent']}/confirm/" in ended.output
+    assert ended.lines[-1] == "Balanced."
+
+
+def test_amounts_of_a_currency_with_decimals(cli: Cli, sandbox: Sandbox) -> None:
+    sandbox.pay(amount=52122, currency="EUR")
+    lines = cli("ledger").lines
+    assert lines[0].split() == ["buyers", "−521.22", "EUR"]
+    assert any("  +506.10 EUR  merchant  " in line for line in lines)
+
+
+def test_what_was_set_directly_has_its_account(cli: Cli, deposit: Any, sandbox: Sandbox) -> None:
+    sandbox.control.patch(f"/objects/{deposit['id']}", {"amount": 99})
+    lines = cli("ledger").lines
+    assert lines[4].split() == ["set_directly", "−4,901", "XAF"]
+    assert lines[-1] == "Balanced."
+
+
+def test_entries_of_one_object(cli: Cli, deposit: Any) -> None:
+    (ledger,) = cli("ledger", "--object", deposit["id"], "--json").objects
+    assert {each["object"] for each in ledger["entries"]["data"]} == {deposit["id"]}
+    assert ledger["balanced"] is True
+
+
+@pytest.mark.usefixtures("deposit")
+def test_another_currency_is_empty(cli: Cli) -> None:
+    assert cli("ledger", "--currency", "EUR").lines == ["Balanced."]
+
+
+def test_what_broke_the_balance_is_a_line() -> None:
+    cause = {"id": "job_3", "summary": "job subscription.retry of sub_1 ran"}
+    earlier = {"id": "req_1", "summary": "POST /_emulator/invoices/inv_1/pay"}
+    broken = {
+        "account": "payments of inv_1",
+        "amount": 5000,
+        "currency": "XAF",
+        "at": "2026-01-15T09:30:00.000Z",
+        "cause": cause,
+        "earlier": earlier,
+    }
+    lines = ledger_report(
+        {"balanced": False, "totals": [], "entries": {"data": []}, "broken_by": [broken]}
+    ).splitlines()
+    assert lines[0].startswith("2026-01-15T09:30:00Z  payments of inv_1 is off by 5,000 XAF: job subscription.retry")
+    assert lines[0].endswith("(job_3); before it POST /_emulator/invoices/inv_1/pay")
+    assert lines[-1].endswith("Not balanced.\x1b[0m")
+
+
+# -- ``payments-emulator health``: an exit status for containers and scripts
+
+
+def test_it_says_that_the_emulator_answers(cli: Cli) -> None:
+    (line,) = cli("health").lines
+    assert line.startswith("ok: version ")
+    (answer,) = cli("health", "--json").objects
+    assert answer["status"] == "ok"
+
+
+def test_it_asks_this_machine_at_the_port_of_serve(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container; a proxy that Docker injects is not asked."""
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("PAYMENTS_EMULATOR_PORT", str(server.server.port))
+    assert run("health").status == 0
+
+
+def test_it_needs_no_control_token() -> None:
+    server = RunningServer(control_token="s3cret")
+    try:
+        assert run("health", "--url", server.url).status == 0
+    finally:
+        server.stop()
+
+
+def test_it_fails_where_nothing_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        ended = run("health", "--url", url, "--timeout", "0.2")
+    assert (ended.status, ended.output, ended.errors.count("\n")) == (1, "", 1)
+    assert run("health", "--url", url).status == 1
+
+
+def test_a_url_that_is_none_is_wrong_usage() -> None:
+    assert "--url" in run("health", "--url", "ftp://shop").usage_error
+
+
+# -- The help of the program lists its commands without importing any
+
+
+IMPORTED = {
+    "emulator",
+    "emulator.cli",
+    "emulator.cli.groups",
+    "emulator.cli.main",
+    "emulator.cli.options",
+    "emulator.cli.output",
+    "emulator.core",
+    "emulator.core.event_types",
+    "emulator.version",
+}
+"""What the help needs of this package; of others it needs click alone."""
+
+
+@pytest.mark.parametrize("group", [compare, command_test])
+def test_each_line_is_the_first_sentence_of_the_commands_help(group: LazyGroup) -> None:
+    shown = {name: each.get_short_help_str(200) for name, each in group.commands.items() if not each.hidden}
+    assert shown == group.listed()
+
+
+def test_the_help_imports_no_command() -> None:
+    script = (
+        "import sys; before = set(sys.modules)\n"
+        "from emulator.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print(sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    modules = set(eval(done.stderr)) - set(sys.stdlib_module_names)
+    foreign = {name.partition(".")[0] for name in modules if not name.startswith("emulator")} - sys.stdlib_module_names
+    assert foreign == {"click"}
+    assert {name for name in modules if name.startswith("emulator")} == IMPORTED
+    assert "compare" in done.stdout

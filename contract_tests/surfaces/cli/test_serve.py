@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.surfaces.cli.terminal import run
 from emulator.cli.serve import serve as command_line
 from emulator.document.paths import guide_folder
 
@@ -88,13 +89,15 @@ def serve() -> Iterator[Serve]:
 
 def rejected(*options: str | Path, **environment: str) -> str:
     """The one line on stderr of a ``serve`` that cannot be, with exit status 2."""
-    ended = subprocess.run(
-        command(*options), capture_output=True, text=True, timeout=60, check=False, env={**CLEAN, **environment}
-    )
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
-    assert ended.stderr.startswith("payments-emulator: ")
-    assert "Ready." not in ended.stdout
-    return ended.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ.keys() - CLEAN.keys():
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        ended = run("serve", *map(str, options))
+    assert (ended.status, ended.errors.count("\n"), "Ready." in ended.output) == (2, 1, False), ended
+    assert ended.errors.startswith("payments-emulator: ")
+    return ended.errors
 
 
 def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) -> None:

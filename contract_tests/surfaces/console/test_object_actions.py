@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.html import Page
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
 from emulator.ui.console.object_actions import OBJECT_ACTIONS
 
@@ -154,3 +154,153 @@ def test_an_action_that_is_none_is_a_page_that_is_not_there(sandbox: Sandbox) ->
     with visiting(sandbox) as visitor:
         assert visitor.do("operate", _kind="customer", _name="nonsense", _id="cust_0").status == 404
         assert visitor.do("operate").status == 404
+
+
+# -- What an object's page offers to do now: each form does what it says, and a test can be copied
+
+
+def offered(page: Page) -> list[str]:
+    """The labels of what is offered beside the answer."""
+    row = search(r'id="steps".*?</div>', page.html, DOTALL)
+    assert row
+    return [unescape(label) for label in findall(r'<button[^>]*data-testid="(?:now-|replay)[^>]*>([^<]*)<', row[0])]
+
+
+def press(visitor: Visitor, id: str, action: str) -> Page:
+    """Send the form of this action as the page of the object has it."""
+    html = visitor.open(f"objects/{id}").html.partition('id="steps"')[2]
+    forms = findall(rf'<form method="post" action="[^"]*do/{action}[^"]*"[^>]*>(.*?)</form>', html, DOTALL)
+    fields = dict(findall(r'name="([^"]*)" value="([^"]*)"', forms[0]))
+    return visitor.do(action, **{name: unescape(value) for name, value in fields.items()})
+
+
+def failing(sandbox: Sandbox) -> Any:
+    return sandbox.subscribe(FAILING_PHONE)
+
+
+def test_a_failing_subscription_is_helped_to_succeed(sandbox: Sandbox) -> None:
+    id = failing(sandbox)["id"]
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        assert offered(visitor.open(f"objects/{id}")) == ["Make the next payment succeed", "Add a card that works"]
+        assert press(visitor, id, "outcome").said("notice") == "Arranged: the next payment succeeds · Awa Diop · once."
+        sandbox.advance("2d")
+        assert sandbox.subscription(id)["status"] == "active"
+        press(visitor, id, "advance")
+    assert sandbox.now == "2026-02-01T00:00:00.000Z"
+
+
+def test_a_card_is_added(sandbox: Sandbox) -> None:
+    id = failing(sandbox)["customer"]
+    with visiting(sandbox) as visitor:
+        assert press(visitor, id, "add_card").said("notice") == "The card is added."
+    assert [method["type"] for method in sandbox.api.get(f"/customers/{id}/payment-methods/")["data"]] == [
+        "bank_card",
+        "mobile_money",
+    ]
+
+
+def test_a_failed_delivery_arrives_after_its_inbox_accepts_again(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.customer()
+    [delivery] = sandbox.deliveries(endpoint)
+    with visiting(sandbox) as visitor:
+        assert offered(visitor.open(f"objects/{delivery['id']}")) == ["Replay", "Let the inbox answer 200"]
+        press(visitor, delivery["id"], "clear_response")
+        assert (
+            press(visitor, delivery["id"], "retry").said("notice") == "Replayed: succeeded, the endpoint answered 200."
+        )
+        assert offered(visitor.open(f"objects/{delivery['id']}")) == []
+
+
+def test_the_last_change_is_undone_from_the_object(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"name": "Ada Ndong"})
+    with visiting(sandbox) as visitor:
+        html = visitor.open(f"objects/{customer['id']}").html
+        sheet = search(r'<div popover id="rewind".*?</form>', html, DOTALL)
+        assert sheet
+        assert "PATCH /v1/customers/" in sheet[0]
+        (to,) = findall(r'name="to" value="(req_\w+)"', sheet[0])
+        visitor.do("rewind", to=to)
+    assert sandbox.api.get(f"/customers/{customer['id']}/")["firstname"] == "Awa"
+
+
+@pytest.mark.parametrize(("form", "words"), [("pytest", "def test_"), ("node", "import"), ("curl", "curl")])
+def test_an_object_is_copied_as_a_test(sandbox: Sandbox, form: str, words: str) -> None:
+    id = sandbox.subscribe()["id"]
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{id}/test", **{"as": form})
+    assert words in page.said("code")
+    assert "active" in page.said("code")
+
+
+# -- A request of the journal is sent again from its page, changed or not; only the two APIs can be sent to
+
+
+def of_page(visitor: Visitor, operation: str, sandbox: Sandbox) -> tuple[str, dict[str, str]]:
+    """The id of the last request of an operation, and the fields of the form that sends it again."""
+    id = sandbox.control.get("/requests", operation=operation)["data"][0]["id"]
+    html = visitor.open(f"requests/{id}").html
+    form = search(r'<form method="post" action="[^"]*do/send[^"]*"[^>]*>(.*?)</form>', html, DOTALL)
+    assert form
+    fields = findall(r'name="([^"]*)" value="([^"]*)"', form[1])
+    return id, {name: unescape(value) for name, value in fields}
+
+
+def send(visitor: Visitor, fields: dict[str, str]) -> Page:
+    return visitor.do("send", **fields)
+
+
+def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> None:
+    sandbox.product(name="Basket <b>")
+    with visiting(sandbox) as visitor:
+        before, fields = of_page(visitor, "createProduct", sandbox)
+        page = send(visitor, fields)
+        assert page.said("notice") == "Sent: 201."
+        shown = page.answer.url.path.rpartition("/")[2]
+    assert shown != before
+    assert shown.startswith("req_")
+    assert [product["name"] for product in sandbox.api.get("/products/")["data"]] == ["Basket <b>", "Basket <b>"]
+
+
+def test_it_is_changed_before(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        _, fields = of_page(visitor, "createCustomer", sandbox)
+        page = send(visitor, {**fields, "_body": fields["_body"].replace("buyer0", "other")})
+        assert page.said("notice") == "Sent: 201."
+        page = send(visitor, fields)
+    assert "exists already" in page.said("notice")
+    assert "409" in page.text, "the rejected request is shown"
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"_path": "https://evil.example/"}, "A path starts with"),
+        ({"_path": "/_emulator/console/do/reset"}, "A path starts with"),
+        ({"_path": "/docs/"}, "A path starts with"),
+        ({"_path": "/v1/customers/\r\nHost: x"}, "A path starts with"),
+        ({"_method": "TRACE"}, "A path starts with"),
+        ({"_body": "{"}, "not JSON"),
+        ({"_body": "[" * 10_000}, "not JSON"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_sent_is_said_and_not_sent(sandbox: Sandbox, changed: dict[str, str], why: str) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        _, fields = of_page(visitor, "createCustomer", sandbox)
+        count = sandbox.control.get("/requests")["pagination"]["count"]
+        assert why in send(visitor, {**fields, **changed}).said("notice")
+    assert sandbox.control.get("/requests")["pagination"]["count"] == count
+
+
+def test_the_query_is_sent_too(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        visitor.do("send", _method="GET", _path="/v1/customers/?page_size=1", _body="")
+    assert sandbox.control.get("/requests")["data"][0]["path"] == "/v1/customers/?page_size=1"

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import re
+import statistics
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.walker import Walker
+from contract_tests.surfaces.cli.terminal import run
 from contract_tests.surfaces.recording.conftest import RATE, Played
+from contract_tests.surfaces.recording.stories import STORIES, newest, webhooks
 from contract_tests.surfaces.recording.test_record import RUNNABLE
 from contract_tests.surfaces.recording.test_record import run as run_file
+from emulator.control.recording.model import Recording
+from emulator.control.recording.reproduction import play
 from emulator.core import calendar
+from emulator.resources.registry import STATE_MACHINES
 from emulator.testing import Emulator, LocalServer
+from emulator.testing.fresh_world import FreshWorld
 
 KINDS = ("customer", "payment_method", "product", "subscription_plan", "subscription", "refund", "receipt", "event")
 
@@ -171,3 +183,58 @@ def test_what_the_journal_does_not_explain_is_said_with_a_way_out(local_server: 
     assert "In a fresh world it ends in another way: " in ended.errors
     way_out = f"'record --as pytest --expect {customer}.status=active' writes all that was done instead"
     assert ended.errors.splitlines()[-1] == way_out
+
+
+# -- ``record ID``: an object of each kind in each state of its life cycle, from a world in which it was reached
+
+
+BECAME = re.compile(r"^\d+ steps became (\d+) after \d+ replays$", re.MULTILINE)
+"""What the command says when it had time for everything."""
+
+MOST_STEPS = 7
+
+
+def reproduced(sandbox: Sandbox, id: str) -> int:
+    """The number of steps of the story; the command itself compares the object with the one in a fresh world."""
+    ended = run("record", id, "--as", "curl", "--seconds", "60", "--url", sandbox.url, "--key", sandbox.key)
+    assert ended.status == 0, ended.errors
+    became = BECAME.search(ended.errors)
+    assert became, ended.errors
+    return int(became[1])
+
+
+def test_every_state_is_in_a_story() -> None:
+    reached = {(kind, state) for states in STORIES.values() for kind in states for state in states[kind]}
+    assert reached == {(machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows}
+
+
+def test_each_state_is_reproduced_in_few_steps(
+    server: RunningServer, contracts: tuple[Contract, Contract], world_name: str
+) -> None:
+    steps: dict[tuple[str, str], int] = {}
+    for number, (story, states) in enumerate(STORIES.items()):
+        with server.world(f"{world_name}-{number}", *contracts) as sandbox:
+            # A delivery takes some milliseconds, of which a fast clock would make seconds.
+            sandbox.control.post("/clock/run", {"rate": 1 if story is webhooks else RATE})
+            story(sandbox)
+            for each in [(kind, state) for kind in states for state in states[kind]]:
+                steps[each] = reproduced(sandbox, newest(sandbox, *each)["id"])
+    assert statistics.median(steps.values()) <= 4, steps
+    assert max(steps.values()) <= MOST_STEPS, steps
+
+
+# -- A world after a random walk, recorded: the steps cause the same events in another world
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_walk_recorded_as_steps_causes_the_same_events(seed: int, local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_walked", clock="2026-01-31T00:00:00Z", seed=7, server=local_server) as payments:
+        walker = Walker(payments, seed)
+        for _ in range(120):
+            assert walker.step() is None
+        recording = msgspec.convert(payments.client.get("/_emulator/recording").json(), Recording)
+        events = recording.events or payments.events.types()[-100:]
+    with FreshWorld("another", recording.url) as world:
+        assert play(msgspec.structs.replace(recording, events=None), world).difference is None
+        listed = world.send("GET", "/_emulator/events?page_size=100", {}, None).body["data"]
+    assert [event["type"] for event in reversed(listed)] == events

@@ -6,15 +6,12 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
-# Kept loaded here: a run inside this one forgets the modules it was the first to import, httpcore included.
+# Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import httpcore  # noqa: F401  # see above
 import pytest
 
 import emulator.server.server
-
-# Stays loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.testing.plugin
-import emulator.testing.time_travel
 from emulator.engine.reference_data import named_assumptions
 from emulator.testing import LocalServer
 
@@ -26,6 +23,7 @@ PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     monkeypatch.delenv("PAYMENTS_EMULATOR_KEY", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return pytester
 
 

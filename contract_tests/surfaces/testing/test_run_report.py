@@ -72,7 +72,7 @@ def test_each_world_is_drawn_whichever_worker_ran_the_test(suite: pytest.Pyteste
     ids = re.findall(r' id="([^"]+)"', alone)
     assert len(set(ids)) == len(ids)
     file.unlink()
-    run(suite, "-n", "2", test_shop=SUITE).assert_outcomes(passed=2, failed=1, errors=1)
+    run(suite, "-p", "xdist.plugin", "-n", "2", test_shop=SUITE).assert_outcomes(passed=2, failed=1, errors=1)
     assert file.read_text("utf-8") == alone
 
 

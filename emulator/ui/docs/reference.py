@@ -92,7 +92,6 @@ def page(
         "assets": "/docs/assets",
         "home": "/",
         "menu": json.loads(menu.read_text("utf-8")) if has_guide else WITHOUT_GUIDE,
-        "guide": f"{PATH}/" if has_guide else "/llms.txt",
         "twin": None,
         "previous": None,
         "next": None,
@@ -325,7 +324,7 @@ async def markdown(request: Request) -> Response:
 
 
 class Guide(StaticFiles):
-    """The files of the site. A missing file is a 404, also where the site was not built."""
+    """The files of the site; where it was not built, its pages are there as Markdown."""
 
     def __init__(self) -> None:
         super().__init__(directory=guide_folder(), html=True, check_dir=False)
@@ -334,6 +333,11 @@ class Guide(StaticFiles):
         """Accept a missing folder: a checkout may have no site."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
+        if not guide_folder().is_dir():
+            if path == ".":
+                return RedirectResponse("/llms.txt")
+            if path in {page.stem for page in guide_pages_folder().glob("*.md")}:
+                return RedirectResponse(f"{PATH}/{path}.md")
         found = await super().get_response(path, scope)
         found.headers.update(HEADERS)
         return found
