@@ -18,7 +18,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def version_of(tag: str) -> str:
-    """The version of a tag. Raises ``SystemExit`` for a tag such as ``0.2``."""
+    """Return the version of a tag. Raises ``SystemExit`` for a tag such as ``0.2``."""
     found = TAG.fullmatch(tag)
     if found is None:
         raise SystemExit(f"{tag} is no tag of a release; those are v1.2.3 and v1.2.3rc1")
@@ -35,7 +35,7 @@ def sections(changelog: str) -> dict[str, tuple[str | None, str]]:
 
 
 def problems(root: Path, version: str) -> Iterator[str]:
-    """What is missing for the release of a version."""
+    """Return the reasons why a version cannot be released."""
     found = sections((root / "CHANGELOG.md").read_text("utf-8"))
     date, text = found.get(version, (None, ""))
     if version not in found:

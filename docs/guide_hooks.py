@@ -62,7 +62,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """A table whose corner is empty has no header there, which would have no name."""
+    """Take the header from an empty corner of a table, where it would have no name."""
     return html.replace("<th></th>", "<td></td>")
 
 
@@ -85,7 +85,7 @@ def on_page_context(context: Any, *, page: Any, nav: Any, **_: Any) -> Any:
 
 
 def _menu(nav: Any, pages: Mapping[str, Any], language: str) -> list[dict[str, Any]]:
-    """The groups of the menu; a French reader gets the French page where there is one."""
+    """Return the groups of the menu; a French reader gets the French page where there is one."""
     return [
         {
             "title": GROUPS.get(group.title, group.title) if language == "fr" else group.title,
@@ -105,7 +105,7 @@ def _item(entry: Any, french: Any) -> dict[str, str]:
 
 
 def _address(entry: Any) -> str:
-    """Where the emulator serves a page; what it serves itself is a link in the menu."""
+    """Return where the emulator serves a page; what it serves itself is a link in the menu."""
     return entry.url if entry.is_link else f"/docs/guide/{entry.url.removeprefix('./')}"
 
 
@@ -157,7 +157,7 @@ def _fixture(name: str) -> Any:
 
 
 def _links(text: str, key: str | None, language: str) -> str:
-    """One link for each request of a sample that the explorer has."""
+    """Return one link for each request of a sample that the explorer has."""
     key = next(iter(_KEY.findall(text)), key)
     found = dict(filter(None, (_link(match, key) for match in _REQUEST.finditer(text))))
     if not found:
@@ -182,7 +182,7 @@ def _link(match: re.Match[str], key: str | None) -> tuple[str, str] | None:
 
 
 def _operation(api: str, method: str, path: str) -> tuple[str, str, str] | None:
-    """The path in the document, the tag and the id of the operation that a request is for."""
+    """Return the path in the document, the tag and the id of the operation that a request is for."""
     wanted = re.sub(r"\$\{?\w+\}?|[a-z]+_…", "{}", path)
     for known, item in load(api)["paths"].items():
         if method not in item or method not in METHODS:
@@ -194,7 +194,7 @@ def _operation(api: str, method: str, path: str) -> tuple[str, str, str] | None:
 
 
 def _tabs(match: re.Match[str]) -> str:
-    """A region with one part for each language; without the script all of them show, one below the other."""
+    """Return a region with one part for each language; without the script all of them show, one below the other."""
     names = [name.strip() for name in match["names"].split(",")]
     blocks = _BLOCK.findall(match["blocks"])
     if len(names) != len(blocks):

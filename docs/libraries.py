@@ -25,7 +25,7 @@ class Library(NamedTuple):
 
 
 def libraries(languages: Iterable[str]) -> list[Library]:
-    """The libraries that are copied; ``languages`` are those whose locale data are needed."""
+    """Return the libraries that are copied; ``languages`` are those whose locale data are needed."""
     locales = {f"locale-data/{language}.dat" for language in ("root", *languages)}
     return [
         Library("babel", "babel", lambda file: not file.endswith(".dat") or file in {"global.dat", *locales}),
@@ -63,7 +63,7 @@ def _copy(library: Library, target: Path) -> None:
 
 
 def renamed(content: bytes, name: str, suffix: str) -> bytes:
-    """The content of a file with the library's own name, where it imports or unpickles itself, below the namespace."""
+    """Return the content of a file with the library's own name, where it imports or unpickles itself, below the namespace."""
     old, new = re.escape(name).encode(), f"{NAMESPACE}.{name}".encode()
     if suffix == ".py":
         content = re.sub(rb"(?m)^([ \t]*(?:from|import) )" + old + rb"(?=[.\s])", rb"\1" + new, content)

@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 def printed(command: str, payments: Emulator) -> list[str]:
-    """What a command prints on a terminal."""
+    """Return the output of a command on a terminal."""
     ours, its = pty.openpty()
     termios.tcsetwinsize(ours, (ROWS, COLUMNS))
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PAYMENTS_EMULATOR_", "NO_COLOR"))}
@@ -81,7 +81,7 @@ def printed(command: str, payments: Emulator) -> list[str]:
 
 
 def played(payments: Emulator) -> Iterator[Line]:
-    """Each line of the recording, in seconds from its start."""
+    """Yield each line of the recording, in seconds from its start."""
     now = 0.5
     for command in COMMANDS:
         yield Line(f"\x1b[32m$\x1b[0m {command}", now, is_typed=True)
@@ -94,7 +94,7 @@ def played(payments: Emulator) -> Iterator[Line]:
 
 
 def spans(text: str) -> str:
-    """A line as text of SVG."""
+    """Return a line as text of SVG."""
     parts = re.split(r"\x1b\[(\d+)m", text)
     styled = zip(["0", *parts[1::2]], parts[::2], strict=True)
     return "".join(
@@ -105,12 +105,12 @@ def spans(text: str) -> str:
 
 
 def length(line: Line) -> int:
-    """How many characters a line shows."""
+    """Return how many characters a line shows."""
     return len(re.sub(r"\x1b\[\d+m", "", line.text))
 
 
 def cover(number: int, line: Line, stretch: float) -> tuple[str, str]:
-    """A rule of the style sheet and a shape: what hides a command, with the cursor before it, until each key is pressed."""
+    """Return a rule of the style sheet and the shape that hides a command, with its cursor, until each key is pressed."""
     count, x, y = length(line) - 2, 2 * WIDTH, number * HEIGHT
     begin, end = line.at * stretch, (line.at + count * TYPING) * stretch
     rule = (
@@ -150,7 +150,7 @@ def drawn(lines: list[Line]) -> str:
 
 
 def framed(rules: str, shown: str, end: int) -> str:
-    """A picture of a terminal; ``end`` is how far it has scrolled where nothing moves."""
+    """Return a picture of a terminal; ``end`` is how far it has scrolled where nothing moves."""
     wide, high = round(COLUMNS * WIDTH), ROWS * HEIGHT
     width, height = wide + 2 * MARGIN, high + 2 * MARGIN
     title = "A subscription, a year that passes, its thirteen invoices, and a ledger that balances"
@@ -164,7 +164,7 @@ def framed(rules: str, shown: str, end: int) -> str:
 
 
 def recorded() -> str:
-    """The recording, as an SVG document."""
+    """Return the recording, as an SVG document."""
     with Emulator(key="sk_test_Okoume", clock="2026-01-01T00:00:00Z", seed=7) as payments:
         return drawn(list(played(payments)))
 

@@ -37,7 +37,7 @@ class Picture(NamedTuple):
 
 
 def make_world(payments: Emulator) -> Mapping[str, str]:
-    """A shop with some history; the paths of the pages to be shown, by the name of the picture."""
+    """Return a shop with some history; the paths of the pages to be shown, by the name of the picture."""
     payments.configure(tax_rate=18)
     premium = payments.api.post(
         "/v1/subscription-plans/", {"name": "Premium", "amount": 15000, "currency": "XAF", "interval": "month"}
@@ -83,7 +83,7 @@ def _decline(page: Page) -> None:
 
 
 def pictures(paths: Mapping[str, str]) -> dict[str, Picture]:
-    """Each picture by its name."""
+    """Return each picture by its name."""
     special = {"declined": (PHONE, _decline), "invoice": (PHONE, lambda page: None)}
     return {name: Picture(path, *special.get(name, ())) for name, path in paths.items()}
 

@@ -11,7 +11,7 @@ __all__ = ["AsyncEmulator", "Emulator"]
 
 
 def __getattr__(name: str) -> Any:
-    """What test suites import from here; loaded on first use, for a plain start needs none of it."""
+    """Load what test suites import from here on first use: a plain start needs none of it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -75,7 +75,7 @@ class Task(NamedTuple):
 
 
 def tasks() -> dict[str, Task]:
-    """The tasks by name."""
+    """Return the tasks by name."""
     files = sorted(HERE.glob("tasks/*/grader.yaml"))
     return {file.parent.name: Task(file.parent.name, **yaml.safe_load(file.read_text("utf-8"))) for file in files}
 
@@ -109,14 +109,14 @@ def certified(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def graded(task: Task, folder: Path) -> tuple[bool, str]:
-    """Whether a folder passes, and the reports of the checks that failed."""
+    """Return whether a folder passes, and the reports of the checks that failed."""
     results = [*task.grade(folder)]
     failed = [report for passed, report in results if not passed]
     return not failed, "\n".join(failed)
 
 
 def verified(task: Task) -> Iterator[str]:
-    """What is wrong with a task, if anything."""
+    """Return the problem of a task, if there is one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "work")
         task.start(folder)

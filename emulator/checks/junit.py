@@ -23,7 +23,7 @@ class TestCase(NamedTuple):
 
 
 def report(suite: str, classname: str, cases: Sequence[TestCase], **attributes: str) -> str:
-    """The XML of a test suite; ``attributes`` of the suite are added, or replace those that are counted."""
+    """Return the XML of a test suite; ``attributes`` of the suite are added, or replace those that are counted."""
     counted = {"tests": str(len(cases)), "failures": str(sum(bool(case.failures) for case in cases))}
     root = ElementTree.Element("testsuite", {"name": suite, **counted, **attributes})
     for case in cases:
@@ -37,5 +37,5 @@ def report(suite: str, classname: str, cases: Sequence[TestCase], **attributes: 
 
 
 def printable(text: str) -> str:
-    """The text without characters that are invalid in XML or control a terminal."""
+    """Return the text without characters that are invalid in XML or control a terminal."""
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)

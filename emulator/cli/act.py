@@ -54,7 +54,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
 
 
 def payment_line(intent: Any) -> str:
-    """A payment intent on one line."""
+    """Return a payment intent on one line."""
     error = intent["last_error"]
     why = f"  {error['code']}" if error else ""
     paid = plain_money(intent["amount"], intent["currency"])
@@ -67,7 +67,7 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[list[str], Any]:
-        """The path of names, and the value."""
+        """Return the path of names, and the value."""
         path, equals, text = value.partition("=")
         names = path.split(".")
         if not equals or not all(names):
@@ -117,7 +117,7 @@ def trigger(
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
-    """The overrides as one object."""
+    """Return the overrides as one object."""
     whole: dict[str, Any] = {}
     for names, value in overrides:
         part = whole

@@ -81,7 +81,7 @@ def _write(file: Path, front: str, block: str) -> None:
 
 
 def with_block(text: str, block: str) -> str:
-    """The text with the block between the marks, which are added at the end where there are none."""
+    """Return the text with the block between the marks, which are added at the end where there are none."""
     marked = f"{BEGIN}\n{block.rstrip()}\n{END}"
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

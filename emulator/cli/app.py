@@ -204,11 +204,11 @@ class CommandRuns:
         return Killer(KillPoint.of(case), title_of, running.kill)
 
     def why_nothing_was_seen(self) -> str:
-        """What to do with a command that did nothing in the world of the key."""
+        """Return advice for a command that did nothing in the world of the key."""
         return OWN_WORLDS.format(self.other_apps_named()) if self.other_apps else NOTHING_SEEN
 
     def other_apps_named(self) -> str:
-        """Some of the other Apps."""
+        """Name some of the other Apps."""
         names = sorted(self.other_apps)
         return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
 
@@ -280,7 +280,7 @@ def app_scenario(
 
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
-    """How the scenario ends, once, with the faults of a case or without any."""
+    """Return how the scenario ends, once, with the faults of a case or without any."""
     from emulator.testing.api import Api
     from emulator.testing.stories import arrange, finish
 
@@ -305,7 +305,7 @@ def _check() -> Any:
 
 
 def _ask(what: str) -> dict[str, Any]:
-    """The program's answer. Raises ``Abort`` if it has gone."""
+    """Return the program's answer. Raises ``Abort`` if it has gone."""
     _send({"ask": what})
     line = sys.stdin.readline()
     if not line:

@@ -67,7 +67,7 @@ class ControlClient(Api):
         return response.status_code, response.content
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
-        """The first ``limit`` objects of a list, in its order."""
+        """Yield the first ``limit`` objects of a list, in its order."""
         size, page = min(limit, PAGE), 1
         while limit > 0:
             answer = self.get(path, page=page, page_size=size, **query)
@@ -77,7 +77,7 @@ class ControlClient(Api):
                 return
 
     def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
-        """The name of each open App and the JSON at a path in it."""
+        """Yield the name of each open App and the JSON at a path in it."""
         # Imported here: keys import worlds, which no other command needs.
         from emulator.resources.app.clients import Key
 
@@ -86,7 +86,7 @@ class ControlClient(Api):
             yield app["name"], self.call("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
-        """What happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
+        """Yield what happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
 
         It ends only with an error, when the emulator has ended.
         """
@@ -104,7 +104,7 @@ def _at(path: str) -> str:
 
 
 def root(url: str) -> str:
-    """The emulator's root URL, from ``localhost:4747`` or the URL of its API as well."""
+    """Return the emulator's root URL, from ``localhost:4747`` or the URL of its API as well."""
     return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
 
 
@@ -139,12 +139,12 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def no_emulator(url: str, error: Exception) -> str:
-    """The message that no emulator answers, and how to start or find one."""
+    """Return the message that no emulator answers, and how to start or find one."""
     return f"no emulator is running at {url} ({error}). Start one: payments-emulator serve; or give its URL with --url"
 
 
 def accepted(answer: httpx.Response) -> httpx.Response:
-    """The answer itself if it is successful; raises ``click.ClickException`` if not."""
+    """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
     # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
     if "request-id" not in answer.headers:
         where = answer.request.url.copy_with(query=None)
@@ -157,7 +157,7 @@ def accepted(answer: httpx.Response) -> httpx.Response:
 
 
 def error_message(body: Any) -> str:
-    """The message of an error answer."""
+    """Return the message of an error answer."""
     error = body.get("error", body)
     reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
     hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""

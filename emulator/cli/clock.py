@@ -117,7 +117,7 @@ def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
 
 
 def reading(clock: Any) -> str:
-    """The clock on one line."""
+    """Return the clock on one line."""
     speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
     behind = f" ({clock['lag']:.0f} s behind)" if clock["lag"] else ""
     due = clock["next_due_at"]
@@ -154,7 +154,7 @@ def run_advance(emulator: ControlClient, body: dict[str, Any], interrupted: thre
 
 @contextmanager
 def interruption() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets; a second Ctrl-C ends the command."""
+    """Yield an event that Ctrl-C sets; a second Ctrl-C ends the command."""
     interrupted = threading.Event()
 
     def interrupt(*_: Any) -> None:
@@ -170,7 +170,7 @@ def interruption() -> Iterator[threading.Event]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None]]:
-    """A progress bar on the terminal for an advance that takes long; it is erased at the end."""
+    """Show a progress bar on the terminal for an advance that takes long, and erase it at the end."""
     started = time.monotonic()
     bars: list[ProgressBar] = []
 
@@ -234,6 +234,6 @@ def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bo
 
 
 def job_row(entry: Any) -> Row:
-    """A planned job, with the events it will cause if they are known."""
+    """Return a planned job, with the events it will cause if they are known."""
     events = (", ".join(entry["event_types"]),) if entry.get("event_types") else ()
     return Row(entry["due_at"], ((entry["kind"].ljust(25), {"bold": True}), *events), entry["object"], entry["object"])

@@ -63,7 +63,7 @@ class Demo:
         self._step = 0
 
     def run(self) -> None:
-        """All steps in order."""
+        """Run all steps in order."""
         click.secho("A subscription's first two months", bold=True)
         self._register_webhook()
         subscription = self._subscribe()

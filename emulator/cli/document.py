@@ -81,7 +81,7 @@ def document(
 
 
 def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
-    """Where the API is, and the server's document or the shipped one."""
+    """Return where the API is, and the server's document or the shipped one."""
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
@@ -116,7 +116,7 @@ def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int 
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """Shows in a terminal what is being checked."""
+    """Show in a terminal what is being checked."""
     from rich.console import Console
 
     console = Console(file=sys.stderr)
@@ -156,7 +156,7 @@ def _show(report: Report) -> None:
 
 
 def _rule_lines(report: Report) -> Iterator[str]:
-    """What differs from the assumptions of the emulator, what is not as the profile says, and the counts."""
+    """Yield the differences from the emulator's assumptions and from the profile, and the counts."""
     assert report.rules is not None
     for verdict in report.rules.of("differs"):
         found = ", ".join(f"{name}={value}" for name, value in {**verdict.assumptions, **verdict.settings}.items())
@@ -200,7 +200,7 @@ CLOCK = "/_emulator/clock"
 
 
 def ask(url: str, key: str) -> CalibrationReport:
-    """The verdicts about a server at a URL (without ``/v1``).
+    """Return the verdicts about a server at a URL (without ``/v1``).
 
     Probes of webhooks need a server on this machine; those of time one whose clock can be moved.
     """
@@ -228,7 +228,7 @@ def ask(url: str, key: str) -> CalibrationReport:
 
 
 def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], None] | None:
-    """What lets days pass at the server; None if it offers no clock."""
+    """Return a function that lets days pass at the server; None if it offers no clock."""
     headers = {"Authorization": f"Bearer {key}"}
     answer = http.get(f"{url}{CLOCK}", headers=headers)
     if answer.status_code != 200 or b'"mode"' not in answer.content:
@@ -241,7 +241,7 @@ def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], Non
 
 
 def drift(file: Path, report: CalibrationReport) -> list[str]:
-    """What is not as a profile says. Raises ``ClickException`` for a file that is none."""
+    """Return the differences from a profile. Raises ``ClickException`` for a file that is no profile."""
     from emulator.document.probes import collected
     from emulator.document.profile import InvalidProfile, differences, load
 

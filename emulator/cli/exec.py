@@ -156,7 +156,7 @@ def snapshots(
 
 
 def past_proxies(url: str) -> dict[str, str]:
-    """The variables with which programs use no proxy for a URL; both spellings are in use."""
+    """Return the variables with which programs use no proxy for a URL; both spellings are in use."""
     host = urlsplit(url).hostname or ""
     before = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
     hosts = ",".join(dict.fromkeys([*filter(None, before.split(",")), host]))
@@ -240,7 +240,7 @@ class Child:
 
 
 def on_terminal() -> bool:
-    """Whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
+    """Return whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
     if not hasattr(os, "tcgetpgrp"):
         # Windows sends signals to no process groups: its console sends Ctrl-C to this process and to the command.
         return True
@@ -342,7 +342,7 @@ def run_all(
 
 
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
-    """Each assumption with each value that it does not have at the start of an App."""
+    """Yield each assumption with each value that it does not have at the start of an App."""
     # Imported here: the help of exec needs no fixtures.
     from emulator.engine.fixtures import Fixtures
     from emulator.engine.reference_data import assumptions_of, named_assumptions
@@ -383,7 +383,7 @@ def _is_finding(run: CommandRun) -> bool:
 
 
 def summary(runs: Sequence[CommandRun]) -> list[str]:
-    """The report as lines to read: the end of each failure that says something new, then the findings."""
+    """Return the report as lines to read: the end of each failure that says something new, then the findings."""
     first, *others = runs
     lines: list[str] = []
     for run in runs:
@@ -398,7 +398,7 @@ def summary(runs: Sequence[CommandRun]) -> list[str]:
 
 
 def as_junit(runs: Sequence[CommandRun]) -> str:
-    """The report as JUnit XML: a test case for each run, which fails where the report names it."""
+    """Return the report as JUnit XML: a test case for each run, which fails where the report names it."""
     return junit.report("assumptions", "assumptions", [junit.TestCase(run.title, _failures(run)) for run in runs])
 
 

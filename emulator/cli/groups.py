@@ -37,7 +37,7 @@ _RELATIONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less th
 
 
 def in_words(text: str) -> str:
-    """A text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none.
+    """Return a text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none.
 
     The name of an optional argument, ``'[DURATION]'`` in click's errors, has no brackets.
     """
@@ -62,7 +62,7 @@ class Formatter(click.HelpFormatter):
         super().__init__(width=width or min(shutil.get_terminal_size().columns, WIDEST) - 1)
 
     def _filled(self, text: str, first: int, rest: int | None = None) -> str:
-        """A paragraph, indented by so many columns in its first line and in the rest."""
+        """Return a paragraph, indented by so many columns in its first line and in the rest."""
         return textwrap.fill(
             text,
             max(self.width, 20),
@@ -73,7 +73,7 @@ class Formatter(click.HelpFormatter):
         )
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """The line that begins with ``Usage:``."""
+        """Write the line that begins with ``Usage:``."""
         self.write(self._filled(f"{prefix or 'Usage: '}{prog} {args}".rstrip(), 0, 4) + "\n")
 
     def write_text(self, text: str) -> None:
@@ -115,7 +115,7 @@ class Context(click.Context):
     """The context of each command of ours."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """The formatter of its help."""
+        """Return the formatter of its help."""
         return Formatter(self.terminal_width)
 
 
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
         self.default = default
 
     def listed(self) -> dict[str, str]:
-        """The line of each command that is not hidden, without importing any, in the order of their definition."""
+        """Return the line of each command that is not hidden, without importing any, in the order of their definition."""
         if isinstance(self.commands, LazyCommands):
             return {name: line for name, (_, line) in self.commands.data.items() if line}
         return {name: each.get_short_help_str(200) for name, each in self.commands.items() if not each.hidden}
@@ -151,7 +151,7 @@ class LazyGroup(click.Group):
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, which shows its help as the group does."""
+        """Return the command of this name, which shows its help as the group does."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
             command.context_class = Context
@@ -173,7 +173,7 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The named command; raises ``UsageError`` with the allowed names if there is none."""
+        """Return the named command; raises ``UsageError`` with the allowed names if there is none."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self.listed())}", ctx)
         return super().resolve_command(ctx, args)
@@ -198,7 +198,7 @@ class SandboxCommand(click.Command):
     """A command that starts sandboxes. Its help describes its own options; those of ``serve`` it names."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Its own options, then the names of those that it shares with ``serve``."""
+        """Write its own options, then the names of those that it shares with ``serve``."""
         # Imported here: only the help needs it.
         from emulator.cli.serve import serve
 

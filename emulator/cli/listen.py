@@ -38,7 +38,7 @@ class Since(Instant):
     name = "INSTANT|DURATION"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The instant in ISO 8601, or the duration as it is."""
+        """Return the instant in ISO 8601, or the duration as it is."""
         if re.fullmatch(r"\d{1,6}[smhdw]", value, re.ASCII):
             return str(value)
         try:
@@ -125,7 +125,7 @@ def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None
 
 
 def unreachable(url: str) -> str | None:
-    """Why no connection can be made to a URL; None if one can."""
+    """Return why no connection can be made to a URL; None if one can."""
     import socket  # not needed by the help of a command line
 
     parts = urlsplit(url)
@@ -138,7 +138,7 @@ def unreachable(url: str) -> str | None:
 
 
 def derived_secret(key: str, target: str) -> str:
-    """The secret for a key and a URL: the same each time."""
+    """Return the secret for a key and a URL: the same each time."""
     import hashlib  # not needed by the help of a command line
 
     return "whsec_" + hashlib.sha256(f"{key} {target}".encode()).hexdigest()[:32]
@@ -213,7 +213,7 @@ class Listener:
 
 
 def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> list[Any]:
-    """The events of these types since an instant, or since a duration before the present one; oldest first."""
+    """Return the events of these types since an instant, or since a duration before the present one; oldest first."""
     if re.fullmatch(r"\d+[smhdw]", since):
         now = datetime.fromisoformat(emulator.get("/clock")["now"])
         start = now - timedelta(**{UNITS[since[-1]]: int(since[:-1])})
@@ -229,7 +229,7 @@ def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> li
 
 
 def destination(text: str, given_as: str) -> str:
-    """The URL of a receiver; ``localhost:3000/hook`` is accepted as well."""
+    """Return the URL of a receiver; ``localhost:3000/hook`` is accepted as well."""
     import httpx
 
     url = text if "://" in text else f"http://{text}"
@@ -334,7 +334,7 @@ class Forwarder:
 
 
 def signature(secret: str, body: bytes) -> str:
-    """The signature of a body."""
+    """Return the signature of a body."""
     # Imported here: the help of a command line needs no signatures.
     from emulator.resources.webhooks import deliveries
 
@@ -342,7 +342,7 @@ def signature(secret: str, body: bytes) -> str:
 
 
 def about(event: Mapping[str, Any]) -> Any:
-    """The id of the object that an event is about; None if the body is no event."""
+    """Return the id of the object that an event is about; None if the body is no event."""
     return event.get("data", {}).get("object", {}).get("id")
 
 
@@ -370,7 +370,7 @@ def _since(started: float) -> int:
 
 
 def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardResult) -> dict[str, Any]:
-    """What is shown of a delivery, as plain values."""
+    """Return the values that are shown of a delivery."""
     return {
         "delivery": request.headers.get("Emulator-Delivery"),
         "attempt": int(request.headers.get("Emulator-Attempt", 1)),
@@ -384,14 +384,14 @@ def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardR
 
 
 def line(shown: Mapping[str, Any]) -> str:
-    """A delivery on one line."""
+    """Return a delivery on one line."""
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
 
 
 def event_in(body: bytes) -> dict[str, Any]:
-    """The event in a body; empty if that is no JSON object."""
+    """Return the event in a body; empty if that is no JSON object."""
     try:
         event = json.loads(body)
     except ValueError:

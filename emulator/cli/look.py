@@ -53,12 +53,12 @@ def events(
 
 
 def event_row(event: Any) -> Row:
-    """An event, which is about an object."""
+    """Return an event, which is about an object."""
     return Row(event["created_at"], ((event["type"].ljust(27), {"bold": True}),), about(event), about(event))
 
 
 def about(event: Any) -> str:
-    """The id of the object that the event is about."""
+    """Return the id of the object that the event is about."""
     return str(event["data"]["object"]["id"])
 
 
@@ -130,14 +130,14 @@ def logs(
 
 
 def request_row(entry: Any) -> Row:
-    """A request: its status, method and path, in which the id of what it is about is left out."""
+    """Return a request: its status, method and path, in which the id of what it is about is left out."""
     path = entry["path"].replace(entry["about"] or "\0", "…")
     status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
     return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
 
 
 def detail(entry: Any) -> str:
-    """A request with its headers, bodies, changes and events."""
+    """Return a request with its headers, bodies, changes and events."""
     parts = [
         f"{when(entry['created_at'])}  {entry['status']}  {entry['method']} {entry['path']}  {entry['id']}",
         f"{entry['duration_ms']:.0f} ms, {entry['seconds_ago']:.0f} s ago",
@@ -150,7 +150,7 @@ def detail(entry: Any) -> str:
 
 
 def change(each: Any) -> list[str]:
-    """A change in a line, and of an update a line for each field."""
+    """Return a change in a line, and of an update a line for each field."""
     lines = [f"{each['change']} {each['kind']} {each['id']}"]
     if each["change"] == "updated":
         values = each["fields"].items()
@@ -159,7 +159,7 @@ def change(each: Any) -> list[str]:
 
 
 def quoted(mark: str, body: Any) -> list[str]:
-    """A body as indented JSON, with a mark before each line."""
+    """Return a body as indented JSON, with a mark before each line."""
     if body is None:
         return []
     text = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
@@ -210,12 +210,12 @@ def emails(
 
 
 def email_row(email: Any) -> Row:
-    """An email: to whom, and its subject."""
+    """Return an email: to whom, and its subject."""
     return Row(email["created_at"], (email["to"], (email["subject"], {"bold": True})), None, email["id"])
 
 
 def readable(raw: bytes) -> str:
-    """The headers, attachments and text of an email."""
+    """Return the headers, attachments and text of an email."""
     # Imported here: a list of emails needs no MIME parser.
     from email import message_from_bytes, policy
 
@@ -261,12 +261,12 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
 
 
 def _searchable(text: str) -> str:
-    """The text with ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched."""
+    """Return the text with ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched."""
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def story(found: Any, every: bool) -> Iterator[str]:
-    """The name, the sentence, and the episodes, the oldest first."""
+    """Yield the name, the sentence, and the episodes, the oldest first."""
     # Imported here: help needs none of it.
     from emulator.control.explain.explanation_text import episodes
 
@@ -303,7 +303,7 @@ def _entry(entry: Entry, width: int) -> str:
 
 
 def _fitted(step: Any, room: int) -> str:
-    """The summary of a step, or as much as fits of its subject and outcome."""
+    """Return the summary of a step, or as much as fits of its subject and outcome."""
     if len(step["summary"]) <= room:
         return str(step["summary"])
     text = f"{step['subject']}: {step['outcome']}" if step["outcome"] else step["subject"]
@@ -333,7 +333,7 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
 
 
 def ledger_report(found: Any) -> str:
-    """The totals, the newest entries with the oldest of them first, what broke the balance, and the verdict."""
+    """Return the totals, the newest entries with the oldest of them first, what broke the balance, and the verdict."""
     parts = [
         "\n".join(books(found["totals"])),
         "\n".join(posting(each) for each in reversed(found["entries"]["data"])),
@@ -344,7 +344,7 @@ def ledger_report(found: Any) -> str:
 
 
 def books(totals: list[Any]) -> Iterator[str]:
-    """What stands on the books: a row for each account, a column for each currency."""
+    """Yield the books: a row for each account, a column for each currency."""
     currencies = list(dict.fromkeys(each["currency"] for each in totals))
     shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
     widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
@@ -354,13 +354,13 @@ def books(totals: list[Any]) -> Iterator[str]:
 
 
 def posting(each: Any) -> str:
-    """A posting with its cause."""
+    """Return a posting with its cause."""
     amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
     return cut([when(each["at"]), amount.rjust(12), each["account"], each["cause"]["summary"]])
 
 
 def broken(each: Any) -> str:
-    """What broke the balance, and what touched the account before."""
+    """Return what broke the balance, and what touched the account before."""
     earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
     cause = f"{each['cause']['summary']} ({each['cause']['id']}){earlier}"
     off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
@@ -368,5 +368,5 @@ def broken(each: Any) -> str:
 
 
 def verdict(balanced: bool) -> str:
-    """Whether it adds up."""
+    """Return whether it adds up."""
     return click.style("Balanced.", fg="green") if balanced else click.style("Not balanced.", fg="red")

@@ -101,7 +101,7 @@ class Program(LazyGroup):
 )
 @click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
 def cli() -> None:
-    """A local sandbox of the Payments and Recurring Billing API.
+    """Run a local sandbox of the Payments and Recurring Billing API.
 
     'payments-emulator COMMAND --help' explains a command. An option may come from the environment:
     PAYMENTS_EMULATOR_PORT=8080 stands for --port 8080.
@@ -156,7 +156,7 @@ def run(arguments: Sequence[str]) -> object:
 
 
 def one_line(error: click.ClickException) -> str:
-    """The error on one line; a usage error also names the help of its command."""
+    """Return the error on one line; a usage error also names the help of its command."""
     message = in_words(" ".join(error.format_message().split()))
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
@@ -165,7 +165,7 @@ def one_line(error: click.ClickException) -> str:
 
 
 def advice(error: click.ClickException) -> str:
-    """All options of the command, after an unknown option that resembles none of them; after ``-1d`` what goes back."""
+    """Return all options of the command, after an unknown option that resembles none of them; after ``-1d`` what goes back."""
     if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
         return ""
     if error.option_name[1:].isdigit():

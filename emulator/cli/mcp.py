@@ -50,7 +50,7 @@ def mcp(emulator: ControlClient, port: int | None) -> None:
 
 @contextmanager
 def _running(emulator: ControlClient) -> Iterator[ControlClient]:
-    """The emulator, or where none answers at the default URL a sandbox in this process."""
+    """Yield the emulator, or, where none answers at the default URL, a sandbox in this process."""
     # Imported here: most runs find an emulator.
     from emulator.cli.client import ControlClient
     from emulator.cli.server import serving

@@ -36,7 +36,7 @@ are minor units. Use advance to reach a renewal, and explain before you guess wh
 
 
 def server(emulator: ControlClient) -> MCPServer:
-    """The MCP server for one App of a running emulator."""
+    """Return the MCP server for one App of a running emulator."""
     mcp = _AssistantServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(emulator)
     for tool in tools.every():
@@ -61,7 +61,7 @@ class _AssistantServer(MCPServer):
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
-    """What is wrong with each argument."""
+    """Yield a sentence for each wrong argument."""
     for each in error.errors(include_url=False):
         words = MISTAKES.get(
             each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid"
@@ -106,7 +106,7 @@ class GuardedApp:
 
 
 def _explained(tool: Callable[..., str]) -> Callable[..., str]:
-    """The tool, with errors of the emulator as the messages that commands print."""
+    """Return the tool, with errors of the emulator as the messages that commands print."""
 
     @wraps(tool)
     def explained(*args: Any, **kwargs: Any) -> str:
@@ -158,7 +158,7 @@ class Resources:
 
 
 def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Method, path and description of each operation of the service, by operationId."""
+    """Return method, path and description of each operation of the service, by operationId."""
     return {
         spec["operationId"]: (method.upper(), f"/v1{path}", spec)
         for path, item in bundles.load("service")["paths"].items()
@@ -177,7 +177,7 @@ class Tools:
         self._emulator = emulator
 
     def every(self) -> list[Callable[..., str]]:
-        """The tools, in the order in which they are listed."""
+        """Return the tools, in the order in which they are listed."""
         return [
             self.call,
             self.advance,
@@ -209,7 +209,7 @@ class Tools:
         return _json(self._emulator.post("/trigger", {"event": event, "overrides": overrides or {}}))
 
     def explain(self, id: str) -> str:
-        """Why an object is as it is: the requests, jobs, events, deliveries and emails behind its state."""
+        """Return why an object is as it is: the requests, jobs, events, deliveries and emails behind its state."""
         found = self._emulator.get(f"/explain/{id}")
         lines = [f"{id} is {found['status']}" if found["status"] else id]
         lines += [f"{each['at']} {each['kind']} {each['id'] or ''} {each['summary']}" for each in found["chain"]]
@@ -217,7 +217,7 @@ class Tools:
         return "\n".join(lines if found["complete"] else [*lines, "(older causes are no longer in the journal)"])
 
     def _payment_errors(self, chain: list[Any]) -> Iterator[str]:
-        """Why the last payment of a chain failed."""
+        """Yield why the last payment of a chain failed."""
         failed = [each["object"] for each in chain if each["summary"].startswith("payment_intent.failed")]
         for id in failed[-1:]:
             intent = self._emulator.get(f"/objects/{id}")
@@ -225,7 +225,7 @@ class Tools:
             yield f"{id} charged {intent['payment_method']}: {error.get('code')}: {error.get('message')}"
 
     def requests(self, id: str = "", status: int | None = None, limit: int = 20) -> str:
-        """The newest requests of the application, oldest of them first; with `id` one in full, with what it changed."""
+        """Return the newest requests of the application, oldest of them first; with `id` one in full, with what it changed."""
         if id:
             return click.unstyle(look.detail(self._emulator.get(f"/requests/{id}")))
         found = [*self._emulator.pages("/requests", limit, status=status)]
@@ -276,7 +276,7 @@ def _json(value: Any) -> str:
 
 
 def _distance(by: str) -> JSON:
-    """The body of an advance."""
+    """Return the body of an advance."""
     if by == "next":
         return {"until": "next"}
     if by in EVENTS:
@@ -289,7 +289,7 @@ def _distance(by: str) -> JSON:
 
 
 def _certified(receiver: str, secret: str) -> list[Any]:
-    """The checks of webhook deliveries that a receiver fails."""
+    """Return the checks of webhook deliveries that a receiver fails."""
     command = [sys.executable, "-m", "emulator.cli.main", "test", "receiver", receiver, "--json"]
     _, output = run_captured(command, {**os.environ, "PAYMENTS_EMULATOR_SECRET": secret})
     try:

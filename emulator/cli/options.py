@@ -27,12 +27,12 @@ Decorator = Callable[[Any], Any]
 
 
 def option(name: str, *names: str, **attributes: Any) -> Decorator:
-    """An option that can also be set in the environment: ``--port`` as ``PAYMENTS_EMULATOR_PORT``."""
+    """Return an option that can also be set in the environment: ``--port`` as ``PAYMENTS_EMULATOR_PORT``."""
     return click.option(name, *names, envvar=variable(name), show_default=True, **attributes)
 
 
 def variable(name: str) -> str:
-    """The environment variable of an option."""
+    """Return the environment variable of an option."""
     return "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
 
 
@@ -46,7 +46,7 @@ CONNECTION = (
 
 
 def with_client(function: Callable[..., Any]) -> Any:
-    """A command on a running emulator: adds the options of its connection and passes the client as ``emulator``."""
+    """Return a command on a running emulator: adds the options of its connection and passes the client as ``emulator``."""
 
     @wraps(function)
     def command(**chosen: Any) -> Any:
@@ -60,14 +60,14 @@ NAMES = frozenset({"url", "key", "app", "control_token"})
 
 
 def decorated(command: Any, options: Iterable[Decorator]) -> Any:
-    """A command with these options, in this order in the help."""
+    """Return a command with these options, in this order in the help."""
     for decorate in reversed([*options]):
         command = decorate(command)
     return command
 
 
 def connected(chosen: dict[str, Any]) -> Any:
-    """The client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
+    """Return the client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
     # Imported here: help and usage errors need no HTTP client.
     from emulator.cli.client import ControlClient
 
@@ -87,7 +87,7 @@ no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before w
 
 
 def racing(no_wait: bool) -> dict[str, str]:
-    """The headers of a request that does not wait for the webhooks and emails that it causes."""
+    """Return the headers of a request that does not wait for the webhooks and emails that it causes."""
     return {"Prefer": "respond-async"} if no_wait else {}
 
 
@@ -106,22 +106,22 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
         self._words = tuple(words)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The word itself."""
+        """Return the word itself."""
         if value not in self._words:
             self.fail(f"there is no {value!r}; {guidance(value, self._words)}", param, ctx)
         return str(value)
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The allowed words."""
+        """Return the allowed words."""
         return guidance("", self._words)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The words that start with the incomplete one."""
+        """Return the words that start with the incomplete one."""
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 def guidance(mistyped: str, words: Iterable[str]) -> str:
-    """The nearest allowed word; all of them where none is near."""
+    """Return the nearest allowed word; all of them where none is near."""
     # Imported here: only errors need it.
     from difflib import get_close_matches
 
@@ -142,11 +142,11 @@ class Text(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
         self._description = description
 
     def matches(self, value: str) -> bool:
-        """Whether the value matches."""
+        """Return whether the value matches."""
         return self._pattern.fullmatch(value) is not None
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text itself."""
+        """Return the text itself."""
         if not self.matches(value):
             self.fail(f"{value!r}: {self._description}", param, ctx)
         return str(value)
@@ -162,7 +162,7 @@ class Instant(click.ParamType):  # type: ignore[type-arg]  # older clicks have n
     name = "INSTANT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The instant in ISO 8601."""
+        """Return the instant in ISO 8601."""
         if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
             return f"{value}T00:00:00Z"
         if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
@@ -190,7 +190,7 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
     name = "running|frozen|frozen@INSTANT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The clock's mode and, for ``frozen@``, its instant."""
+        """Return the clock's mode and, for ``frozen@``, its instant."""
         # Imported here: the help of a command line needs no clock.
         from emulator.engine.world_clock import parse_start
 
@@ -208,7 +208,7 @@ class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
     name = "STORE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The URL itself, if it has a valid form."""
+        """Return the URL itself, if it has a valid form."""
         # Imported here: most commands know no stores.
         from emulator.engine.storage.urls import FORMS, is_state_url
 
@@ -223,7 +223,7 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
     name = "URL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The SMTP server at the URL."""
+        """Return the SMTP server at the URL."""
         from emulator.engine.outbox import SmtpServer
 
         require_extra("smtp", "aiosmtplib")
@@ -239,7 +239,7 @@ class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks ha
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The profile in the file."""
+        """Return the profile in the file."""
         from emulator.document.profile import InvalidProfile, load
 
         try:
@@ -254,7 +254,7 @@ class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older click
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name and the value, if there is such an assumption with such a value."""
+        """Return the name and the value, if there is such an assumption with such a value."""
         from emulator.engine.reference_data import named_assumptions
 
         name, _, chosen = value.partition("=")
@@ -273,7 +273,7 @@ class OutputFile(click.Path):
         super().__init__(dir_okay=False, writable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path. Fails for a folder that does not exist or that may not be written to."""
+        """Return the path. Fails for a folder that does not exist or that may not be written to."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
             self.fail(f"{path}: cannot be written: there is no folder {path.parent}", param, ctx)
@@ -301,7 +301,7 @@ def write_text(file: Path, text: str) -> None:
 
 
 def read_json(content: bytes, name: str) -> Any:
-    """The value in a file. Raises ``ClickException`` for what is no JSON, or is nested too deeply to be read."""
+    """Return the value in a file. Raises ``ClickException`` for what is no JSON, or is nested too deeply to be read."""
     try:
         return json.loads(content)
     except RecursionError:

@@ -31,7 +31,7 @@ def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
 
 
 def fitted(text: str, stream: TextIO | None = None) -> str:
-    """The text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
+    """Return the text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
     if not (stream or sys.stdout).isatty():
         return text
     width = shutil.get_terminal_size().columns
@@ -95,7 +95,7 @@ BATCH = 50
 
 
 def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """A list in batches; of a stream, which a list is not, each object at once."""
+    """Yield a list in batches; of a stream, which a list is not, each object at once."""
     if isinstance(items, list):
         yield from (items[first : first + BATCH] for first in range(0, len(items), BATCH))
     else:
@@ -103,14 +103,14 @@ def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def in_one_line(row: Row, names: dict[str, str]) -> str:
-    """The time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
+    """Return the time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
     name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
     last: list[StyledText] = [(row.id, {"dim": True})] if row.id else []
     return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last])
 
 
 def cut(cells: Iterable[StyledText]) -> str:
-    """The cells on one line; on a terminal as much of them as fits."""
+    """Return the cells on one line; on a terminal as much of them as fits."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     parts = []
     for cell in cells:
@@ -124,7 +124,7 @@ def cut(cells: Iterable[StyledText]) -> str:
 
 
 def clock_time(instant: str) -> str:
-    """The time of day of an instant, with its seconds where they are not 0: ``09:00``."""
+    """Return the time of day of an instant, with its seconds where they are not 0: ``09:00``."""
     return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 
 
@@ -162,7 +162,7 @@ def print_next(command: str, as_json: bool = False) -> None:
 
 
 def printable(value: Any) -> Any:
-    """The value without control characters in its texts: a customer's name must not control the terminal."""
+    """Return the value without control characters in its texts: a customer's name must not control the terminal."""
     if isinstance(value, str):
         return CONTROLS.sub("?", value)
     if isinstance(value, dict):
@@ -171,7 +171,7 @@ def printable(value: Any) -> Any:
 
 
 def when(instant: str) -> str:
-    """An instant to the second, in the form that options accept."""
+    """Return an instant to the second, in the form that options accept."""
     return f"{instant[:19]}Z"
 
 
@@ -191,7 +191,7 @@ RESETS = {
 
 
 def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) -> Iterator[Any]:
-    """The recent objects, oldest first, then each that the stream reports. It ends only with an error or Ctrl-C."""
+    """Yield the recent objects, oldest first, then each that the stream reports. It ends only with an error or Ctrl-C."""
     shown: set[str] = set()
     for message, item in emulator.stream(kind):
         if message == "open":
@@ -209,7 +209,7 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
 
 
 def advance_lines(result: Any) -> str:
-    """What an advance did: one line, and one for each type of event."""
+    """Return the summary of an advance: one line, and one for each type of event."""
     delivered, failed = result["deliveries"]["succeeded"], result["deliveries"]["failed"]
     done = [
         counted(result["jobs"], "job"),

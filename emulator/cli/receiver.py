@@ -170,7 +170,7 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
 
 
 async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
-    """The result of every check as plain values, each printed as soon as it is known."""
+    """Return the result of every check as plain values, each printed as soon as it is known."""
     from emulator.checks.receiver import certifier
 
     shown = []
@@ -184,12 +184,12 @@ async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dic
 
 
 def _url(service: ServiceWorld) -> str:
-    """The receiver's URL without its query, which may contain a password."""
+    """Return the receiver's URL without its query, which may contain a password."""
     return service.endpoint.url.partition("?")[0]
 
 
 def _line(item: dict[str, Any]) -> str:
-    """One result on a line, with details of a failure below it."""
+    """Return one result on a line, with details of a failure below it."""
     verdict = click.style("pass", fg="green") if item["passed"] else click.style("FAIL", fg="red", bold=True)
     took = max(answer["duration_ms"] for answer in item["answers"])
     status = (_failed(item) or item["answers"])[0]["status"] or "none"
@@ -210,7 +210,7 @@ def _explained(item: dict[str, Any]) -> list[str]:
 
 
 def _got(failed: list[dict[str, Any]]) -> Iterator[str]:
-    """Each wrong answer once, with its body and the types of event it was given to."""
+    """Yield each wrong answer once, with its body and the types of event it was given to."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for answer in failed:
         groups.setdefault(answer["error"] or str(answer["status"]), []).append(answer)
@@ -228,7 +228,7 @@ def _wrapped(text: str, first: str = "", others: str = "") -> str:
 
 
 def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float) -> Iterator[str]:
-    """The counts, and notes on them."""
+    """Yield the counts, and notes on them."""
     from emulator.checks.receiver.checks import checks_of
 
     method = service.endpoint.security_profile
@@ -244,5 +244,5 @@ def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float)
 
 
 def _accepted(item: dict[str, Any]) -> list[int]:
-    """The statuses with which valid deliveries were accepted."""
+    """Return the statuses with which valid deliveries were accepted."""
     return [each["status"] for each in item["answers"] if each["passed"] and item["expected"] == "accepted"]

@@ -29,7 +29,7 @@ FORMS = ("pytest", "node", "curl", "arazzo")
 
 
 def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
-    """A path that nothing is written to yet, before any work is done: a test is often changed after it was written."""
+    """Return a path that nothing is written to yet, before any work is done: a test is often changed after it was written."""
     if out is not None and out.exists():
         raise click.BadParameter(f"{out} exists; move it away or name another one")
     return out
@@ -132,7 +132,7 @@ def record(
 
 
 def _chosen(recording: Recording, command: str | None, seconds: float, *, is_shrunk: bool) -> Recording | None:
-    """The recording that is written; None, with the reason on standard error, if it does not hold."""
+    """Return the recording that is written; None, with the reason on standard error, if it does not hold."""
     if not recording.steps:
         raise click.ClickException("there is nothing to record: no request changed anything")
     if not is_shrunk:
@@ -159,7 +159,7 @@ def _start(emulator: ControlClient, *, is_alone: bool) -> int:
 
 
 def _under_way(emulator: ControlClient) -> JournalPart:
-    """The part of the journal since the start. The recording is stopped only once its test is written."""
+    """Return the part of the journal since the start. The recording is stopped only once its test is written."""
     state = emulator.get("/recording/state")
     if not state["is_recording"]:
         raise click.ClickException("no recording is under way; 'payments-emulator record --start' begins one")
@@ -171,7 +171,7 @@ def _under_way(emulator: ControlClient) -> JournalPart:
 def fetched(
     emulator: ControlClient, part: JournalPart, expected: tuple[str, ...], about: str | None = None
 ) -> Recording:
-    """The steps of a recording. What a fresh world cannot have is reported on standard error."""
+    """Return the steps of a recording. What a fresh world cannot have is reported on standard error."""
     # Imported here: the help of this command needs neither.
     import msgspec
 
@@ -186,7 +186,7 @@ def fetched(
 
 
 def shrunk(recording: Recording, seconds: float) -> Recording | None:
-    """The recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
+    """Return the recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
     from emulator.control.recording.reproduction import play, shrink
     from emulator.testing.fresh_world import FreshWorld
 
@@ -201,7 +201,7 @@ def shrunk(recording: Recording, seconds: float) -> Recording | None:
 
 
 def shrunk_while(recording: Recording, command: str, seconds: float) -> Recording | None:
-    """The recording without all that a command, run after it, does not need in order to fail; None if it does not fail.
+    """Return the recording without all that a command, run after it, does not need in order to fail; None if it does not fail.
 
     What is left expects nothing: the events of the whole recording are others.
     """
@@ -227,7 +227,7 @@ def report(recording: Recording, result: Shrunk) -> None:
 
 
 def rendered(recording: Recording, form: str) -> str:
-    """The text of a recording."""
+    """Return the text of a recording."""
     from emulator.control.recording.renderers import FORMS as RENDERERS
 
     return RENDERERS[form](recording)
@@ -290,7 +290,7 @@ class _ServedWorld:
 
 @contextmanager
 def failing(command: str, app: str) -> Iterator[Holds]:
-    """A check that plays a recording in a world of a server and says whether the command, run then, still fails.
+    """Return a check that plays a recording in a world of a server and says whether the command, run then, still fails.
 
     The command is a line for the shell. It finds the world by the variables that ``exec`` sets.
     """

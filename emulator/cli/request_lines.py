@@ -87,7 +87,7 @@ class RequestLines:
 
 
 def said(request: AnsweredRequest, is_named: bool) -> str:
-    """What an advance did, or the name of what another request is about, if names are wanted."""
+    """Return the result of an advance, or, if names are wanted, the name of the object that another request is about."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
         return advance_lines(json.loads(request.answer)).partition("\n")[0]
     if not is_named or request.world is None:
@@ -99,7 +99,7 @@ def said(request: AnsweredRequest, is_named: bool) -> str:
 
 
 def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
-    """A request as a line to read: App, status, method, path, what it is about or did, the events it caused, real time."""
+    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time."""
     cells: list[StyledText] = [
         (request.app or "-").ljust(12),
         (str(request.status), {"fg": "green" if request.status < 400 else "yellow" if request.status < 500 else "red"}),
@@ -117,7 +117,7 @@ def _counted(events: Iterable[str]) -> str:
 
 
 def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
-    """A request as a JSON object."""
+    """Return a request as a JSON object."""
     return json.dumps(
         {
             "request": request.id,

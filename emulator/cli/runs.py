@@ -32,7 +32,7 @@ LONGEST_LINE = 300
 
 
 def failure_of(status: int, output: str) -> str | None:
-    """Why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
+    """Return why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
     if status == 0:
         return None
     lines = [line.strip() for line in output.strip().splitlines()]
@@ -44,7 +44,7 @@ def failure_of(status: int, output: str) -> str | None:
 def run_captured(
     command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
 ) -> tuple[int, str]:
-    """The exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``.
+    """Return the exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``.
 
     A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
     """
@@ -139,6 +139,6 @@ class ProgressLine:
 
 
 def estimate(done: int, of: int, first: int, seconds: float) -> str:
-    """How far the runs are, ``seconds`` after the run with the number ``first``."""
+    """Return how far the runs are, ``seconds`` after the run with the number ``first``."""
     left = f", about {seconds / (done - first) * (of - done):.0f} s left" if done > first else ""
     return f"{done} of {of} runs{left}"

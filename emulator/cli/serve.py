@@ -123,7 +123,7 @@ OPTIONS = (
 
 
 def server_options(command: Any) -> Any:
-    """A command with these options."""
+    """Return a command with these options."""
     return decorated(command, OPTIONS)
 
 
@@ -190,7 +190,7 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
 
 
 def make_server(**chosen: Any) -> Any:
-    """The server for the options of a command line. Raises ``ClickException`` if it cannot start."""
+    """Return the server for the options of a command line. Raises ``ClickException`` if it cannot start."""
     if sys.version_info >= (3, 15):
         # Most of what Connexion imports, this server never uses (PEP 810; docs/contributing/connexion-start.md).
         sys.set_lazy_imports_filter(lambda importer, *_: f"{importer}.".startswith("connexion."))
@@ -204,7 +204,7 @@ def make_server(**chosen: Any) -> Any:
 
 
 def make_options(chosen: dict[str, Any]) -> Options:
-    """The options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
+    """Return the options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
     # Imported here, as above.
     from emulator.server.sandbox import Options, Parts
     from emulator.server.server import is_loopback

@@ -73,7 +73,7 @@ def start_errors() -> Iterator[None]:
 
 
 def public_url(url: str | None) -> str | None:
-    """The option, checked."""
+    """Return the option, checked."""
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
         raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
     return url and url.rstrip("/")

@@ -96,7 +96,7 @@ def reject_live_key(*given: str) -> None:
 
 
 def service_url(url: str) -> str:
-    """The URL of a service without a slash and without ``/v1``."""
+    """Return the URL of a service without a slash and without ``/v1``."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
@@ -104,7 +104,7 @@ def service_url(url: str) -> str:
 
 
 def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
-    """The names of the probes of these assumptions, or of all."""
+    """Return the names of the probes of these assumptions, or of all."""
     asked = {probe.number for probe in known.probes.values()}
     for number in only:
         if number in known.unknowable:
@@ -115,7 +115,7 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
 
 
 def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[str, Any]) -> CalibrationReport:
-    """The report of one run. What it does is shown on the standard error."""
+    """Return the report of one run. What it does is shown on the standard error."""
     import httpx
 
     from emulator.checks.service.runner import Runner, new_word
@@ -165,13 +165,13 @@ def _ask_buyer(text: str) -> None:
 
 
 def _report_one(verdict: Verdict) -> None:
-    """One line for each probe in a terminal."""
+    """Write one line for each probe in a terminal."""
     if sys.stderr.isatty():
         click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
 
 
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
-    """The profile of the service that a report is about."""
+    """Return the profile of the service that a report is about."""
     from emulator.checks.service.verdicts import profile_of
     from emulator.engine.reference_data import numbered_assumptions
 
@@ -186,7 +186,7 @@ def _save(profile: Profile, file: Path) -> None:
 
 
 def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
-    """What differs or was not answered, with its evidence, and the counts."""
+    """Write what differs or was not answered, with its evidence, and the counts."""
     for verdict in (*report.of("differs"), *report.of("not_answered")):
         found = {**verdict.assumptions, **verdict.settings}
         follows = ", ".join(f"{name}={value}" for name, value in found.items())

@@ -22,7 +22,7 @@ HEALTHY, UNHEALTHY = 0, 1
 
 
 def local_url() -> str:
-    """The emulator of this machine, at the port that ``serve`` takes from the environment."""
+    """Return the emulator of this machine, at the port that ``serve`` takes from the environment."""
     return f"http://127.0.0.1:{os.environ.get(variable('--port')) or DEFAULT_PORT}"
 
 
@@ -69,7 +69,7 @@ def health(url: str, timeout: float, as_json: bool) -> int:
 
 
 def health_line(answer: Any) -> str:
-    """The health of an emulator in a line."""
+    """Return the health of an emulator in a line."""
     return f"{answer['status']}: version {answer['version']}, {counted(answer['apps'], 'App')}"
 
 

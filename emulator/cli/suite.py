@@ -65,7 +65,7 @@ class ThresholdType(click.ParamType):  # type: ignore[type-arg]  # older clicks 
     name = "[GROUP=]PERCENT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Threshold:
-        """The threshold."""
+        """Return the threshold."""
         group, _, number = value.rpartition("=")
         if group and group not in GROUPS:
             self.fail(f"there is no group {group!r}; {guidance(group, GROUPS)}", param, ctx)
@@ -191,7 +191,7 @@ def _show(report: SuiteReport, used: Any, *, only_usage: bool, missing: bool, as
 
 
 def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> bool:
-    """Whether less of a group is used than is wanted; each such group is named on the error output."""
+    """Return whether less of a group is used than is wanted; each such group is named on the error output."""
     short = [name for name, group in groups.items() if percentage(group) < wanted.get(name, 0)]
     for name in short:
         click.echo(f"{name}: {shown_percentage(groups[name])} is less than {wanted[name]:g} %", err=True)
@@ -205,7 +205,7 @@ def player(
     commands: CapturedCommands,
     recorder: WorldRecorder | None = None,
 ) -> Callable[[Mutant | None], MutantRun]:
-    """The function that runs the command once, in a sandbox of its own with a service that is wrong or right.
+    """Return the function that runs the command once, in a sandbox of its own with a service that is wrong or right.
 
     It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
     """
@@ -237,7 +237,7 @@ def player(
 
 
 def environment(url: str, key: str, token: str | None) -> dict[str, str]:
-    """The variables by which a command finds a sandbox."""
+    """Return the variables by which a command finds a sandbox."""
     values = {"--url": url, "--key": key, "--control-token": token}
     return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
 
@@ -245,7 +245,7 @@ def environment(url: str, key: str, token: str | None) -> dict[str, str]:
 def _failure(
     commands: CapturedCommands, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None
 ) -> str | None:
-    """Why the command failed, in one line; None if it did not."""
+    """Return why the command failed, in one line; None if it did not."""
     # Imported here: the help of a command line needs no processes.
     from subprocess import TimeoutExpired
 
@@ -259,17 +259,17 @@ def _failure(
 
 
 def percentage(group: Any) -> float:
-    """The percentage of a group that was exercised."""
+    """Return the percentage of a group that was exercised."""
     return float(100 * group["count"] / group["total"])
 
 
 def shown_percentage(group: Any) -> str:
-    """The percentage as text, rounded down: only a complete group has 100 %."""
+    """Return the percentage as text, rounded down: only a complete group has 100 %."""
     return f"{int(10 * percentage(group)) / 10:.1f} %"
 
 
 def usage_lines(used: Any, every: bool) -> Iterator[str]:
-    """A line for each group and below it what is missing: as much as fits on one line, or everything."""
+    """Yield a line for each group and below it what is missing: as much as fits on one line, or everything."""
     yield f"What the tests never used, with {counted(used['request_count'], 'request')}:"
     yield from [f"  no test sees {need}" for need in used["needs"]]
     for name, group in used["groups"].items():

@@ -84,7 +84,7 @@ def client(emulator: ControlClient, fail_on: str | None, every_app: bool, as_jso
 
 
 def audits(emulator: ControlClient) -> Iterator[Any]:
-    """The audit of each open App, with the App's name in its findings."""
+    """Yield the audit of each open App, with the App's name in its findings."""
     for app, result in emulator.of_every_app("/audit"):
         for finding in result["findings"]:
             finding["app"] = app
@@ -106,13 +106,13 @@ def merged(audits: list[Any]) -> Any:
 
 
 def fails(findings: list[Any], on: str | None) -> bool:
-    """Whether any finding has this severity or a higher one."""
+    """Return whether any finding has this severity or a higher one."""
     failing = SEVERITIES[: SEVERITIES.index(on) + 1] if on else ()
     return any(finding["severity"] in failing for finding in findings)
 
 
 def report(result: Any) -> str:
-    """The audit as text: findings, rules without findings, and a summary."""
+    """Return the audit as text: findings, rules without findings, and a summary."""
     parts = [paragraph(finding) for finding in result["findings"]]
     lists = {"Passed": result["kept"], "Not exercised": result["untried"]}
     parts += [names(title, rules) for title, rules in lists.items() if rules]
@@ -120,7 +120,7 @@ def report(result: Any) -> str:
 
 
 def paragraph(finding: Any) -> str:
-    """A finding: severity, rule, count and title; below them the advice, and the ids of requests and objects."""
+    """Return a finding: severity, rule, count and title; below them the advice, and the ids of requests and objects."""
     severity = click.style(finding["severity"].ljust(9), fg=COLOURS[finding["severity"]], bold=True)
     name = click.style(finding["rule"].ljust(NAME_WIDTH), bold=True)
     shown = [*finding["requests"], *finding["object_ids"]][:SHOWN_IDS]
@@ -136,12 +136,12 @@ def paragraph(finding: Any) -> str:
 
 
 def names(title: str, rules: list[Any]) -> str:
-    """The names of rules without findings."""
+    """Return the names of rules without findings."""
     return f"{click.style(title.ljust(13), bold=True)}  {', '.join(rule['rule'] for rule in rules)}"
 
 
 def summary(result: Any) -> str:
-    """The counts, in one line."""
+    """Return the counts, in one line."""
     found = [sum(each["severity"] == severity for each in result["findings"]) for severity in SEVERITIES]
     numbers = f"{counted(found[0], 'error')}, {counted(found[1], 'warning')}, {found[2]} info"
     rules = f"{counted(len(result['kept']), 'rule')} passed, {len(result['untried'])} not exercised"

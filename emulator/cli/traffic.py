@@ -85,7 +85,7 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
 
 
 def _checked(target: str | None) -> str | None:
-    """The URL that webhooks are passed on to."""
+    """Return the URL that webhooks are passed on to."""
     from emulator.cli.listen import destination
 
     return target and destination(target, "'--webhooks-to'")
@@ -146,13 +146,13 @@ class _Run:
 
 
 def show_finding(finding: ProxyFinding, *, as_json: bool) -> None:
-    """One line for a difference."""
+    """Write one line for a difference."""
     click.echo(json.dumps(finding._asdict(), ensure_ascii=False) if as_json else str(finding))
     sys.stdout.flush()
 
 
 def show_report(findings: Findings, *, as_json: bool) -> None:
-    """The report by operation and assumption."""
+    """Write the report by operation and assumption."""
     if as_json:
         click.echo(json.dumps(findings.as_json(), ensure_ascii=False))
         return

@@ -147,7 +147,7 @@ def delete(emulator: ControlClient, name: str) -> None:
 
 
 def snapshot_line(snapshot: Any) -> str:
-    """A snapshot on one line."""
+    """Return a snapshot on one line."""
     name = click.style(snapshot["name"].ljust(20), bold=True)
     return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
 
@@ -175,7 +175,7 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_j
 
 
 def rewound_line(result: Any) -> str:
-    """The state of the world on one line."""
+    """Return the state of the world on one line."""
     undone = counted(result["turns"], "unit of work", "units of work")
     return f"Before {result['to']}: {when(result['now'])}, {undone} undone"
 
@@ -209,7 +209,7 @@ def reset(
 
 
 def fixtures_in(file: BinaryIO) -> Any:
-    """The object in a fixture file. Raises ``ClickException`` for what is no YAML, or cannot be sent as JSON."""
+    """Return the object in a fixture file. Raises ``ClickException`` for what is no YAML, or cannot be sent as JSON."""
     # Imported here: few commands read YAML.
     import yaml
 
@@ -226,7 +226,7 @@ def fixtures_in(file: BinaryIO) -> Any:
 
 
 def new_line(result: Any) -> str:
-    """The new world on one line."""
+    """Return the new world on one line."""
     return f"New world: {when(result['now'])}, {result['mode']}"
 
 

@@ -44,7 +44,7 @@ class InvalidDuration(ValueError):
 
 
 def after(instant: Timestamp, duration: str, *, may_be_zero: bool = False) -> Timestamp:
-    """The instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
+    """Return the instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
 
     Raises ``ValueError`` with a message for an invalid or negative duration, for one of zero unless it ``may_be_zero``,
     and for one beyond the year 9999.
@@ -116,7 +116,7 @@ async def advance(
 
 
 def destination(runtime: Runtime, body: Body) -> Target:
-    """The instant an advance goes to, and what stops it earlier. The document allows only one of them."""
+    """Return the instant an advance goes to, and what stops it earlier. The document allows only one of them."""
     if "to" in body:
         return Target(not_past(runtime, body["to"], "to"))
     if "until" in body:
@@ -129,12 +129,12 @@ def destination(runtime: Runtime, body: Body) -> Target:
 
 
 def on_event(type: str) -> Callable[[AdvanceResult], bool]:
-    """Stops an advance after the first event of this type."""
+    """Return a check that stops an advance after the first event of this type."""
     return lambda result: result.events[type] > 0
 
 
 def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Timestamp:
-    """The instant a duration after the present one; 422 for an invalid duration."""
+    """Return the instant a duration after the present one; 422 for an invalid duration."""
     try:
         return after(runtime.now(), duration, may_be_zero=may_be_zero)
     except ValueError as error:
@@ -142,7 +142,7 @@ def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Time
 
 
 def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
-    """A valid instant to advance to; 422 if it is before the present one or after the calendar's end (B-95)."""
+    """Return a valid instant to advance to; 422 if it is before the present one or after the calendar's end (B-95)."""
     target, now = calendar.normalise(instant), runtime.now()
     if target < now:
         raise invalid_field(param, f"is before the clock's present instant, {now}; the clock never goes back")
@@ -158,18 +158,18 @@ PREFERENCE = "respond-async"
 
 
 def prefers_async(headers: Mapping[str, str]) -> bool:
-    """Whether the client prefers not to wait; letter case and other preferences are ignored (RFC 7240)."""
+    """Return whether the client prefers not to wait; letter case and other preferences are ignored (RFC 7240)."""
     return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
 
 
 def accepted(advance: Advance, app: str | None) -> Response:
-    """The response 202 with the URL of the advance that has begun."""
+    """Return the response 202 with the URL of the advance that has begun."""
     location = f"/_emulator/clock/advances/{advance.id}" + (f"?app={app}" if app else "")
     return Response(202, encode(advance_view(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
 
 
 def result_view(result: AdvanceResult) -> dict[str, Any]:
-    """What happened during an advance, as it is sent."""
+    """Return the JSON of an advance: its jobs, events and deliveries."""
     return {
         "from": result.start,
         "now": result.now,
@@ -184,7 +184,7 @@ def result_view(result: AdvanceResult) -> dict[str, Any]:
 
 
 def advance_view(advance: Advance) -> dict[str, Any]:
-    """An advance as it is sent."""
+    """Return an advance as it is sent."""
     return {
         "id": advance.id,
         "status": advance.status,
@@ -196,7 +196,7 @@ def advance_view(advance: Advance) -> dict[str, Any]:
 
 
 def _reason(error: BaseException | None) -> str | None:
-    """What went wrong: the message of an API error; details of any other error are in the server's log only."""
+    """Return the message of an API error; details of any other error are in the server's log only."""
     if error is None:
         return None
     return error.message if isinstance(error, ApiError) else f"{type(error).__name__}; the server's log says more."
@@ -271,12 +271,12 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
 
 
 def fits(kind: str, query: Mapping[str, Any]) -> bool:
-    """Whether a kind of job is asked for."""
+    """Return whether a kind of job is asked for."""
     return query.get("kind") in (None, kind)
 
 
 def entry(job: Job) -> ScheduleEntry:
-    """A job as it is sent."""
+    """Return a job as it is sent."""
     return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
 
 
@@ -300,7 +300,7 @@ def _events(world: World, job: Job) -> list[str]:
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:
-    """The instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
+    """Return the instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
     now = runtime.now()
     try:
         instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)

@@ -83,7 +83,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.it
 
 
 def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
-    """The application behind ``/_emulator``."""
+    """Return the application behind ``/_emulator``."""
 
     async def execute(
         context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
@@ -114,7 +114,7 @@ async def settle(runtime: Runtime | None, headers: Mapping[str, str]) -> None:
 
 
 def by_key_or_name(engine: Engine) -> Authenticate:
-    """Finds the world of the key, or of ``app=NAME``, or the default one."""
+    """Find the world of the key, or of ``app=NAME``, or the default one."""
 
     def authenticate(context: RequestContext, required: bool) -> Runtime | None:
         # Drawn while no world is known, so that requests to the control API use none of the world's own request ids.

@@ -26,18 +26,18 @@ class Points(NamedTuple):
 
 
 def operations(coverage: Coverage) -> Points:
-    """The operations that were called, whatever the response."""
+    """Return the operations that were called, whatever the response."""
     return Points([*operation_specs()], {str(operation) for operation, _ in coverage.answers})
 
 
 def statuses(coverage: Coverage) -> Points:
-    """The response statuses of each operation: ``createCustomer 201``."""
+    """Return the response statuses of each operation: ``createCustomer 201``."""
     documented = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
     return Points(documented, {f"{operation} {status}" for operation, status in coverage.answers})
 
 
 def fields(coverage: Coverage) -> Points:
-    """The fields in request bodies, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
+    """Return the fields in request bodies, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
     documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
     return Points(documented, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
 
@@ -51,19 +51,19 @@ def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
 
 
 def parameters(coverage: Coverage) -> Points:
-    """The query parameters: ``listCustomers status``."""
+    """Return the query parameters: ``listCustomers status``."""
     documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
     return Points(documented, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
 
 
 def states(coverage: Coverage) -> Points:
-    """The states that objects entered: ``invoice paid``."""
+    """Return the states that objects entered: ``invoice paid``."""
     documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
     return Points(documented, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
 
 
 def moves(coverage: Coverage) -> Points:
-    """The transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
+    """Return the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
     rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
     documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
     exercised = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
@@ -75,12 +75,12 @@ def _move(kind: str, source: str | None, target: str) -> str:
 
 
 def events(coverage: Coverage) -> Points:
-    """The types of event that were emitted; pings and test events do not count."""
+    """Return the types of event that were emitted; pings and test events do not count."""
     return Points([*EVENTS], coverage.events)
 
 
 def errors(coverage: Coverage) -> Points:
-    """The codes of error responses, failed payments and failed refunds."""
+    """Return the codes of error responses, failed payments and failed refunds."""
     return Points([*error_codes()], coverage.errors)
 
 
@@ -111,7 +111,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
 
 
 def _calls(coverage: Coverage) -> dict[str, int]:
-    """The number of requests for each operation of the service."""
+    """Return the number of requests for each operation of the service."""
     counts: Counter[str | None] = Counter()
     for (operation, _), number in coverage.answers.items():
         counts[operation] += number
@@ -119,7 +119,7 @@ def _calls(coverage: Coverage) -> dict[str, int]:
 
 
 def summary(points: Points) -> dict[str, Any]:
-    """A group as it is sent."""
+    """Return a group as it is sent."""
     documented = dict.fromkeys(points.documented)
     exercised = [name for name in documented if name in points.exercised]
     missing = [name for name in documented if name not in points.exercised]

@@ -29,7 +29,7 @@ from emulator.web.context import Response, Stream
 
 
 async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[Any]]) -> Page[Any]:
-    """The page as soon as it has a match, or the empty page after that many seconds of real time."""
+    """Return the page as soon as it has a match, or the empty page after that many seconds of real time."""
     # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
     loop_time = asyncio.get_running_loop().time
     deadline = loop_time() + seconds
@@ -77,7 +77,7 @@ SAFE_HEADERS = {
 
 
 def email_shown(email: Email) -> dict[str, Any]:
-    """The email as it is sent, with the ids of the objects it is about."""
+    """Return the email as it is sent, with the ids of the objects it is about."""
     from emulator.presentation.email import email_content
 
     about = {
@@ -109,7 +109,7 @@ async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[An
 
 
 def _matches(table: Table[Email], query: Query) -> Page[Email]:
-    """The page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
+    """Return the page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
         wanted = query["to"].casefold()
@@ -166,7 +166,7 @@ async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> 
 
 
 async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
-    """The messages to one client, as bytes."""
+    """Return the messages to one client, as bytes."""
     with runtime.broker.subscribe(kinds) as subscriber:
         yield b": what happens from now on\n\n"
         while not runtime.broker.closed.is_set():
@@ -177,19 +177,19 @@ async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[b
 
 
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
-    """The message to a client that was too slow: how many messages it lost, and so should read everything again."""
+    """Return the message to a client that was too slow: how many messages it lost, and so should read everything again."""
     number, subscriber.lost = subscriber.lost, 0
     return restarted("lost", runtime.now(), lost=number)
 
 
 def encode_message(runtime: Runtime, message: Message) -> bytes:
-    """A message as a server-sent event."""
+    """Return a message as a server-sent event."""
     view = VIEWS.get(message.kind)
     return encoded(message.number, message.kind, view(runtime, message.about) if view else message.about)
 
 
 def encoded(number: int, kind: str, data: Any) -> bytes:
-    """A server-sent event. Its data is one line, since JSON as encoded here has no line breaks."""
+    """Return a server-sent event. Its data is one line, since JSON as encoded here has no line breaks."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), encode(data))
 
 

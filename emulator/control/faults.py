@@ -86,13 +86,13 @@ def _check_match(match: Body, suitable: Collection[str]) -> None:
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """The operations and the paths of the service."""
+    """Return the operations and the paths of the service."""
     known = paths(bundles.load("service"))
     return {"operation": frozenset(known), "path": frozenset(known.values())}
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """The length of a ``delay`` or of ``again`` in seconds, counted from now; 0 without one."""
+    """Return the length of a ``delay`` or of ``again`` in seconds, counted from now; 0 without one."""
     name = next((each for each in ("delay", "again") if each in then), None)
     if name is None:
         return 0
@@ -104,7 +104,7 @@ def _seconds(runtime: Runtime, then: Body) -> float:
 
 
 def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
-    """The instant in a field: an instant as it is, or so long from now; None without one."""
+    """Return the instant in a field: an instant as it is, or so long from now; None without one."""
     given = body.get(name)
     if given is None:
         return None

@@ -30,7 +30,7 @@ from emulator.web.operation import fields
 
 
 def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
-    """The world of the key, or of ``app=NAME``, or the default one."""
+    """Return the world of the key, or of ``app=NAME``, or the default one."""
     value = context.authorization()
     return engine.open(
         clients.read_key(value) if value is not None else Key(_named(context) or DEFAULT_APP, livemode=False)
@@ -38,7 +38,7 @@ def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
 
 
 def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
-    """The world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
+    """Return the world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
 
     ``app`` is the id of that App. ``Authorization`` may hold the signature of a webhook instead of a key.
     """
@@ -87,7 +87,7 @@ async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 
 def _addressed(world: World) -> Iterator[str]:
-    """The names of the inboxes that endpoints of the world send to."""
+    """Return the names of the inboxes that endpoints of the world send to."""
     paths = (urlsplit(endpoint.url).path for endpoint in world.table(WebhookEndpoint))
     return (
         path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX) and NAME.fullmatch(path[len(PREFIX) :])
@@ -120,7 +120,7 @@ async def clear_response(engine: Engine, runtime: Runtime, name: str, query: Que
 
 
 def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
-    """The application behind ``/_emulator/inbox/``; a GET and ``…/response`` are passed on to the ``control`` API.
+    """Return the application behind ``/_emulator/inbox/``; a GET and ``…/response`` are passed on to the ``control`` API.
 
     Other requests are not validated, since a webhook receiver must accept any method, type and body.
     """
@@ -172,7 +172,7 @@ def _response(rule: ResponseRule) -> Response:
 
 
 def app_id(raw: bytes) -> str | None:
-    """The id of the App that a webhook names in its body."""
+    """Return the id of the App that a webhook names in its body."""
     try:
         app: str | None = msgspec.json.decode(raw, type=_EventOrigin).app
     except (msgspec.DecodeError, RecursionError):
@@ -198,7 +198,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _numbers(request: Request) -> dict[str, int]:
-    """The query parameters ``status`` and ``delay_ms``; 422 for an invalid value (B-12)."""
+    """Return the query parameters ``status`` and ``delay_ms``; 422 for an invalid value (B-12)."""
     found = {}
     for name, (least, most) in RANGES.items():
         text = request.query_params.get(name)

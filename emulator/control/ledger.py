@@ -38,7 +38,7 @@ class LedgerEntry(NamedTuple):
     logged: LoggedUnit
 
     def concerns(self, query: Query) -> bool:
-        """Whether it comes from the object of the query, or is on its account; and is in the currency."""
+        """Return whether it comes from the object of the query, or is on its account; and is in the currency."""
         return query.get("object") in (None, self.object, self.posting.owner) and query.get("currency") in (
             None,
             self.posting.currency,
@@ -67,7 +67,7 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
 
 
 def _entries(causality: Causality) -> Iterator[LedgerEntry]:
-    """Every posting that the journal knows, oldest first."""
+    """Yield every posting that the journal knows, oldest first."""
     for logged in causality.units:
         for id, posting in ledger.entries(logged.unit):
             yield LedgerEntry(id, posting, logged)
@@ -90,7 +90,7 @@ def _request_of(causality: Causality, logged: LoggedUnit) -> LoggedRequest | Non
 
 
 def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
-    """What a unit of work broke, with the last one before it that touched the account."""
+    """Return the imbalance that a unit of work caused, with the last one before it that touched the account."""
     assert isinstance(failure.error, Imbalance)
     posting = failure.error.posting
     return {
@@ -105,7 +105,7 @@ def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
 
 
 def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, Any] | None:
-    """The request or the job before it; of one that the journal has dropped, what its last event says."""
+    """Return the request or the job before it; of one that the journal has dropped, what its last event says."""
     if failure.earlier is not None:
         return _cause(_logged(failure.earlier), failure.earlier.request)
     event = _last_event(runtime.world, failure.unit.unit, posting.owner) if posting.owner else None
@@ -117,7 +117,7 @@ def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, 
 
 
 def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
-    """The last event before a unit of work whose object has this id or refers to it."""
+    """Return the last event before a unit of work whose object has this id or refers to it."""
     before = unit.counters.get("record", 0)
     slots = (slot for slot in reversed(world.table(Event).order) if slot.number <= before)
     return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
@@ -128,7 +128,7 @@ def _logged(numbered: NumberedUnit) -> LoggedUnit:
 
 
 def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
-    """The job that a unit of work ran, or else the request that it belongs to."""
+    """Return the job that a unit of work ran, or else the request that it belongs to."""
     if (job := logged.job) is not None:
         return {"id": job.id, "summary": StepTexts(language_of(SOURCE)).of_jobs(job.name, job.about, 1).summary}
     if request is None:
@@ -170,7 +170,7 @@ class Metric(NamedTuple):
     samples: Iterable[Sample]
 
     def lines(self) -> Iterable[str]:
-        """The metric in the text format."""
+        """Return the metric in the text format."""
         name = PREFIX + self.name
         yield f"# HELP {name} {self.help}"
         yield f"# TYPE {name} {self.type}"
@@ -187,7 +187,7 @@ async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Respons
 
 
 def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
-    """What is reported of the emulator and of one world, whose samples have the label ``app``."""
+    """Return the metrics of the emulator and of one world, whose samples have the label ``app``."""
     world, state = runtime.world, runtime.clock_state()
     app = {"app": world.name, "mode": "live" if world.livemode else "test"}
 

@@ -63,14 +63,14 @@ async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: B
 
 
 def find(world: World, id: str) -> Record:
-    """The object with this id, of any kind; 404 ``NOT_FOUND`` if there is none."""
+    """Return the object with this id, of any kind; 404 ``NOT_FOUND`` if there is none."""
     if (record := get(world, id)) is None:
         raise ApiError("NOT_FOUND", message=f"There is no object {id[:60]}.")
     return record
 
 
 def get(world: World, id: str) -> Record | None:
-    """The object with this id, of any kind; None if there is none."""
+    """Return the object with this id, of any kind; None if there is none."""
     for table in world.tables():
         if (record := table.get(id)) is not None and documented(table.kind):
             found: Record = record
@@ -96,7 +96,7 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
 
 
 def _normalised(kind: type[Record], fields: Body) -> Body:
-    """The fields with each instant in the form of objects (B-17); invalid ones are left for the schema to reject."""
+    """Return the fields with each instant in the form of objects (B-17); invalid ones are left for the schema to reject."""
     return {name: _instant(value) if name in _instants(kind) else value for name, value in fields.items()}
 
 
@@ -115,25 +115,25 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
 
 
 def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
-    """The values in the types of the record: nested objects become structs, lists become tuples."""
+    """Return the values in the types of the record: nested objects become structs, lists become tuples."""
     hints = get_type_hints(kind)
     return {name: msgspec.convert(value, hints[name]) for name, value in fields.items()}
 
 
 @cache
 def schema_of(kind: type[Record]) -> CompiledSchema:
-    """The schema of a kind in the OpenAPI document, with all schemas it refers to."""
+    """Return the schema of a kind in the OpenAPI document, with all schemas it refers to."""
     return CompiledSchema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
 
 
 def documented(kind: type[Record]) -> bool:
-    """Whether this kind is an object of the service; other kinds are the emulator's own."""
+    """Return whether this kind is an object of the service; other kinds are the emulator's own."""
     return _name(kind) in _schemas()
 
 
 @cache
 def _instants(kind: type[Record]) -> frozenset[str]:
-    """The fields of a kind that hold instants."""
+    """Return the fields of a kind that hold instants."""
     timestamp = {"$ref": "#/components/schemas/Timestamp"}
     fields = _schemas()[_name(kind)]["properties"].items()
     return frozenset(name for name, part in fields if timestamp in part.get("allOf", ()))
@@ -145,7 +145,7 @@ def _name(kind: type[Record]) -> str:
 
 @cache
 def _schemas() -> dict[str, Any]:
-    """The schemas of the service's document."""
+    """Return the schemas of the service's document."""
     schemas: dict[str, Any] = bundles.load("service")["components"]["schemas"]
     return schemas
 
@@ -189,17 +189,17 @@ async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int
 
 
 def tables(world: World) -> dict[str, Table[Any]]:
-    """The tables of all kinds that the service's document knows."""
+    """Return the tables of all kinds that the service's document knows."""
     return {kind.kind: world.table(kind) for kind in world.kinds if documented(kind)}
 
 
 def field_name(kind: type[Record]) -> str:
-    """The name of the field in which other objects hold the id of one of this kind."""
+    """Return the name of the field in which other objects hold the id of one of this kind."""
     return FIELD_NAMES.get(kind.kind, kind.kind)
 
 
 def contains(record: Record, text: str) -> bool:
-    """Whether a text occurs in an object's JSON, whatever the case of its letters; of an id only where it starts."""
+    """Return whether a text occurs in an object's JSON, whatever the case of its letters; of an id only where it starts."""
     sought, shown = text.casefold(), encode(record).decode().casefold()
     if sought not in shown:
         return False
@@ -229,19 +229,19 @@ def _found(runtime: Runtime, id: str, language: Language) -> str:
 
 
 def request_name(journal: Journal, id: str) -> str:
-    """Method and path of a request; empty for one that is no longer in the journal."""
+    """Return method and path of a request; empty for one that is no longer in the journal."""
     entry = journal.find(id)
     return f"{entry.method} {entry.target}"[:LONGEST] if entry else ""
 
 
 def describe(world: World, record: Record, language: Language) -> str:
-    """What people call a record: ``Awa Diop · Premium · 5,000 XAF / month``. Empty for one that has no name."""
+    """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; empty if it has none."""
     found = _NAMES.get(type(record))
     return found(world, record, language)[:LONGEST] if found else str(getattr(record, "name", ""))[:LONGEST]
 
 
 def name_of(world: World, id: str | None, language: Language) -> str:
-    """The same for an id; empty if there is no such object."""
+    """Return the same for an id; empty if there is no such object."""
     record = get(world, id) if id else None
     return describe(world, record, language) if record else ""
 
@@ -400,7 +400,7 @@ def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
 
 
 def _rank(text: str, id: str, name: str) -> int | None:
-    """How well a record fits, 0 best; None if it does not. Within an id, which is random, a text is no match."""
+    """Return how well a record fits, 0 best; None if it does not. Within an id, which is random, a text is no match."""
     if id.startswith(text):
         return 0 if id == text else 1
     sought, known = text.casefold(), name.casefold()

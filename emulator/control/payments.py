@@ -104,7 +104,7 @@ WORKING: Mapping[str, Fields] = {
 
 
 def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
-    """The ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
+    """Return the ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
     default = None if customer is None else payment_methods.usable(world, customer, None)
     if default is not None and default.type in allowed:
         return {"type": default.type, **_entered(world, default)}
@@ -113,7 +113,7 @@ def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TY
 
 
 def _permitted(world: World, allowed: Sequence[str]) -> Iterator[str]:
-    """The allowed types that the App's security profiles permit and that no handset has to approve (B-55)."""
+    """Yield the allowed types that the App's security profiles permit and that no handset has to approve (B-55)."""
     order = [type for type in WORKING if type in allowed]
     if settings(world).mobile_money == "handset":
         order.sort(key="mobile_money".__eq__)
@@ -124,7 +124,7 @@ def _permitted(world: World, allowed: Sequence[str]) -> Iterator[str]:
 
 
 def _entered(world: World, method: PaymentMethod) -> Fields:
-    """What its buyer entered, as far as that is stored; for a card or an account, a number that behaves alike."""
+    """Return the buyer's input as far as it is stored; for a card or an account, a number that behaves alike."""
     details = method.details
     if method.type == "bank_card":
         number = payment_details.named_magic(world, method.type, method.magic).value or CARD["number"]
@@ -136,7 +136,7 @@ def _entered(world: World, method: PaymentMethod) -> Fields:
 
 
 def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any]:
-    """The handler of POST …/{id}/pay, which runs the command of the buyer's page; a ``method`` left out is chosen."""
+    """Return the handler of POST …/{id}/pay, which runs the command of the buyer's page; a ``method`` left out is chosen."""
 
     def pay_somehow(world: World, id: str, payment: Query) -> Any:
         target: Any = world.get(kind, id)

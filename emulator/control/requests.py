@@ -50,7 +50,7 @@ class SentCall(NamedTuple):
 
 
 def code(entry: LoggedRequest, form: str) -> str:
-    """The request in one of the :data:`FORMS`. Card numbers, keys and secrets are masked."""
+    """Return the request in one of the :data:`FORMS`. Card numbers, keys and secrets are masked."""
     headers = {name: value for name, value in redacted_headers(entry.headers).items() if name in SENT_AGAIN}
     text = redacted_text(entry.body)
     try:
@@ -82,7 +82,7 @@ def _http(call: SentCall) -> str:
 
 
 def _python_arguments(call: SentCall, more: Mapping[str, str]) -> str:
-    """The keyword arguments of httpx for headers and body, each in a line of its own."""
+    """Return the keyword arguments of httpx for headers and body, each in a line of its own."""
     headers = [f"{name!r}: {value!r}" for name, value in call.headers.items()]
     items = [*(f"{name!r}: {value}" for name, value in more.items()), *headers]
     name = "content" if isinstance(call.body, str) else "json"
@@ -158,13 +158,13 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 
 def _tests(query: Query) -> list[Callable[[LoggedRequest], bool]]:
-    """A test for each filter of one request that the query has."""
+    """Return a test for each filter of one request that the query has."""
     given = ((name, query[name]) for name in _TESTS if query.get(name) is not None)
     return [partial(_TESTS[name], wanted) for name, wanted in given]
 
 
 def api_of(entry: LoggedRequest) -> str:
-    """Which API a request was for: ``service`` or ``control``."""
+    """Return the API that a request was for: ``service`` or ``control``."""
     return "control" if entry.path.startswith("/_emulator/") else "service"
 
 
@@ -177,7 +177,7 @@ _TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
 
 
 def changing_requests(journal: Journal) -> set[str]:
-    """The ids of the requests that changed an object."""
+    """Return the ids of the requests that changed an object."""
     return {unit.cause for _, unit in journal.enumerate() if unit.cause and any(map(_shown_kind, unit.changes))}
 
 
@@ -205,7 +205,7 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:
-    """The request to go back to: the one given in ``to``, or of the last ``steps`` requests the one that began first.
+    """Return the request to go back to: the one given in ``to``, or of the last ``steps`` requests the one that began first.
 
     Requests stand in the journal in the order of their answers; one that waited may have begun before others.
     """
@@ -217,7 +217,7 @@ def target(journal: Journal, body: Query) -> LoggedRequest:
 
 
 def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
-    """The request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
+    """Return the request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
     entry = journal.find(id)
     if entry is None:
         raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
@@ -225,7 +225,7 @@ def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
 
 
 def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    """A request as it is sent in a list."""
+    """Return a request as it is sent in a list."""
     return {
         "id": entry.id,
         "object": "request",
@@ -242,7 +242,7 @@ def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
 
 
 def about(path: str, answer: bytes) -> str | None:
-    """The id of the object that a request is about: the last one in its path, else the one that was answered."""
+    """Return the id of the object that a request is about: the last one in its path, else the one that was answered."""
     if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
     answered = _ID_IN_ANSWER.match(answer)
@@ -254,7 +254,7 @@ _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
 def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    """A request as it is sent on its own."""
+    """Return a request as it is sent on its own."""
     units = journal.units_of(entry)
     return {
         **summary(entry, journal),
@@ -267,7 +267,7 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
 
 
 def readable(body: bytes) -> Any:
-    """A body as JSON if it is JSON, else as text; null if it is empty."""
+    """Return a body as JSON if it is JSON, else as text; null if it is empty."""
     if not body:
         return None
     try:
@@ -277,7 +277,7 @@ def readable(body: bytes) -> Any:
 
 
 def change(one: Change) -> dict[str, Any] | None:
-    """One change as it is sent, with each field before and after.
+    """Return one change as it is sent, with each field before and after.
 
     None for events and for kinds that are not objects of the service.
     """
@@ -289,20 +289,20 @@ def change(one: Change) -> dict[str, Any] | None:
 
 
 def _shown_kind(one: Change) -> str | None:
-    """The kind of a changed object; None for events and for what is not an object of the service."""
+    """Return the kind of a changed object; None for events and for what is not an object of the service."""
     kind = getattr(one.new or one.old, "object", None)
     return None if kind in (None, "event") else str(kind)
 
 
 def fields(one: Change) -> dict[str, dict[str, Any]]:
-    """The fields that a change gave another value: ``before`` and ``after``, null where there was no record."""
+    """Return the fields that a change gave another value: ``before`` and ``after``, null where there was no record."""
     old, new = shown(one.old), shown(one.new)
     names = [name for name in {**old, **new} if one.old is None or one.new is None or old.get(name) != new.get(name)]
     return {name: {"before": old.get(name), "after": new.get(name)} for name in names}
 
 
 def shown(record: Record | None) -> dict[str, Any]:
-    """A record as clients see it, without secrets; empty for none."""
+    """Return a record as clients see it, without secrets; empty for none."""
     if record is None:
         return {}
     view: dict[str, Any] = redact_value(msgspec.json.decode(encode(to_wire(record))))

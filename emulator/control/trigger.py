@@ -101,7 +101,7 @@ def decline(world: World, intent: PaymentIntent, code: str | None) -> None:
 
 
 def deposit(world: World, intent: str) -> Transaction:
-    """The transaction of a payment that succeeds; 422 where it cannot, such as for a phone number that always fails."""
+    """Return the transaction of a payment that succeeds; 422 where it cannot, such as for a phone number that always fails."""
     collect(world, world.require(PaymentIntent, intent), None)
     paid = world.require(PaymentIntent, intent)
     if paid.transaction is None:
@@ -110,7 +110,7 @@ def deposit(world: World, intent: str) -> Transaction:
 
 
 def pay_page(world: World, command: Callable[..., Any], id: str) -> None:
-    """A buyer pays on a hosted page."""
+    """Pay on a hosted page as a buyer does."""
     with arranged(world, "payment", None):
         made = command(world, id, MONEY)
     if isinstance(made, PaymentIntent):
@@ -241,20 +241,20 @@ class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def creation_steps() -> Mapping[str, CreationStep]:
-    """The objects that can be named or made, by the names that fields of other objects have for them."""
+    """Return the objects that can be named or made, by the names that fields of other objects have for them."""
     return msgspec.convert(read_yaml(fixtures_folder() / "triggers.yaml"), dict[str, CreationStep])
 
 
 @cache
 def kinds() -> Mapping[str, type[Record]]:
-    """The records of those objects, by the same names."""
+    """Return the records of those objects, by the same names."""
     named = {field_name(kind): kind for kind in REGISTRY.kinds}
     return {name: named[name] for name in creation_steps()}
 
 
 @cache
 def body_of(operation_id: str) -> CompiledSchema:
-    """What the document says of the body of an operation."""
+    """Return the schema that the document has for the body of an operation."""
     document = bundles.load("service")
     operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
     node = next(each for each in operations if each.get("operationId") == operation_id)
@@ -304,7 +304,7 @@ class TriggerRun:
         self._taken: set[str] = {"code"} if recipe.takes_code else set()
 
     def the(self, kind: str) -> Record:
-        """The object of this kind, as it is now."""
+        """Return the object of this kind, as it is now."""
         self._taken.add(kind)
         if kind not in self._objects:
             self._objects[kind] = self._named(kind) or self._made(kind)
@@ -312,7 +312,7 @@ class TriggerRun:
         return self._world.require(type(found), found.id)
 
     def code(self) -> str | None:
-        """The error code to fail with, if one is given."""
+        """Return the error code to fail with, if one is given."""
         code = self._overrides.get("code")
         if code is not None and code not in CODES:
             raise invalid_field("code", "must be a code of the error model")
@@ -327,7 +327,7 @@ class TriggerRun:
             raise invalid_field(min(self._unused)[:60], f"is no override of {type} here; there are: {known}")
 
     def _named(self, kind: str) -> Record | None:
-        """The object whose id was given; for a customer also the owner of an object whose id was given."""
+        """Return the object whose id was given; for a customer also the owner of an object whose id was given."""
         id = self._overrides.get(kind)
         if isinstance(id, str):
             if self._recipe.action is None and kind == self._recipe.object:
@@ -357,7 +357,7 @@ class TriggerRun:
         return made
 
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
-        """The overrides that are fields of an object to be made: those under its name, and those it has first."""
+        """Return the overrides that are fields of an object to be made: those under its name, and those it has first."""
         own = self._overrides.get(kind)
         self._taken |= schema.names()
         if isinstance(own, dict):

@@ -44,7 +44,7 @@ from emulator.resources.simulation.emails import Email
 
 
 def app_view(world: World) -> dict[str, Any]:
-    """An App as it is sent."""
+    """Return an App as it is sent."""
     values = msgspec.structs.asdict(settings(world))
     del values["id"]
     values["assumptions"] = values_of_assumptions(settings(world))
@@ -65,7 +65,7 @@ async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Pag
 
 
 def _summary(runtime: Runtime) -> dict[str, Any]:
-    """An App in a list, with what its world holds and for how long it has not been used."""
+    """Return an App in a list, with what its world holds and for how long it has not been used."""
     world = runtime.world
     idle = asyncio.get_running_loop().time() - runtime.last_used if runtime.last_used else None
     return {
@@ -191,7 +191,7 @@ def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any
 
 
 def find(runtime: Runtime, name: str) -> WorldSnapshot:
-    """The snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
+    """Return the snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
     snapshot = runtime.history.snapshots.get(name)
     if snapshot is None:
         raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
@@ -199,7 +199,7 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
-    """A snapshot as it is sent."""
+    """Return a snapshot as it is sent."""
     tables = (
         table for table in snapshot.world.tables() if table.kind is not Settings and table.kind.kind not in TRACES
     )
@@ -237,7 +237,7 @@ def _problems(world: World, record: Record) -> Iterator[str]:
 
 
 def _invalid_subject(world: World, subject: Any) -> Iterator[str]:
-    """The object of an event is one as its kind was then: fields may have been added since, but it has an id."""
+    """Yield the object of an event is one as its kind was then: fields may have been added since, but it has an id."""
     name = subject.get("object") if isinstance(subject, dict) else None
     kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)
     if kind is None or "id" not in subject:
@@ -276,7 +276,7 @@ def _invalid_instants(record: Record) -> Iterator[str]:
 
 
 def _unreadable(email: Email) -> Iterator[str]:
-    """An email whose topic, language or objects do not fit together cannot be shown, whatever is missing."""
+    """Yield an email whose topic, language or objects do not fit together cannot be shown, whatever is missing."""
     if email.language not in languages():
         yield f"language: is none of {', '.join(languages())}"
     try:

@@ -29,7 +29,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
-    """The ``datetime`` (UTC) of a timestamp.
+    """Return the ``datetime`` (UTC) of a timestamp.
 
     Raises ``ValueError`` for text that is not an instant, has no offset, or lies outside the years 1 to 9999.
     """
@@ -43,7 +43,7 @@ def parse(instant: Timestamp) -> datetime:
 
 
 def stamp(moment: datetime) -> Timestamp:
-    """The timestamp of a UTC ``datetime``, cut to milliseconds."""
+    """Return the timestamp of a UTC ``datetime``, cut to milliseconds."""
     return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
@@ -53,7 +53,7 @@ _ORDINAL_DATE = re.compile(r"(\d{4})-?(\d{3})", re.ASCII)
 
 
 def normalise(instant: str) -> Timestamp:
-    """An instant as clients write it: an ISO 8601 date, at its midnight, or an RFC 3339 date-time (B-17).
+    """Return an instant as clients write it: an ISO 8601 date, at its midnight, or an RFC 3339 date-time (B-17).
 
     Without an offset it is UTC. Raises ``ValueError`` for other text, and for an instant outside the years 1 to 9999.
     """
@@ -76,13 +76,13 @@ def _date(text: str) -> date:
 
 
 def from_epoch(seconds: float) -> Timestamp:
-    """The timestamp of a Unix time in seconds."""
+    """Return the timestamp of a Unix time in seconds."""
     return stamp(datetime.fromtimestamp(seconds, UTC))
 
 
 @lru_cache(maxsize=4096)  # objects made at one instant have their later instants in common
 def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: float = 0) -> Timestamp:
-    """An instant that much later, or :data:`LAST` if the calendar ends before."""
+    """Return an instant that much later, or :data:`LAST` if the calendar ends before."""
     try:
         return stamp(parse(instant) + timedelta(days=days, hours=hours, seconds=seconds))
     except OverflowError:
@@ -91,7 +91,7 @@ def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: floa
 
 @lru_cache(maxsize=4096)
 def seconds_between(start: Timestamp, end: Timestamp) -> float:
-    """The seconds from one instant to another; negative if it is the later one."""
+    """Return the seconds from one instant to another; negative if it is the later one."""
     return (parse(end) - parse(start)).total_seconds()
 
 
@@ -112,7 +112,7 @@ def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
 
 
 def business_days_after(instant: Timestamp, count: int) -> Timestamp:
-    """The instant ``count`` business days (Monday to Friday, UTC) later, at the same time of day.
+    """Return the instant ``count`` business days (Monday to Friday, UTC) later, at the same time of day.
 
     Days are counted from Monday 00:00 if the instant is on a weekend (B-57).
     """
@@ -129,13 +129,13 @@ _SATURDAY = 5
 
 
 def day(instant: Timestamp) -> Date:
-    """The UTC day an instant falls on."""
+    """Return the UTC day an instant falls on."""
     return instant[:10]
 
 
 @lru_cache(maxsize=4096)
 def day_plus(day: Date, days: int) -> Date:
-    """The day that many days later, or the last day of the calendar."""
+    """Return the day that many days later, or the last day of the calendar."""
     try:
         return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
     except OverflowError:

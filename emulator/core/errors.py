@@ -186,7 +186,7 @@ class ApiError(Exception):
 
 
 def public_code(answer: object) -> str:
-    """The code in the JSON of an error response, flat or nested (B-10); empty if there is none."""
+    """Return the code in the JSON of an error response, flat or nested (B-10); empty if there is none."""
     nested = answer.get("error") if isinstance(answer, dict) else None
     error = nested if isinstance(nested, dict) else answer
     code = error.get("code") if isinstance(error, dict) else None
@@ -199,7 +199,7 @@ def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiE
 
 
 def combine(violations: Sequence[ApiError]) -> ApiError:
-    """One error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
+    """Return one error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
     first = violations[0]
     errors: dict[str, list[str]] = {}
     for field, message in _messages(violations):
@@ -213,14 +213,14 @@ def combine(violations: Sequence[ApiError]) -> ApiError:
 
 
 def _messages(violations: Sequence[ApiError]) -> Iterator[tuple[str, str]]:
-    """Each field with each of its messages."""
+    """Yield each field with each of its messages."""
     for error in violations:
         for field, messages in (error.errors or {}).items():
             yield from ((field, message) for message in messages)
 
 
 def nest(name: str, error: ApiError) -> ApiError:
-    """The same error, for a field inside the field ``name``."""
+    """Return the same error, for a field inside the field ``name``."""
     errors = {f"{name}.{field}": messages for field, messages in (error.errors or {}).items()}
     if error.param is None:
         return ApiError(error.code, errors=errors, message=error.message)

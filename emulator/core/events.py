@@ -42,5 +42,5 @@ class Event(Record, frozen=True, kw_only=True):
         return str(subject["id"] if isinstance(subject, dict) else subject.id)
 
     def public_view(self) -> Self:
-        """The event as it is sent, its object without hidden fields."""
+        """Return the event as it is sent, its object without hidden fields."""
         return self.replace(data=EventData(to_wire(self.data.object), self.data.metadata))

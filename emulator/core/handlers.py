@@ -69,14 +69,14 @@ class ValidPart(dict[str, Any]):
         return super().__getitem__(self._readable(name))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a field, or the default where it was not given."""
+        """Return the value of a field, or the default where it was not given."""
         return super().get(self._readable(name), default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
     def keys(self) -> Any:
-        """The names of the fields; ``{**part}`` asks for them too, since this class has an ``__iter__`` of its own."""
+        """Return the names of the fields; ``{**part}`` asks for them too, since this class has an ``__iter__`` of its own."""
         if self._invalid:
             raise InvalidFieldRead(*self._invalid)
         return super().keys()
@@ -88,7 +88,7 @@ class ValidPart(dict[str, Any]):
 
 
 def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
-    """A value without the fields at the dotted paths in ``invalid``; a list with an invalid entry is invalid."""
+    """Return a value without the fields at the dotted paths in ``invalid``; a list with an invalid entry is invalid."""
     if isinstance(value, list):
         return [valid_part(entry, invalid, f"{path}.{number}") for number, entry in enumerate(value)]
     if not isinstance(value, dict):
@@ -101,7 +101,7 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 
 
 def _entries(part: list[Any], name: str) -> set[str]:
-    """The paths of the entries of a list."""
+    """Return the paths of the entries of a list."""
     return {f"{name}.{number}" for number in range(len(part))}
 
 
@@ -120,7 +120,7 @@ class Checked:
         return self._function(world, **arguments)
 
     def violations(self, world: World, arguments: Mapping[str, Any]) -> list[ApiError]:
-        """What the rules find wrong; the ``body`` among the arguments may be a valid part."""
+        """Return the violations of the rules; the ``body`` among the arguments may be a valid part."""
         found = Violations()
         for check in self._checks:
             check(found, world, **arguments)
@@ -152,7 +152,7 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
 
 
 def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -> R:
-    """The record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
+    """Return the record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
     record = world.get(kind, id)
     if record is None:
         raise not_found(kind, id, param)
@@ -168,7 +168,7 @@ def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError
 
 
 def get_handler(kind: type[R]) -> Callable[..., R]:
-    """The handler of ``GET /kind/{id}/``."""
+    """Return the handler of ``GET /kind/{id}/``."""
 
     def retrieve(world: World, id: str) -> R:
         return get_or_404(world, kind, id)
@@ -177,7 +177,7 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
 
 
 def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed: Any) -> R:
-    """The record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
+    """Return the record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
 
     Id, App, live mode and times are filled in; metadata that was not sent is empty, and a required field that may be
     null is null.
@@ -202,7 +202,7 @@ def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed:
 
 @cache
 def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, None]]:
-    """The fields of a kind, and null for each that is required and may be null."""
+    """Return the fields of a kind, and null for each that is required and may be null."""
     hints = get_type_hints(kind)
     required = [field.name for field in msgspec.structs.fields(kind) if field.required]
     return frozenset(kind.__struct_fields__), {name: None for name in required if NoneType in get_args(hints[name])}
@@ -219,7 +219,7 @@ def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
 
 
 def metadata_check(kind: type[Record]) -> Check:
-    """The check of a PATCH of this kind: what is sent and what is stored have at most 50 keys together (B-22)."""
+    """Return the check of a PATCH of this kind: what is sent and what is stored have at most 50 keys together (B-22)."""
 
     def check(found: Violations, world: World, id: str, body: Body) -> None:
         record: Any = world.get(kind, id)
@@ -233,7 +233,7 @@ def metadata_check(kind: type[Record]) -> Check:
 def sublist_handler(
     owner: type[Record], kind: type[R], field: str, ordering: str = "-created_at"
 ) -> Callable[..., Page[R]]:
-    """The handler of ``GET /owner/{id}/kind/``: the records whose indexed ``field`` is the owner's id."""
+    """Return the handler of ``GET /owner/{id}/kind/``: the records whose indexed ``field`` is the owner's id."""
 
     def index(world: World, id: str, query: Query) -> Page[R]:
         get_or_404(world, owner, id)
@@ -243,7 +243,7 @@ def sublist_handler(
 
 
 def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Page[R]]:
-    """The handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
+    """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
 
     A parameter named in ``filters`` or :data:`BOUNDS` is decided by its function. Any other one filters by the field of
     its name: the field equals the value or, for a comma-separated list, one of the values.
@@ -257,7 +257,7 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
 
 
 def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
-    """One page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
+    """Return one page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
 
     In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
     page alone.
@@ -284,7 +284,7 @@ def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUN
 def _best_index(
     table: Table[R], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
 ) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """The lists of slots that the most selective index finds for one filter, and the filters that remain.
+    """Return the lists of slots that the most selective index finds for one filter, and the filters that remain.
 
     No index serves a filter with a function of its own, because that does not compare the field's value.
     """
@@ -299,7 +299,7 @@ def _best_index(
 def _in_bounds(
     runs: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
 ) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """The parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
+    """Return the parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
     bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
     if not bounds:
         return runs, dict(wanted)
@@ -317,7 +317,7 @@ def _created_at(slot: Slot[Any]) -> str:
 
 
 def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) -> Iterator[Slot[R]]:
-    """The slots of several ordered lists, newest first."""
+    """Return the slots of several ordered lists, newest first."""
     stop = None if size is None else first + size
     if len(runs) == 1:
         run = runs[0]

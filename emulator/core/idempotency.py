@@ -27,7 +27,7 @@ class StoredResponse(Record, frozen=True, kw_only=True):
 
 
 def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
-    """The stored response to this request, if any; 409 ``IDEMPOTENCY_CONFLICT`` if the key was used for another one."""
+    """Return the stored response to this request, if any; 409 ``IDEMPOTENCY_CONFLICT`` if the key was used for another one."""
     stored = world.get(StoredResponse, key)
     if stored is None or stored.expires_at <= world.now:
         return None

@@ -74,7 +74,7 @@ class JobQueue(Table[Job]):
         self._push(new)
 
     def next(self) -> Job | None:
-        """The job that is due first, or None. Of jobs due at the same instant it is the one planned first."""
+        """Return the job that is due first, or None. Of jobs due at the same instant it is the one planned first."""
         while self._heap:
             due, sequence, id = self._heap[0]
             job = self.get(id)

@@ -35,7 +35,7 @@ Metadata = Mapping[str, str | int | float | bool]
 
 
 def no_metadata() -> Metadata:
-    """The metadata of records that have none: one empty mapping for all. Nothing writes into a record's metadata."""
+    """Return the metadata of records that have none: one empty mapping for all. Nothing writes into a record's metadata."""
     return _NO_METADATA
 
 
@@ -81,11 +81,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
     def public_view(self) -> Self:
-        """The record as it is sent to clients: without its hidden fields."""
+        """Return the record as it is sent to clients: without its hidden fields."""
         hidden = hidden_fields(type(self))
         return msgspec.structs.replace(self, **hidden) if hidden else self
 
@@ -95,7 +95,7 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def hidden_fields(kind: type[Record]) -> dict[str, Any]:
-    """The hidden fields of a kind of record, each with the value that makes the encoder leave it out."""
+    """Return the hidden fields of a kind of record, each with the value that makes the encoder leave it out."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         name: msgspec.UNSET
@@ -105,12 +105,12 @@ def hidden_fields(kind: type[Record]) -> dict[str, Any]:
 
 
 def to_wire(value: Any) -> Any:
-    """A value as it is sent to clients: of a record its public view, anything else unchanged."""
+    """Return a value as it is sent to clients: of a record its public view, anything else unchanged."""
     return value.public_view() if isinstance(value, Record) else value
 
 
 def list_to_wire(values: list[Any]) -> list[Any]:
-    """Each value as :func:`to_wire` gives it, without a call for each where all are records of one kind."""
+    """Return each value as :func:`to_wire` gives it, without a call for each where all are records of one kind."""
     kinds = set(map(type, values))
     kind = kinds.pop() if len(kinds) == 1 else object
     if not issubclass(kind, Record) or kind.public_view is not Record.public_view:

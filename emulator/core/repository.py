@@ -29,7 +29,7 @@ class Tables(dict[type[Record], Table[Any]]):
         return self._empty[kind]
 
     def make(self, kind: type[Record]) -> Table[Any]:
-        """The table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
+        """Return the table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
         if kind not in self.kinds:
             raise KeyError(kind)
         table = self[kind] = Table(kind)
@@ -85,24 +85,24 @@ class Repository:
         return self._tables.kinds
 
     def table(self, kind: type[R]) -> Table[R]:
-        """The table of one kind."""
+        """Return the table of one kind."""
         return self._tables[kind]
 
     def tables(self) -> list[Table[Any]]:
-        """The tables in which there is something, or was, in the order of the kinds."""
+        """Return the tables in which there is something, or was, in the order of the kinds."""
         return [self._tables[kind] for kind in self.kinds if kind in self._tables]
 
     def holds(self, kind: type[Record]) -> bool:
-        """Whether there is a record of this kind, or was one."""
+        """Return whether there is a record of this kind, or was one."""
         return kind in self._tables
 
     def get(self, kind: type[R], id: str | None) -> R | None:
-        """The record of this kind with this id, or None."""
+        """Return the record of this kind with this id, or None."""
         slot = self._tables[kind].slots[id]  # type: ignore[index]  # None may be looked up; no record has it as its id
         return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:
-        """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
+        """Return the record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
         record = self.get(kind, id)
         if record is None:
             raise KeyError(id)
@@ -169,7 +169,7 @@ class Repository:
         (self._unit or no_unit_of_work()).is_arranged = True
 
     def count(self, name: str) -> int:
-        """The next number of a counter; the first is 1."""
+        """Return the next number of a counter; the first is 1."""
         number = self.counters[name] = self.counters.get(name, 0) + 1
         return number
 

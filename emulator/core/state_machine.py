@@ -39,7 +39,7 @@ class StateMachine(Generic[R]):
         self._event_metadata = event_metadata
 
     def allows(self, record: R, trigger: str) -> bool:
-        """Whether there is a transition for this trigger from the record's state."""
+        """Return whether there is a transition for this trigger from the record's state."""
         return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
     def create(self, world: World, trigger: str, record: R) -> R:

@@ -64,22 +64,22 @@ class PartedDict(dict[K, V | None]):
         return None
 
     def mapped(self, function: Callable[[V], V]) -> Self:
-        """The same keys in the same parts, each value replaced by what the function makes of it."""
+        """Return the same keys in the same parts, each value replaced by what the function makes of it."""
         mapped = type(self)()
         mapped.older = tuple(dict(_mapped(part, function)) for part in self.older)
         mapped.update(_mapped(self, function))
         return mapped
 
     def all_values(self) -> Iterator[V]:
-        """The values of all parts, the oldest part first."""
+        """Return the values of all parts, the oldest part first."""
         return chain.from_iterable(part.values() for part in (*self.older, self))  # type: ignore[misc]  # None is not stored
 
     def all_keys(self) -> Iterator[K]:
-        """The keys of all parts, the oldest part first."""
+        """Return the keys of all parts, the oldest part first."""
         return chain.from_iterable((*self.older, self))
 
     def size(self) -> int:
-        """The number of entries in all parts."""
+        """Return the number of entries in all parts."""
         return len(self) + sum(map(len, self.older))
 
 
@@ -114,7 +114,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
     __slots__ = ()
 
     def run(self, value: object) -> list[Slot[R]]:
-        """The slots of the records that have this value, oldest first. The list is not to be changed."""
+        """Return the slots of the records that have this value, oldest first. The list is not to be changed."""
         run = self[value]
         if run is None:
             return []
@@ -144,7 +144,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
             self.discard(value)
 
     def copied(self, slots: PartedDict[str, Slot[R]]) -> Self:
-        """An index of the slots with the same ids among these."""
+        """Return an index of the slots with the same ids among these."""
         return self.mapped(lambda run: _same(run, slots) if isinstance(run, list) else _same([run], slots)[0])
 
 
@@ -191,7 +191,7 @@ class Table(Generic[R]):
         )
 
     def copy(self) -> Self:
-        """A table of the same records; changes to one table do not reach the other."""
+        """Return a table of the same records; changes to one table do not reach the other."""
         duplicate = type(self)(self.kind)
         slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
         duplicate.order = _same(self.order, slots)
@@ -210,7 +210,7 @@ class Table(Generic[R]):
         return iter([slot.record for slot in slots])
 
     def unordered(self) -> list[R]:
-        """Every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
+        """Return every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
         return [slot.record for slot in self.slots.all_values()]
 
     def get(self, id: str) -> R | None:
@@ -218,25 +218,25 @@ class Table(Generic[R]):
         return None if slot is None else slot.record
 
     def place(self, record: R) -> Slot[R]:
-        """The slot of a record of this table, by which records can be put in order. Raises as :meth:`remove` does."""
+        """Return the slot of a record of this table, by which records can be put in order. Raises as :meth:`remove` does."""
         slot = self.slots[record.id]
         if slot is None or slot.record is not record:
             raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
         return slot
 
     def oldest(self) -> R | None:
-        """The record that was created first."""
+        """Return the record that was created first."""
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
-        """The records whose indexed field has this value, oldest first; none for null, which is not indexed."""
+        """Return the records whose indexed field has this value, oldest first; none for null, which is not indexed."""
         run = self.indexes[field][value]
         if run is None:
             return []
         return [slot.record for slot in run] if isinstance(run, list) else [run.record]
 
     def find(self, field: str, value: object) -> R | None:
-        """The record whose unique field has this value."""
+        """Return the record whose unique field has this value."""
         slot = self.unique[field][self._key(field, value)]
         return None if slot is None else slot.record
 
@@ -298,7 +298,7 @@ class Table(Generic[R]):
         return slot.number
 
     def _key(self, field: str, value: Any) -> Any:
-        """The form in which unique values are compared."""
+        """Return the form in which unique values are compared."""
         if field not in self.kind.caseless or not isinstance(value, str):
             return value
         # A value that is in lower case already is its own key, which saves one string per customer.
@@ -325,7 +325,7 @@ class Table(Generic[R]):
 
 @cache
 def _traits(kind: type[Record]) -> tuple[bool, bool, frozenset[str]]:
-    """Whether records of a kind have ``created_at`` and ``updated_at``, and the fields that decide a record's place.
+    """Return whether records of a kind have ``created_at`` and ``updated_at``, and the fields that decide a record's place.
 
     If one of these changes, the record needs a new slot.
     """
@@ -339,7 +339,7 @@ def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
 
 
 def _same(run: list[Slot[R]], slots: PartedDict[str, Slot[R]]) -> list[Slot[R]]:
-    """The slots with the same ids among others, which have them all."""
+    """Return the slots with the same ids among others, which have them all."""
     return [cast("Slot[R]", slots[slot.record.id]) for slot in run]
 
 

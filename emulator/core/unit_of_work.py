@@ -110,7 +110,7 @@ class UnitOfWork(msgspec.Struct, gc=False):
         return not (self.changes or self.effects or self.cleared)
 
     def touches(self, id: str) -> bool:
-        """Whether it added, changed or removed the record with this id."""
+        """Return whether it added, changed or removed the record with this id."""
         for change in self.changes:  # an explanation asks this of thousands of units
             record = change.new or change.old
             if record is not None and record.id == id:
@@ -124,5 +124,5 @@ class CheckFailed(Exception):
     unit: UnitOfWork | None = None
 
     def concerns(self, unit: UnitOfWork) -> bool:
-        """Whether an earlier unit of work changed what is wrong now."""
+        """Return whether an earlier unit of work changed what is wrong now."""
         return False

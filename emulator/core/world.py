@@ -121,7 +121,7 @@ _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
 
 @cache
 def _all_kinds(kinds: tuple[type[Record], ...]) -> tuple[type[Record], ...]:
-    """The kinds of a world whose registry has these; worlds share the tuple."""
+    """Return the kinds of a world whose registry has these; worlds share the tuple."""
     return (*_OWN_KINDS, *kinds)
 
 
@@ -193,7 +193,7 @@ class World(Repository):
         return duplicate
 
     def new_id(self, kind: type[Record]) -> str:
-        """An id for a new record of this kind."""
+        """Return an id for a new record of this kind."""
         return self.draw(kind.prefix)
 
     def draw(self, prefix: str) -> str:
@@ -241,7 +241,7 @@ class World(Repository):
         return event
 
     def event(self, type: str, data: EventData) -> Event:
-        """A new event at the present instant, not recorded."""
+        """Return a new event at the present instant, not recorded."""
         return Event(
             id=self.new_id(Event),
             type=type,
@@ -253,7 +253,7 @@ class World(Repository):
         )
 
     def last_event(self, type: str) -> Event | None:
-        """The latest event of this type in the running unit of work."""
+        """Return the latest event of this type in the running unit of work."""
         return next((event for event in reversed((self._unit or no_unit_of_work()).events) if event.type == type), None)
 
     def enqueue(self, effect: Effect) -> None:
@@ -263,7 +263,7 @@ class World(Repository):
     # -- units of work
 
     def unit_of_work(self, cause: str | None = None) -> UnitOfWorkContext:
-        """A context in which the world may change; an exception that leaves it undoes every change made in it.
+        """Return a context in which the world may change; an exception that leaves it undoes every change made in it.
 
         ``cause`` is the id of the request. Raises ``RuntimeError`` inside another unit of work.
         """
@@ -322,5 +322,5 @@ class UnitOfWorkContext(msgspec.Struct):
 
 
 def encode(value: Any) -> bytes:
-    """The JSON of a value as it is sent to clients; the only serialiser."""
+    """Return the JSON of a value as it is sent to clients; the only serialiser."""
     return msgspec.json.encode(to_wire(value))

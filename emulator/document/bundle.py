@@ -36,14 +36,14 @@ PAGINATION = "../schemas/Pagination.yaml"
 
 
 def listed_item(name: str, written: Schema | None) -> str | None:
-    """The schema of which a schema is a list: ``x-list-of`` says so, or, where nothing is written, its name."""
+    """Return the schema of which a schema is a list: ``x-list-of`` says so, or, where nothing is written, its name."""
     if written is not None:
         return written.get("x-list-of")
     return name.removesuffix(ENDING) if name.endswith(ENDING) else None
 
 
 def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
-    """A page of items, in the envelope that all lists have (B-19), and what is written about this list alone."""
+    """Return a page of items, in the envelope that all lists have (B-19), and what is written about this list alone."""
     about = {key: value for key, value in (written or {}).items() if key != "x-list-of"}
     return {
         "type": "object",
@@ -59,7 +59,7 @@ def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
 
 
 def plural(item: str) -> str:
-    """What several are called: ``SecurityProfile`` is ``security profiles``."""
+    """Return the plural of a name in words: ``SecurityProfile`` becomes ``security profiles``."""
     words = re.sub(r"(?<=.)([A-Z])", r" \1", item).lower()
     if re.search(r"[^aeiou]y$", words):
         return words.removesuffix("y") + "ies"
@@ -209,7 +209,7 @@ def _of(implied: Node, facts: set[str]) -> Node:
 
 
 def _with_headers(response: Node, headers: Node) -> Node:
-    """The response with these headers, unless it is a reference or has none to get."""
+    """Return the response with these headers, unless it is a reference or has none to get."""
     if "$ref" in response or not headers:
         return response
     whole = {"description": response["description"], "headers": headers | response.get("headers", {})}
@@ -230,7 +230,7 @@ INLINED_FOLDERS = frozenset({"resources", "control", "pages"})
 
 
 def bundle(root: Path) -> Document:
-    """The document that begins in the file ``root``, with every part it uses, in an order that never varies."""
+    """Return the document that begins in the file ``root``, with every part it uses, in an order that never varies."""
     return _Bundler(root.resolve()).document()
 
 
@@ -256,7 +256,7 @@ class _Bundler:
         return whole
 
     def adopt_own_components(self, components: Document) -> None:
-        """The components that the root file defines itself, or only names to include their files."""
+        """Add the components that the root file defines itself, or only names to include their files."""
         for kind, named in components.items():
             for name, value in named.items():
                 if not self.names_its_own_file(kind, name, value):
@@ -264,12 +264,12 @@ class _Bundler:
                     self.components[kind][name] = self.walk(value, self.root)
 
     def names_its_own_file(self, kind: str, name: str, value: Any) -> bool:
-        """Whether a root component is no more than ``{$ref: kind/name.yaml}``, which would come to refer to itself."""
+        """Return whether a root component is no more than ``{$ref: kind/name.yaml}``, which would come to refer to itself."""
         is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
         return is_reference and self.walk(value, self.root) == {"$ref": f"#/components/{kind}/{name}"}
 
     def walk(self, node: Any, here: Path) -> Any:
-        """A copy of what stands in the file ``here``, its references turned to point into the one document."""
+        """Return a copy of what stands in the file ``here``, its references turned to point into the one document."""
         if isinstance(node, list):
             return [self.walk(item, here) for item in node]
         if not isinstance(node, dict):
@@ -280,7 +280,7 @@ class _Bundler:
         return self.with_mapping(walked, here) if "mapping" in node and "propertyName" in node else walked
 
     def with_mapping(self, discriminator: Document, here: Path) -> Document:
-        """A discriminator names files outside of any ``$ref``; those names are references all the same."""
+        """Return a discriminator names files outside of any ``$ref``; those names are references all the same."""
         mapping = discriminator["mapping"]
         return discriminator | {"mapping": {value: self.mapped(ref, here) for value, ref in mapping.items()}}
 
@@ -302,12 +302,12 @@ class _Bundler:
         return self.component(target, place, here, ref)
 
     def destination(self, ref: str, here: Path) -> tuple[Path, Pointer]:
-        """The file that a reference leads to, and the place in it; the place is empty for a whole file."""
+        """Return the file that a reference leads to, and the place in it; the place is empty for a whole file."""
         file = ref.partition("#")[0]
         return (here.parent / file).resolve() if file else here, pointer_of(ref)
 
     def component(self, target: Path, place: Pointer, here: Path, ref: str) -> Document:
-        """A reference to a component of the document; what it is made of is walked when it is first met."""
+        """Return a reference to a component of the document; what it is made of is walked when it is first met."""
         kind, name = place[1:] if place else (target.parent.name, target.stem)
         if kind not in COMPONENT_FOLDERS:
             raise self.error(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
@@ -320,7 +320,7 @@ class _Bundler:
         return {"$ref": f"#/components/{kind}/{name}"}
 
     def definition(self, target: Path, place: Pointer) -> Any:
-        """What a component consists of: what is written for it, or the list that its name asks for; None if neither."""
+        """Return the definition of a component: the written one, or the list that its name asks for; None if neither."""
         written = self.written(target, place)
         item = listed_item(place[-1] if place else target.stem, written)
         if item is None:
@@ -329,14 +329,14 @@ class _Bundler:
         return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
 
     def written(self, target: Path, place: Pointer) -> Any:
-        """What stands at a place of a file; None if nothing does."""
+        """Return the value at a place of a file; None if there is none."""
         if not target.is_file():
             return None
         content = self.read(target)
         return at(content, place) if exists(content, place) else None
 
     def claim(self, kind: str, name: str, origin: Origin) -> None:
-        """Takes the name before the walk, so that a schema may refer to itself."""
+        """Take the name before the walk, so that a schema may refer to itself."""
         other = self.origins.setdefault((kind, name), origin)
         if other != origin:
             both = f"{self.name(other[0])} and {self.name(origin[0])}"
@@ -344,7 +344,7 @@ class _Bundler:
         self.components.setdefault(kind, {})
 
     def inlined(self, target: Path, place: Pointer, here: Path, ref: str) -> Any:
-        """What stands under one key of a file of path items."""
+        """Return the value under one key of a file of path items."""
         if target.parent.name not in INLINED_FOLDERS:
             raise self.error(here, ref, "only files of resources, control and pages are referred to by key")
         if (target, place) in self.inlining:
@@ -358,7 +358,7 @@ class _Bundler:
         return whole
 
     def check_local_references(self, node: Any, whole: Document) -> None:
-        """The root file may refer into the document; once the document is whole, those references have an end."""
+        """Check that the references of the root file into the document have an end, once the document is whole."""
         if isinstance(node, list):
             for item in node:
                 self.check_local_references(item, whole)
@@ -377,7 +377,7 @@ class _Bundler:
         return DocumentError(f"{self.name(here)}: {ref}: {why}")
 
     def name(self, file: Path) -> str:
-        """The file as an author calls it: by its path from the root file's folder."""
+        """Return the file as an author calls it: by its path from the root file's folder."""
         folder = self.root.parent
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
 
@@ -415,7 +415,7 @@ def _key_error(key: yaml.Node, problem: str) -> yaml.YAMLError:
 
 
 def _without_timestamps() -> dict[str, list[Any]]:
-    """What YAML reads into bare words, but for dates: JSON has none, and an example shows the text of one."""
+    """Return the resolvers of YAML's bare words without that of dates: JSON has none, and an example shows the text of one."""
     return {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -32,13 +32,13 @@ OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
 
 
 def load(name: str) -> Document:
-    """A document as it is written, such as ``service``, or as it is served, such as ``service-3.0``."""
+    """Return a document as it is written, such as ``service``, or as it is served, such as ``service-3.0``."""
     text = _not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes()
     return msgspec.json.decode(text, type=Document)
 
 
 def bundle_file(name: str) -> Path:
-    """The path of a bundle."""
+    """Return the path of a bundle."""
     return openapi_folder() / "dist" / f"{name}.json"
 
 
@@ -53,7 +53,7 @@ def write_bundles() -> list[Path]:
 
 
 def fresh_bundles() -> dict[str, str]:
-    """Every bundle by its name, as its file ought to read."""
+    """Return every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
     served = {name: published(document) for name, document in originals.items()}
     strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}
@@ -62,7 +62,7 @@ def fresh_bundles() -> dict[str, str]:
 
 
 def fresh_documents() -> dict[str, Document]:
-    """The documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
+    """Return the documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
     # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
     from emulator.document.bundle import bundle
 
@@ -95,12 +95,12 @@ def _is_current() -> bool:
 
 
 def _stamp() -> Path:
-    """The file beside the bundles that says what they were made from. It is written after them."""
+    """Return the file beside the bundles that says what they were made from. It is written after them."""
     return openapi_folder() / "dist" / "made-from.sha256"
 
 
 def _fingerprint() -> str:
-    """The hash of every file that the bundles are made from, names included."""
+    """Return the hash of every file that the bundles are made from, names included."""
     root = openapi_folder()
     makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
     digest = sha256()
@@ -132,7 +132,7 @@ class FieldNames(NamedTuple):
     nested: Mapping[str, FieldNames] = {}
 
     def dotted(self, before: str = "") -> Iterator[str]:
-        """Their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
+        """Yield their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
         for name in self.names:
             yield before + name
             if name in self.nested:
@@ -149,7 +149,7 @@ class OperationSpec(NamedTuple):
 
 @cache
 def operation_specs() -> Mapping[str, OperationSpec]:
-    """Each operation by its operationId, in the order of the document."""
+    """Return each operation by its operationId, in the order of the document."""
     document = load("service")
     return {
         operation["operationId"]: _operation_spec(document, item, operation)
@@ -161,7 +161,7 @@ def operation_specs() -> Mapping[str, OperationSpec]:
 
 @cache
 def error_codes() -> tuple[str, ...]:
-    """Every error code of the document."""
+    """Return every error code of the document."""
     return tuple(load("service")["components"]["schemas"]["ErrorCode"]["enum"])
 
 
@@ -175,7 +175,7 @@ def _operation_spec(document: Document, item: Node, operation: Node) -> Operatio
 
 
 def _body(document: Document, operation: Node) -> Node:
-    """The schema of the JSON body, empty where it takes none."""
+    """Return the schema of the JSON body, empty where it takes none."""
     content = resolve(document, operation.get("requestBody", {})).get("content", {})
     schema: Node = content.get("application/json", {}).get("schema", {})
     return schema

@@ -23,7 +23,7 @@ _LETTERS = ascii_uppercase + ascii_lowercase
 
 
 def with_events(document: Document) -> Document:
-    """The document with a webhook and a schema for each event of the table."""
+    """Return the document with a webhook and a schema for each event of the table."""
     rows = enumerate(EVENTS.items())
     events = [_DocumentedEvent(document, type, spec, _LETTERS[number]) for number, (type, spec) in rows]
     components = document["components"]
@@ -36,7 +36,7 @@ def with_events(document: Document) -> Document:
 
 
 def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
-    """A copy in which an entry such as ``x-each-event`` of an enumeration is replaced by what it stands for."""
+    """Return a copy in which an entry such as ``x-each-event`` of an enumeration is replaced by what it stands for."""
     if isinstance(node, list):
         return [with_enumerations(item, values) for item in node]
     if not isinstance(node, dict):
@@ -52,7 +52,7 @@ def _spliced(enum: list[Any], values: Mapping[str, Iterable[str]]) -> list[Any]:
 
 
 def object_kinds(document: Document) -> list[str]:
-    """The kinds of the objects that a document has: those of every schema with an id and an ``object`` tag."""
+    """Return the kinds of the objects that a document has: those of every schema with an id and an ``object`` tag."""
     properties = (schema.get("properties", {}) for schema in document["components"]["schemas"].values())
     tags = (own["object"]["enum"] for own in properties if "id" in own and "enum" in own.get("object", {}))
     return sorted({tag for [tag] in tags})
@@ -112,7 +112,7 @@ class _DocumentedEvent:
         }
 
     def _object_example(self) -> Node:
-        """The example of the first GET that answers with such an object."""
+        """Return the example of the first GET that answers with such an object."""
         for item in self._document["paths"].values():
             answer = resolve(self._document, item.get("get", {}).get("responses", {}).get("200", {}))
             media = answer.get("content", {}).get(JSON, {})

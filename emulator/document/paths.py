@@ -8,23 +8,23 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def openapi_folder() -> Path:
-    """The folder of the OpenAPI documents as they are written, and of their bundles."""
+    """Return the folder of the OpenAPI documents as they are written, and of their bundles."""
     return _folder("openapi")
 
 
 def fixtures_folder() -> Path:
-    """The folder of the fixtures: magic values, examples of errors, and what triggers make."""
+    """Return the folder of the fixtures: magic values, examples of errors, and what triggers make."""
     return _folder("fixtures")
 
 
 def guide_folder() -> Path:
-    """The folder of the guide as a site; in a checkout there is one once MkDocs has built it."""
+    """Return the folder of the guide as a site; in a checkout there is one once MkDocs has built it."""
     inside = PACKAGE / "guide"
     return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
 
 
 def guide_pages_folder() -> Path:
-    """The folder of the guide's pages as Markdown."""
+    """Return the folder of the guide's pages as Markdown."""
     inside = PACKAGE / "guide_pages"
     return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
 
@@ -37,12 +37,12 @@ def guide_link(page: str, section: str = "") -> str:
 
 
 def skill_file() -> Path:
-    """The text of the skill for AI assistants."""
+    """Return the text of the skill for AI assistants."""
     inside = PACKAGE / "skill.md"
     return inside if inside.is_file() else PACKAGE.parent / "docs" / "skill.md"
 
 
 def _folder(name: str) -> Path:
-    """A wheel carries the folder inside the package; in a checkout it lies beside the package."""
+    """Return a wheel carries the folder inside the package; in a checkout it lies beside the package."""
     inside, beside = PACKAGE / name, PACKAGE.parent / name
     return inside if inside.is_dir() else beside

@@ -99,7 +99,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return f"{self.asks} (needs: {', '.join(self.needs)})" if self.needs else self.asks
 
     def roots(self) -> set[str]:
-        """The first words of every reference in the probe."""
+        """Return the first words of every reference in the probe."""
         return set(_roots([step_fields(step) for step in self.steps])) | {
             path.partition(".")[0] for outcome in (self.confirms, *self.otherwise) for path in outcome.when
         }
@@ -117,18 +117,18 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     probes: dict[str, Probe] = {}
 
     def budget(self, names: Collection[str]) -> int:
-        """The most requests that these probes make together, with shared objects and clean-up, retries aside."""
+        """Return the most requests that these probes make together, with shared objects and clean-up, retries aside."""
         steps = [step for name in names for step in self.probes[name].steps]
         steps += [self.objects[name] for name in self.shared(names)]
         removed = sum(step.do.partition(" ")[2] in self.cleanup and step.do.startswith("POST") for step in steps)
         return sum(step.requests for step in steps) + removed
 
     def of(self, number: str) -> dict[str, Probe]:
-        """The probes of an assumption, by name."""
+        """Return the probes of an assumption, by name."""
         return {name: probe for name, probe in self.probes.items() if probe.number == number}
 
     def shared(self, names: Collection[str]) -> set[str]:
-        """The shared objects that these probes need, with those that these need."""
+        """Return the shared objects that these probes need, with those that these need."""
         wanted = {root for name in names for root in self.probes[name].roots()} & self.objects.keys()
         while True:
             more = {root for name in wanted for root in _roots(step_fields(self.objects[name]))} & self.objects.keys()
@@ -141,7 +141,7 @@ REFERENCE = re.compile(r"\{([a-z_][a-z0-9_]*(?:\.[\w-]+)*)\}")
 
 
 def step_fields(step: ProbeStep) -> list[Any]:
-    """The parts of a step that may refer to answers."""
+    """Return the parts of a step that may refer to answers."""
     return [step.do, step.body, step.raw, step.headers, step.received, step.secret, step.buyer]
 
 
@@ -157,7 +157,7 @@ def _roots(value: Any) -> Iterator[str]:
 
 @cache
 def collected() -> Collected:
-    """All probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
+    """Return all probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
     folder = fixtures_folder() / "probes"
     common = msgspec.convert(_read(folder / OBJECTS), Collected)
     files = sorted(file for file in folder.glob("*.yaml") if file.name != OBJECTS)
@@ -171,7 +171,7 @@ def _read(file: Any) -> Any:
 
 
 def _named(node: Any) -> Any:
-    """The content of a file as the structs have it. In files steps are mappings by name, and outcomes may be short."""
+    """Return the content of a file as the structs have it. In files steps are mappings by name, and outcomes may be short."""
     if isinstance(node, dict):
         node = {key: _named(value) for key, value in node.items()}
         if "asks" in node:
@@ -185,5 +185,5 @@ def _named(node: Any) -> Any:
 
 
 def _step(name: str, step: Any, **more: Any) -> dict[str, Any]:
-    """A step that is only a request may be written as that alone."""
+    """Return a step that is only a request may be written as that alone."""
     return {"name": name, **more, **({"do": step} if isinstance(step, str) else step)}

@@ -45,20 +45,20 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     learnt: dict[str, Any] = {}
 
     def chosen(self) -> dict[str, Any]:
-        """The settings of an App that behaves as the service does, assumptions included."""
+        """Return the settings of an App that behaves as the service does, assumptions included."""
         return {**self.settings, **({"assumptions": self.assumptions} if self.assumptions else {})}
 
     def broken(self) -> list[str]:
-        """The assumptions that do not hold at the service and that no setting follows."""
+        """Return the assumptions that do not hold at the service and that no setting follows."""
         return sorted({each.number for each in self.refuted if not each.followed})
 
     def sentence(self) -> str:
-        """How much is confirmed, and when."""
+        """Return how much is confirmed, and when."""
         return f"{len(self.confirmed)} of {self.of} assumptions confirmed at {self.service} on {self.date}"
 
 
 def load(file: Path) -> Profile:
-    """The profile in a YAML file. Raises :class:`InvalidProfile`."""
+    """Return the profile in a YAML file. Raises :class:`InvalidProfile`."""
     # Imported here: a sandbox without a profile needs no YAML.
     import yaml
 
@@ -79,7 +79,7 @@ def save(profile: Profile, file: Path) -> None:
 
 
 def differences(old: Profile, new: Profile) -> list[str]:
-    """What changed from one profile of a service to a newer one, a line each; what was not asked again is no change."""
+    """Return the changes from one profile of a service to a newer one, a line each; what was not asked again is no change."""
     lines = [*_changed("", old.settings, new.settings), *_changed("assumptions.", old.assumptions, new.assumptions)]
     known = {each.probe: each.observed for each in old.refuted}
     broken = [each for each in new.refuted if not each.followed]
@@ -93,7 +93,7 @@ def differences(old: Profile, new: Profile) -> list[str]:
 
 
 def _changed(prefix: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The values of a newer profile that are not those of the older one."""
+    """Return the values of a newer profile that are not those of the older one."""
     return [
         f"{prefix}{name}: is {value!r}, was {old.get(name)!r}" for name, value in new.items() if old.get(name) != value
     ]
@@ -114,12 +114,12 @@ class Marks(NamedTuple):
 
     @classmethod
     def of(cls, profile: Profile) -> Marks:
-        """The marks of the service that a profile is about."""
+        """Return the marks of the service that a profile is about."""
         return cls(profile.date, frozenset(profile.confirmed), frozenset(profile.broken()))
 
 
 def with_marks(node: Any, marks: Marks) -> Any:
-    """A copy of a document in which ``x-assumption`` has only what is not confirmed.
+    """Return a copy of a document in which ``x-assumption`` has only what is not confirmed.
 
     Where all is confirmed ``x-confirmed`` is the date; what was refuted stands in ``x-refuted`` beside it.
     """

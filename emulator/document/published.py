@@ -24,7 +24,7 @@ INSTEAD = "x-use-instead"
 
 
 def published(document: Document) -> Document:
-    """The document as it is served, still in the form of 3.0 that the YAML files have."""
+    """Return the document as it is served, still in the form of 3.0 that the YAML files have."""
     whole = map_schemas(document, _published_schema)
     whole["info"] = {**whole["info"], "contact": {"name": "payments-emulator"}}
     whole["paths"] = _with_marks(whole)
@@ -44,7 +44,7 @@ def _instant(schema: Schema) -> Schema:
 
 
 def _default(schema: Schema) -> Schema:
-    """A default as a sentence: openapi-typescript takes a field with ``default`` for one that is always there.
+    """Return a default as a sentence: openapi-typescript takes a field with ``default`` for one that is always there.
 
     Generators reject one that is an object, and one beside a reference.
     """
@@ -56,7 +56,7 @@ def _default(schema: Schema) -> Schema:
 
 
 def _with_marks(document: Document) -> Node:
-    """The paths, with the mark of a sandbox extension on each operation and not only on its tag."""
+    """Return the paths, with the mark of a sandbox extension on each operation and not only on its tag."""
     marks = {tag["name"]: tag for tag in document.get("tags", ()) if tag.get("x-sandbox-only")}
     return {
         path: {key: _marked(value, marks) for key, value in item.items()} for path, item in document["paths"].items()
@@ -74,7 +74,7 @@ def _marked(operation: Any, marks: Node) -> Any:
 
 
 def without_link_bodies(node: Any) -> Any:
-    """A copy in which the body of each link stands under ``x-request-body``."""
+    """Return a copy in which the body of each link stands under ``x-request-body``."""
     if isinstance(node, list):
         return [without_link_bodies(item) for item in node]
     if not isinstance(node, dict):
@@ -92,7 +92,7 @@ def _link(link: Any) -> Any:
 
 
 def with_any_event(document: Document) -> Document:
-    """The document with a schema for any event, with ids for the webhooks, and with the callback of createWebhook."""
+    """Return the document with a schema for any event, with ids for the webhooks, and with the callback of createWebhook."""
     hooks = {type: {"post": {"operationId": hook_id(type)} | item["post"]} for type, item in document[WEBHOOKS].items()}
     refs = {type: item["post"]["requestBody"]["content"]["application/json"]["schema"] for type, item in hooks.items()}
     mapping = {type: ref["$ref"] for type, ref in refs.items()}
@@ -161,7 +161,7 @@ LIMITS: dict[str, Node] = {
 
 
 def with_limits(document: Document) -> Document:
-    """The document with these keywords beside each format."""
+    """Return the document with these keywords beside each format."""
     return map_schemas(document, _limited)
 
 
@@ -179,7 +179,7 @@ SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 
 
 def to_openapi_3_1(document: Document) -> Document:
-    """The OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
+    """Return the OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
     twin = {_KEYS.get(key, key): value for key, value in map_schemas(document, _schema).items()}
     return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
 
@@ -224,7 +224,7 @@ def _alternative(schema: Schema) -> Schema:
 
 
 def _choices(rule: Schema) -> list[Schema]:
-    """The alternatives beside null. ``allOf`` around one reference is only there for the ``nullable`` of 3.0."""
+    """Return the alternatives beside null. ``allOf`` around one reference is only there for the ``nullable`` of 3.0."""
     match rule:
         case {"anyOf": choices, **others} if not others:
             return list(choices)
@@ -234,7 +234,7 @@ def _choices(rule: Schema) -> list[Schema]:
 
 
 def _bounds(schema: Schema) -> Schema:
-    """An exclusive bound is a number of its own in 3.1, not a flag on the inclusive one."""
+    """Return an exclusive bound is a number of its own in 3.1, not a flag on the inclusive one."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(schema.get(exclusive), bool):
             schema = _bound(schema, bound, exclusive)
@@ -279,7 +279,7 @@ NULL: Schema = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def to_openapi_3_0(document: Document) -> Document:
-    """The document with every null and every exclusive bound in a form that a strict reader allows."""
+    """Return the document with every null and every exclusive bound in a form that a strict reader allows."""
 
     def change(schema: Schema) -> Schema:
         schema = _strict_bounds(schema)
@@ -289,7 +289,7 @@ def to_openapi_3_0(document: Document) -> Document:
 
 
 def _strict_bounds(schema: Schema) -> Schema:
-    """An exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
+    """Return an exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
     flags = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
     excluded = [schema[bound] for flag, bound in flags.items() if schema.get(flag)]
     rest = {key: value for key, value in schema.items() if key not in flags}
@@ -313,7 +313,7 @@ def _strict(document: Document, schema: Schema) -> Schema:
 
 
 def _is_plain(schema: Schema) -> bool:
-    """Whether it is a text, number or boolean without an enumeration, whose name would add nothing."""
+    """Return whether it is a text, number or boolean without an enumeration, whose name would add nothing."""
     return schema.get("type") in ("string", "integer", "number", "boolean") and "enum" not in schema
 
 

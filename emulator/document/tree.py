@@ -24,25 +24,25 @@ class DocumentError(Exception):
 
 
 def pointer_of(reference: str) -> Pointer:
-    """The steps of a reference within one document: ``#/paths/~1reset`` is ``("paths", "/reset")``."""
+    """Return the steps of a reference within one document: ``#/paths/~1reset`` is ``("paths", "/reset")``."""
     path = reference.partition("#")[2].removeprefix("/")
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")) if path else ()
 
 
 def fragment(pointer: Pointer) -> str:
-    """The pointer as a URI fragment."""
+    """Return the pointer as a URI fragment."""
     return "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
 def at(node: Any, pointer: Pointer) -> Any:
-    """What stands at a pointer. Raises ``LookupError`` or ``TypeError`` where nothing does."""
+    """Return the value at a pointer. Raises ``LookupError`` or ``TypeError`` where there is none."""
     for step in pointer:
         node = node[int(step)] if isinstance(node, list) else node[step]
     return node
 
 
 def exists(node: Any, pointer: Pointer) -> bool:
-    """Whether something stands at a pointer."""
+    """Return whether something stands at a pointer."""
     try:
         at(node, pointer)
     except (LookupError, TypeError, ValueError):
@@ -51,14 +51,14 @@ def exists(node: Any, pointer: Pointer) -> bool:
 
 
 def resolve(document: Document, node: Any) -> Any:
-    """The node itself, or what its ``$ref`` leads to, whatever the number of steps."""
+    """Return the node itself, or what its ``$ref`` leads to, whatever the number of steps."""
     while "$ref" in node:
         node = at(document, pointer_of(node["$ref"]))
     return node
 
 
 def inlined(document: Document, node: Any) -> Any:
-    """The node with every reference in it replaced by what it leads to. The document has no circles of references."""
+    """Return the node with every reference in it replaced by what it leads to. The document has no circles of references."""
     if isinstance(node, list):
         return [inlined(document, part) for part in node]
     if not isinstance(node, dict):
@@ -67,7 +67,7 @@ def inlined(document: Document, node: Any) -> Any:
 
 
 def properties(document: Document, schema: Node) -> dict[str, Node]:
-    """The properties that a schema, or that of its items, declares by itself or through what it combines."""
+    """Return the properties that a schema, or that of its items, declares by itself or through what it combines."""
     schema = resolve(document, schema)
     if "items" in schema:
         return properties(document, schema["items"])
@@ -80,12 +80,12 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
 
 
 def component_name(reference: str) -> str:
-    """The name of the component that a reference leads to."""
+    """Return the name of the component that a reference leads to."""
     return pointer_of(reference)[-1]
 
 
 def with_links(node: Document) -> Document:
-    """The node with a link to each assumption that it cites in its description, where readers of the document see it."""
+    """Return the node with a link to each assumption that it cites in its description, where readers of the document see it."""
     cited, description = node.get("x-assumption"), node.get("description")
     if cited is None or not isinstance(description, str):
         return node
@@ -108,7 +108,7 @@ WEBHOOKS = "x-webhooks"
 
 
 def map_schemas(document: Document, change: SchemaChange) -> Document:
-    """A copy of the document with every schema changed, inner schemas before the one they are part of.
+    """Return a copy of the document with every schema changed, inner schemas before the one they are part of.
 
     References are not passed to ``change``.
     """
@@ -162,23 +162,23 @@ class Condition(NamedTuple):
 
 
 def with_not(document: Document) -> Document:
-    """The document with its conditions within ``not``, as OpenAPI 3.0 can say them."""
+    """Return the document with its conditions within ``not``, as OpenAPI 3.0 can say them."""
     return map_schemas(document, forbid)
 
 
 def with_if(document: Document) -> Document:
-    """The document with its conditions as ``dependentSchemas`` and ``if``, as OpenAPI 3.1 can say them."""
+    """Return the document with its conditions as ``dependentSchemas`` and ``if``, as OpenAPI 3.1 can say them."""
     return map_schemas(document, _depend)
 
 
 def forbid(schema: Schema) -> Schema:
-    """A schema whose conditions stand within ``not``."""
+    """Return a schema whose conditions stand within ``not``."""
     broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
     return _plain(schema) | {"not": {"anyOf": broken}} if broken else schema
 
 
 def _broken(condition: Condition) -> Schema:
-    """What an object looks like that breaks a condition."""
+    """Return the schema of an object that breaks a condition."""
     match condition.when:
         case {"not": exception}:
             return {"not": {"anyOf": [exception, condition.then]}}
@@ -204,7 +204,7 @@ def _depend(schema: Schema) -> Schema:
 
 
 def _given(schema: Schema, condition: Any) -> Any:
-    """A condition on the fields of an object in which a field that is null does not count as given."""
+    """Return a condition on the fields of an object in which a field that is null does not count as given."""
     if isinstance(condition, list):
         return [_given(schema, part) for part in condition]
     if not isinstance(condition, dict):
@@ -232,7 +232,7 @@ def _is_nullable(schema: Schema, name: str) -> bool:
 
 
 def _open(then: Schema) -> Schema:
-    """The same, said explicitly: Redocly closes every schema with properties when it checks examples."""
+    """Return the same, said explicitly: Redocly closes every schema with properties when it checks examples."""
     return then | {"additionalProperties": True} if "properties" in then else then
 
 
@@ -241,7 +241,7 @@ def _plain(schema: Schema) -> Schema:
 
 
 def _conditions(schema: Schema) -> list[Condition]:
-    """The conditions of a schema; those with the same ``if`` as one."""
+    """Return the conditions of a schema; those with the same ``if`` as one."""
     found: list[Condition] = []
     unless = [Condition({"not": but}, {"required": [name]}) for name, but in schema.get(REQUIRED_UNLESS, {}).items()]
     written = [Condition(each["if"], each["then"]) for each in schema.get(CONDITIONS, ())]

@@ -131,7 +131,7 @@ class UnitRunner:
         return self.execute(command, arguments, cause)
 
     def is_current(self) -> bool:
-        """Whether nothing is due; then the world is brought to its clock's instant."""
+        """Return whether nothing is due; then the world is brought to its clock's instant."""
         instant = self.clock.now()
         if self.is_behind(instant):
             return False
@@ -153,7 +153,7 @@ class UnitRunner:
         return result
 
     def now(self) -> Timestamp:
-        """The instant this world has reached: its clock's, unless it lags behind."""
+        """Return the instant this world has reached: its clock's, unless it lags behind."""
         return reached(self.clock.now(), self.world.jobs.next())
 
     def run_due(self) -> None:
@@ -208,14 +208,14 @@ class UnitRunner:
     # -- what the scheduler asks
 
     def next_due(self) -> float | None:
-        """When the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
+        """Return when the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
         job = self.world.jobs.next()
         if job is None:
             return None
         return 0.0 if job.due <= self.clock.now() else self.clock.wall_at(job.due)
 
     def is_behind(self, instant: Timestamp) -> bool:
-        """Whether a job is due by an instant and not done."""
+        """Return whether a job is due by an instant and not done."""
         job = self.world.jobs.next()
         return job is not None and job.due <= instant
 
@@ -259,7 +259,7 @@ class UnitRunner:
             observe(error.unit)
 
     def clock_state(self) -> ClockState:
-        """What the clock shows, and when the next job is due."""
+        """Return the instant and the mode of the clock, and when the next job is due."""
         return self.clock.read(self.world)
 
     def flush(self) -> None:
@@ -356,7 +356,7 @@ class Scheduler:
     # -- worlds that are behind
 
     def is_working_on(self, world: UnitRunner) -> bool:
-        """Whether a world has a backlog that is being worked off."""
+        """Return whether a world has a backlog that is being worked off."""
         return world in self._behind
 
     def add(self, world: UnitRunner) -> None:
@@ -411,7 +411,7 @@ class Scheduler:
         self._retry(world)
 
     def _retry(self, world: UnitRunner) -> None:
-        """The jobs stay planned: look at the world again at the next tick."""
+        """Look at the world again at the next tick; its jobs stay planned."""
         self._planned[world] = 0.0
         heapq.heappush(self._heap, (0.0, next(self._numbers), world))
 
@@ -506,7 +506,7 @@ class Advances:
         return bool(self._current) or self._settling > 0
 
     def find(self, id: str) -> Advance:
-        """An advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
+        """Return an advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
         if id not in self._by_id:
             raise ApiError("NOT_FOUND", message=f"There is no advance {id[:60]!r}.")
         return self._by_id[id]

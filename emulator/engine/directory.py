@@ -41,15 +41,15 @@ class Directory:
         self._open: defaultdict[str, set[Key]] = defaultdict(set)
 
     def owner(self, id: str) -> Key | None:
-        """The key of the world that has the object with this id; of several, the first that got it."""
+        """Return the key of the world that has the object with this id; of several, the first that got it."""
         return self._owners[id]
 
     def of_app(self, app: str | None) -> Key | None:
-        """The key of the world whose App has this id."""
+        """Return the key of the world whose App has this id."""
         return None if app is None else self._apps.get(app)
 
     def any_opens_to(self, origin: str) -> bool:
-        """Whether the App of any world opens to pages of this origin."""
+        """Return whether the App of any world opens to pages of this origin."""
         return domain(origin) in self._open or ANY_DOMAIN in self._open
 
     # -- what is in the worlds

@@ -47,12 +47,12 @@ SAME_SECONDS = 1.0
 
 
 def longest_unused(runtimes: Iterable[Runtime], count: int) -> list[Runtime]:
-    """So many runtimes that nothing uses now, first the one whose last request is longest ago."""
+    """Return up to ``count`` idle runtimes, least recently used first."""
     return nsmallest(count, (each for each in runtimes if not each.is_in_use), key=attrgetter("last_used"))
 
 
 def may_be_empty(runtime: Runtime, now: float) -> bool:
-    """Whether a world has been idle for a while, and it holds no more than a new one: its settings."""
+    """Return whether a world has been idle for a while, and it holds no more than a new one: its settings."""
     return (
         now - runtime.last_used > EMPTY_SECONDS
         and not runtime.is_in_use
@@ -64,7 +64,7 @@ def may_be_empty(runtime: Runtime, now: float) -> bool:
 
 
 def is_like(runtime: Runtime, fresh: tuple[World, Clock]) -> bool:
-    """Whether a world is like one that is opened now, so that dropping it loses nothing but its request journal."""
+    """Return whether a world is like one that is opened now, so that dropping it loses nothing but its request journal."""
     world, clock = fresh
     apart = calendar.seconds_between(clock.now(), runtime.clock.now())
     same_clock = (clock.mode, clock.rate) == (runtime.clock.mode, runtime.clock.rate) and abs(apart) < SAME_SECONDS
@@ -160,7 +160,7 @@ class Engine:
         self.before_end: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
-        """The runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
+        """Return the runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
         try:
             return self._opened(key)
         except LeasedElsewhere:
@@ -184,7 +184,7 @@ class Engine:
         return runtime
 
     def owner(self, id: str) -> Runtime | None:
-        """The runtime of the world that has an object with this id, of a kind that has a public page."""
+        """Return the runtime of the world that has an object with this id, of a kind that has a public page."""
         key = self.directory.owner(id)
         with suppress(ApiError):  # it is stored, but another process runs it
             return None if key is None else self.open(key)

@@ -75,7 +75,7 @@ class Fixtures:
         self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
-        """The settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
+        """Return the settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
         start = DEFAULTS
         for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
@@ -83,7 +83,7 @@ class Fixtures:
         return start
 
     def origin_of(self, app: str) -> dict[str, Any]:
-        """The settings of an App that stand in the files."""
+        """Return the settings of an App that stand in the files."""
         found: dict[str, Any] = {}
         for fixture in self._all:
             found = merged(found, fixture.settings, fixture.apps.get(app, AppFixture()).settings)
@@ -104,7 +104,7 @@ class Fixtures:
 
 
 def _valid(file: Path, found: Content) -> Content:
-    """The worlds of a file, whose every record can be read; otherwise it would show when one of them is opened."""
+    """Return the worlds of a file, whose every record can be read; otherwise it would show when one of them is opened."""
     try:
         for saved in found.worlds.values():
             restored(saved)
@@ -114,7 +114,7 @@ def _valid(file: Path, found: Content) -> Content:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or those of a folder in the order of their names, other than YAML and JSON left out."""
+    """Return the file itself, or those of a folder in the order of their names, other than YAML and JSON left out."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))

@@ -55,7 +55,7 @@ class UrlParts(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Raises :class:`RequestFailed` for a URL that cannot be called."""
+        """Raise :class:`RequestFailed` for a URL that cannot be called."""
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -77,7 +77,7 @@ class HttpClient:
     async def post(
         self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int
     ) -> tuple[int, bytes]:
-        """The status of the answer and at most ``max_bytes`` of its body; raises :class:`RequestFailed`.
+        """Return the status of the answer and at most ``max_bytes`` of its body; raises :class:`RequestFailed`.
 
         ``verify`` demands a certificate that the system trusts.
         """
@@ -136,7 +136,7 @@ class HttpClient:
 
 
 async def _addresses(target: UrlParts) -> list[str]:
-    """The addresses of a host, looked up for this very call. Raises :class:`RequestFailed` if one is never called.
+    """Return the addresses of a host, looked up for this very call. Raises :class:`RequestFailed` if one is never called.
 
     ``*.localhost`` is this machine, whatever the name server knows (RFC 6761).
     """
@@ -153,7 +153,7 @@ async def _addresses(target: UrlParts) -> list[str]:
 
 
 def _head(target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
-    """The request line and the headers, whose names and values are the service's own."""
+    """Return the request line and the headers, whose names and values are the service's own."""
     length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
     fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
     lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]

@@ -60,7 +60,7 @@ class ResponseRule(msgspec.Struct, frozen=True):
     delay_ms: int = 0
 
     def updated(self, query: Mapping[str, Any]) -> ResponseRule:
-        """This rule with the parameters of a query in place of its own."""
+        """Return this rule with the parameters of a query in place of its own."""
         given = {name: query[name] for name in ("status", "delay_ms") if query.get(name) is not None}
         return msgspec.structs.replace(self, **given)
 
@@ -83,7 +83,7 @@ class Inbox:
         return not self.rules and not len(self.table)
 
     def response_rule(self, name: str) -> ResponseRule:
-        """How the inbox of this name answers."""
+        """Return how the inbox of this name answers."""
         return self.rules.get(name, ResponseRule())
 
     def set_response_rule(self, name: str, rule: ResponseRule | None) -> None:
@@ -124,7 +124,7 @@ class Inbox:
 
 
 def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureCheck:
-    """Whether an endpoint of the world signed this: the endpoint it claims to come from, or else any."""
+    """Return whether an endpoint of the world signed this: the endpoint it claims to come from, or else any."""
     if not headers.get("authorization") and not headers.get("service-signature"):
         return UNKNOWN
     endpoints = _possible_senders(world, headers, raw)

@@ -84,7 +84,7 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def redacted_body(body: bytes) -> bytes:
-    """A body as it is stored: redacted and cut to ``MAX_BODY_BYTES``."""
+    """Return a body as it is stored: redacted and cut to ``MAX_BODY_BYTES``."""
     if not body:
         return body
     whole = redact(_cut(body))
@@ -92,18 +92,18 @@ def redacted_body(body: bytes) -> bytes:
 
 
 def _cut(body: bytes) -> bytes:
-    """The beginning of a large body, without a number at its end, which could be the beginning of a card number."""
+    """Return the beginning of a large body, without a number at its end, which could be the beginning of a card number."""
     return body if len(body) <= MAX_BODY_BYTES else body[:MAX_BODY_BYTES].rstrip(_NO_LETTERS)
 
 
 def redacted_text(text: bytes) -> str:
-    """A body or a path as it is shown."""
+    """Return a body or a path as it is shown."""
     return redact(_cut(text)).decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=256)
 def redacted_path(path: str) -> str:
-    """A path as it is shown. Clients ask for few paths, again and again."""
+    """Return a path as it is shown. Clients ask for few paths, again and again."""
     return redacted_text(path.encode())
 
 
@@ -262,7 +262,7 @@ class Coverage:
 
 
 def _parsed(text: bytes) -> Any:
-    """The JSON of a body as it was stored, or None."""
+    """Return the JSON of a body as it was stored, or None."""
     try:
         return _decoded(text)
     except (msgspec.DecodeError, RecursionError):
@@ -333,7 +333,7 @@ class Journal:
             self.failures.append(Failure(error, failed, self._before(failed, error)))
 
     def _before(self, failed: NumberedUnit, error: CheckFailed) -> NumberedUnit | None:
-        """The last unit of work before it that changed what is wrong now; its request may be answered already."""
+        """Return the last unit of work before it that changed what is wrong now; its request may be answered already."""
         for number, unit in reversed([*self.enumerate()]):
             if number < failed.number and error.concerns(unit):
                 earlier = NumberedUnit(number, unit)
@@ -355,7 +355,7 @@ class Journal:
             self.flush_coverage()
 
     def flush_coverage(self) -> Coverage:
-        """The coverage, brought up to date. It includes what is no longer stored, and what was rewound."""
+        """Return the coverage, brought up to date. It includes what is no longer stored, and what was rewound."""
         self._coverage = self._coverage or Coverage()
         self._coverage.note_requests(list(islice(reversed(self.entries), self._uncovered_requests)))
         units = list(islice(reversed(self._units), self.count - self._last_covered_unit))
@@ -370,11 +370,11 @@ class Journal:
         self._coverage = None
 
     def find(self, id: str) -> LoggedRequest | None:
-        """The request with this id."""
+        """Return the request with this id."""
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
 
     def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
-        """The units of work that a request caused, jobs due at once included.
+        """Return the units of work that a request caused, jobs due at once included.
 
         Those of other requests that were served at the same time are left out.
         """
@@ -383,11 +383,11 @@ class Journal:
         return [unit for unit in own if unit.cause in (entry.id, None)]
 
     def enumerate(self) -> Iterator[tuple[int, UnitOfWork]]:
-        """Every stored unit of work with its number in the world's history, oldest first."""
+        """Return every stored unit of work with its number in the world's history, oldest first."""
         return enumerate(self._units, self.count - len(self._units) + 1)
 
     def changing(self, id: str) -> set[str]:
-        """The ids of the requests that changed the object with this id."""
+        """Return the ids of the requests that changed the object with this id."""
         hits = [(number, unit.cause) for number, unit in self.enumerate() if unit.touches(id)]
         return {
             entry.id
@@ -397,11 +397,11 @@ class Journal:
         }
 
     def reaches(self, checkpoint: Checkpoint) -> bool:
-        """Whether every unit of work since a checkpoint is still stored."""
+        """Return whether every unit of work since a checkpoint is still stored."""
         return self.count - len(self._units) <= checkpoint.units
 
     def since(self, checkpoint: Checkpoint) -> list[UnitOfWork]:
-        """The units of work since a checkpoint, the last one first."""
+        """Return the units of work since a checkpoint, the last one first."""
         return list(islice(reversed(self._units), self.count - checkpoint.units))
 
     def rewind(self, to: Checkpoint) -> None:

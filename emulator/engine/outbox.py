@@ -129,11 +129,11 @@ class WebhookSender:
         self._client: HttpClient | None = None
 
     def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-        """The request to send for a delivery; None if there is nothing to send."""
+        """Return the request to send for a delivery; None if there is nothing to send."""
         return deliveries.outgoing(world, post, epoch)
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
-        """One attempt. A timeout and a connection error are results without a status code."""
+        """Return one attempt. A timeout and a connection error are results without a status code."""
         # Loaded on first use: a server that sends no webhook starts without an HTTP client.
         from emulator.engine.http_client import HttpClient, RequestFailed
 
@@ -153,7 +153,7 @@ class WebhookSender:
 
 
 def _text(received: bytes) -> str:
-    """The bytes as text; a character that the limit cut in two is left out."""
+    """Return the bytes as text; a character that the limit cut in two is left out."""
     return getincrementaldecoder("utf-8")("replace").decode(received, final=len(received) < ANSWER_BODY.most)
 
 
@@ -189,7 +189,7 @@ class SmtpServer(NamedTuple):
 
     @classmethod
     def at(cls, url: str) -> SmtpServer:
-        """The server of a URL; raises ``ValueError`` for any other text."""
+        """Return the server of a URL; raises ``ValueError`` for any other text."""
         form = _URL.fullmatch(url)
         if form is None or int(form["port"] or 0) > 65535:
             raise ValueError(f"{url!r}: a URL such as smtp://user:password@127.0.0.1:1025, or smtps://…")
@@ -268,7 +268,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
 
 
 def tamper(body: bytes) -> bytes:
-    """The body of an event, changed after it was signed: still JSON, and no longer what was signed."""
+    """Return the body of an event, changed after it was signed: still JSON, and no longer what was signed."""
     return body[:-1] + b',"tampered":true}'
 
 
@@ -351,7 +351,7 @@ class Outbox:
             del self._awaited[effect.delivery]
 
     async def unanswered(self, webhook: str | None = None) -> str | None:
-        """A delivery under way now, to one endpoint or to any, that is not answered within ``GRACE`` seconds; its id.
+        """Return a delivery under way now, to one endpoint or to any, that is not answered within ``GRACE`` seconds; its id.
 
         Who asks while handling that delivery would wait for it in vain. Most are answered in milliseconds, so that
         others are held up no longer than that.
@@ -436,14 +436,14 @@ class Outbox:
         return result
 
     async def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
-        """The injected fault that applies to this delivery attempt, if any does."""
+        """Return the injected fault that applies to this delivery attempt, if any does."""
         if not self._runner.world.table(Fault).where("about", DELIVERY):
             return None
         fault: Fault | None = await self._commit(pick_delivery_fault, {"post": effect})
         return fault
 
     async def _arranged_outcome(self) -> HttpResult | None:
-        """The outcome that was arranged for the next delivery attempts, which are then not made at all."""
+        """Return the outcome that was arranged for the next delivery attempts, which are then not made at all."""
         if not self._runner.world.table(Outcome).where("operation", "delivery"):
             return None
         outcome: Outcome | None = await self._commit(consume_outcome, {"operation": "delivery"})

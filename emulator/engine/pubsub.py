@@ -55,7 +55,7 @@ class Subscriber:
         self._wakeup.set()
 
     async def next_batch(self, timeout: float) -> list[Message]:
-        """All that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
+        """Return all that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._wakeup.wait()
@@ -86,7 +86,7 @@ class Broker:
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
-        """A subscriber to messages of these kinds, while the context lasts. Raises 429 if there are too many."""
+        """Subscribe to messages of these kinds while the context lasts. Raises 429 if there are too many subscribers."""
         if len(self._subscribers) >= STREAMS.most:
             message = f"The world has {STREAMS.most} open streams and held polls already."
             raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
@@ -136,7 +136,7 @@ class Broker:
 
 
 def _kind(change: Change) -> str | None:
-    """The kind of message a change is published as; None for most changes."""
+    """Return the kind of message a change is published as; None for most changes."""
     match change:
         case Change(old=None, new=Event()):
             return "event"
@@ -148,10 +148,10 @@ def _kind(change: Change) -> str | None:
 
 
 def _attempted(old: WebhookDelivery, new: WebhookDelivery) -> bool:
-    """Whether an attempt has its outcome, or will never be made."""
+    """Return whether an attempt has its outcome, or will never be made."""
     return new.attempt_count > old.attempt_count or (old.status, new.status) == ("pending", "failed")
 
 
 def restarted(cause: str, now: str, **more: Any) -> dict[str, Any]:
-    """What a message of kind ``reset`` says: what was known of the world no longer holds, and why (``cause``)."""
+    """Return the message of kind ``reset``: what was known of the world no longer holds, because of ``cause``."""
     return {"cause": cause, "now": now, **more}

@@ -89,36 +89,36 @@ def stars(secret: str) -> str:
 
 
 def has_live_key(*texts: str) -> bool:
-    """Whether there is a live key (``sk_prod_…``, ``pk_prod_…``) in these texts, however it is written."""
+    """Return whether there is a live key (``sk_prod_…``, ``pk_prod_…``) in these texts, however it is written."""
     found = (part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text))))
     return any(_LIVE_KEY.search(part) for part in found)
 
 
 def _decoded(text: str) -> str:
-    """What is written in Base64, as far as it has whole groups of four."""
+    """Return the text behind Base64, as far as it has whole groups of four."""
     whole = text[: len(text) // 4 * 4].replace("-", "+").replace("_", "/")
     return b64decode(whole).decode("latin-1")
 
 
 def redact(text: bytes) -> bytes:
-    """A body, path or query without secrets. One that has some is shown without NUL, which stands for UTF-16."""
+    """Return a body, path or query without secrets. One that has some is shown without NUL, which stands for UTF-16."""
     plain = text.replace(b"\0", b"").decode("utf-8", "surrogateescape")
     redacted = redact_text(plain)
     return text if redacted == plain else redacted.encode("utf-8", "surrogateescape")
 
 
 def redact_header(name: str, value: str) -> str:
-    """A header's value without secrets, by its lower-case name."""
+    """Return a header's value without secrets, by its lower-case name."""
     return stars(value) if name in ("cookie", "set-cookie") else str(redact_field(name, value))
 
 
 def redact_field(name: str, value: Any, mask: Mask = stars) -> Any:
-    """The value of a field without secrets; its name may say that all of it is one, however deep."""
+    """Return the value of a field without secrets; its name may say that all of it is one, however deep."""
     return redact_value(value, mask, _NAME.fullmatch(name))
 
 
 def redact_value(value: Any, mask: Mask = stars, named: re.Match[str] | None = None) -> Any:
-    """A JSON value without secrets; ``named`` is the name of one that holds nothing else."""
+    """Return a JSON value without secrets; ``named`` is the name of one that holds nothing else."""
     if isinstance(value, dict):
         return {
             redact_text(name, mask): redact_value(part, mask, named or _NAME.fullmatch(name))
@@ -137,7 +137,7 @@ def redact_value(value: Any, mask: Mask = stars, named: re.Match[str] | None = N
 
 
 def redact_text(text: str, mask: Mask = stars) -> str:
-    """A text, JSON, a form or a URL without secrets. The last four digits of numbers stay, and how keys begin."""
+    """Return a text, JSON, a form or a URL without secrets. The last four digits of numbers stay, and how keys begin."""
     if not _may_have_secrets(text if text.isascii() else _in_ascii(text)):
         return text
     if text.lstrip()[:1] in ("{", "[", '"'):
@@ -158,7 +158,7 @@ def redact_text(text: str, mask: Mask = stars) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; ``ValueError`` if a name stands twice, for it hides a value."""
+    """Return an object of JSON; ``ValueError`` if a name stands twice, for it hides a value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -166,7 +166,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _redact_form(text: str, mask: Mask) -> str:
-    """A form or a query; what is not one is returned as it is."""
+    """Return a form or a query; what is not one is returned as it is."""
     path, mark, query = text.rpartition("?")
     given = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
     redacted = [(redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given]
@@ -176,7 +176,7 @@ def _redact_form(text: str, mask: Mask) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text with its escapes resolved, and the digits and letters of other widths and scripts as those of ASCII."""
+    """Return a text with its escapes resolved, and the digits and letters of other widths and scripts as those of ASCII."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1] or "20", 16)), text) if "\\" in text else text
     plain = unquote(unquote(plain)) if "%" in plain else plain  # a URL may hold a URL
     return plain if plain.isascii() else _in_ascii(plain)
@@ -195,7 +195,7 @@ def _character_in_ascii(character: str) -> str:
 
 
 def _may_have_secrets(text: str) -> bool:
-    """Whether a text must be looked at closely to know; most need not be."""
+    """Return whether a text must be looked at closely to know; most need not be."""
     lower = text.lower()
     return (
         _has_one_of(_MARKS, lower)
@@ -214,7 +214,7 @@ def _has_one_of(parts: tuple[str, ...], text: str) -> bool:
 
 
 def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:
-    """A value whose name a match found, as a card's in its first group after ``by``, or as a code's in the second."""
+    """Return a value whose name a match found, as a card's in its first group after ``by``, or as a code's in the second."""
     if named[by + 1]:
         return _last_four(text)
     start = "whsec_" if text.startswith("whsec_") else ""
@@ -237,7 +237,7 @@ def _redact_several(match: re.Match[str]) -> str:
 
 
 def _replaced(pattern: re.Pattern[str], text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
-    """A text in which what begins where a pattern finds something is replaced, as far as ``found`` says."""
+    """Return a text in which what begins where a pattern finds something is replaced, as far as ``found`` says."""
     parts, done = [], 0
     for match in pattern.finditer(text):
         length, redacted = found(match) if match.start() >= done else (0, "")
@@ -258,7 +258,7 @@ def _account(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _card(match: re.Match[str]) -> tuple[int, str]:
-    """A code may follow in one more group. After a plus fewer than 15 digits are a phone number."""
+    """Return a code may follow in one more group. After a plus fewer than 15 digits are a phone number."""
     least = 15 if match.string[match.start() - 1 : match.start()] == "+" else 13
     for number in (match[1], match[1].rpartition(match["four"])[0] if match["four"] else ""):
         digits = _NO_CHARACTERS.sub("", number)
@@ -299,7 +299,7 @@ _ALPHABETS = (("\u0621", "\u064a"), ("\u0430", "\u044f"), ("\u03b1", "\u03c9"), 
 
 
 def scrubbed(exported: dict[str, Any], world: World) -> dict[str, Any]:
-    """The tables of an exported snapshot of this world with everything personal and secret replaced."""
+    """Return the tables of an exported snapshot of this world with everything personal and secret replaced."""
     return _Scrubber(world).tables(exported)
 
 
@@ -343,7 +343,7 @@ class _Scrubber:
         return self._text(value)
 
     def _stored_response(self, value: str) -> str:
-        """The body of a response that is stored for an Idempotency-Key: JSON in base64."""
+        """Return the body of a response that is stored for an Idempotency-Key: JSON in base64."""
         try:
             body = self._replaced("", self._redacted(json.loads(b64decode(value))))
         except (InvalidBase64, ValueError):
@@ -397,13 +397,13 @@ class _Scrubber:
         return self._with_same_effect("mobile_money", value, invented)
 
     def _with_same_effect(self, type: str, value: str, invented: Callable[[int], str]) -> str:
-        """An invented value for which the operator decides as for this one; a magic value itself if there is none."""
+        """Return an invented value for which the operator decides as for this one; a magic value itself if there is none."""
         effect = magic_value_of(self._world, type, value)
         variants = (invented(variant) for variant in islice(count(), VARIANTS))
         return next((each for each in variants if magic_value_of(self._world, type, each) == effect), value)
 
     def _disguised(self, text: str, variant: int = 0) -> str:
-        """A text with other letters and digits of the same kind; everything else stays."""
+        """Return a text with other letters and digits of the same kind; everything else stays."""
         drawn = shake_256(self._digest(f"text {variant}", text)).digest(2 * len(text))
         numbers = (int.from_bytes(drawn[place : place + 2]) for place in range(0, len(drawn), 2))
         return "".join(_another(character, number) for character, number in zip(text, numbers, strict=True))

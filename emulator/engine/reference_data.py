@@ -43,13 +43,13 @@ class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
-    """Looks up the first network of the table that an address is in."""
+    """Return a function that looks up the first network of the table that an address is in."""
     table = [(network(entry.network), entry.country) for entry in entries]
     return lambda address: next((country for networks, country in table if address in networks), None)
 
 
 def from_database(file: Path) -> CountryLookup:
-    """Looks up a database in MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`.
+    """Return a lookup in a database of MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`.
 
     Only its ends are read now; reading all of it would take some ten seconds. An address whose part of the file is
     damaged is in no known country, and one line of the log says so.
@@ -131,12 +131,12 @@ MAX_DEPTH = 100
 
 
 def read_yaml(file: Path) -> Any:
-    """The content of a YAML (or JSON) file. Raises ``OSError``, ``ValueError`` or ``yaml.YAMLError``."""
+    """Return the content of a YAML (or JSON) file. Raises ``OSError``, ``ValueError`` or ``yaml.YAMLError``."""
     return parse_yaml(file.read_text("utf-8"))
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML text. Raises ``ValueError`` or ``yaml.YAMLError``."""
+    """Return the value of a YAML text. Raises ``ValueError`` or ``yaml.YAMLError``."""
     # Loaded on first use: a server that meets no payment needs no YAML.
     import yaml
 
@@ -181,7 +181,7 @@ class ErrorExample(msgspec.Struct, frozen=True):
 
 
 def error_examples() -> dict[str, ErrorExample]:
-    """Every example by its code."""
+    """Return every example by its code."""
     entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _ExampleSpec])
     return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
 
@@ -190,7 +190,7 @@ _AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 
 
 def _payment(entry: _ExampleSpec) -> tuple[Step, ...]:
-    """The steps of a payment that fails because of the number it is made with."""
+    """Return the steps of a payment that fails because of the number it is made with."""
     if entry.pays is None:
         return ()
     method = {"customer": "${customer.id}", **_method(entry.pays)}

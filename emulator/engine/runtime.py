@@ -77,7 +77,7 @@ class RateLimiter:
             self._in_progress -= 1
 
     def _bucket_for(self, limit: RateLimit, now: float) -> Bucket:
-        """The bucket of the present limit; a changed limit starts with a full one."""
+        """Return the bucket of the present limit; a changed limit starts with a full one."""
         if self._bucket is None or self._bucket.limit != limit:
             self._bucket = Bucket(limit, now)
         return self._bucket
@@ -109,18 +109,18 @@ class History:
         self._start: Checkpoint | None = None
 
     def on_commit(self, unit: UnitOfWork) -> None:
-        """A unit of work that removed all records is the end of what was under way, too."""
+        """End what was under way after a unit of work that removed all records."""
         if unit.cleared:
             self._advances.cancel_all()
             self._publish_restart("reset")
 
     def checkpoint(self) -> Checkpoint:
-        """The present place in the world's history."""
+        """Return the present place in the world's history."""
         counters = self._runner.world.counters.copy()
         return Checkpoint(self._journal.count, self._runner.now(), counters, self._replaced)
 
     def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
-        """Where a request that is answered now began: at its checkpoint, or where a change since then led.
+        """Return where a request that is answered now began: at its checkpoint, or where a change since then led.
 
         The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
         request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
@@ -161,7 +161,7 @@ class History:
         return len(units)
 
     def snapshot(self) -> WorldSnapshot:
-        """The world as it is now. Records never change, so only their filing is copied."""
+        """Return the world as it is now. Records never change, so only their filing is copied."""
         self._runner.run_due()
         return persistence.take(self._runner.world.copy(), self._runner.clock)
 
@@ -296,7 +296,7 @@ class Runtime:
     # -- requests
 
     def request_id(self) -> str:
-        """The id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
+        """Return the id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
         self.runner.changed()
         return self.world.draw("req")
 
@@ -331,7 +331,7 @@ class Runtime:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """A request is served: while the context lasts, the world is not given up."""
+        """Keep the world while the context lasts, in which a request is served."""
         self.users += 1
         try:
             yield
@@ -339,7 +339,7 @@ class Runtime:
             self.release()
 
     def release(self) -> None:
-        """One of the ``users`` is served."""
+        """Count a request of one of the ``users`` that is being served."""
         self.users -= 1
         self.last_used = asyncio.get_running_loop().time()
 
@@ -357,11 +357,11 @@ class Runtime:
     # -- time
 
     def clock_state(self) -> ClockState:
-        """What the clock shows, and when the next job is due."""
+        """Return the instant and the mode of the clock, and when the next job is due."""
         return self.runner.clock_state()
 
     def now(self) -> Timestamp:
-        """The instant this world has reached: its clock's, unless it lags behind."""
+        """Return the instant this world has reached: its clock's, unless it lags behind."""
         return self.runner.now()
 
     async def catch_up(self, patience: float = PATIENCE) -> None:
@@ -405,7 +405,7 @@ class Runtime:
 
 
 def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
-    """One stretch of a command: (False, the effect it waits for) or (True, its result)."""
+    """Return one stretch of a command: (False, the effect it waits for) or (True, its result)."""
     try:
         return False, steps.send(answer)
     except StopIteration as end:

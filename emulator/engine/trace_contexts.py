@@ -28,7 +28,7 @@ TraceHeaders = Mapping[str, str]
 
 
 def trace_headers(traceparent: str | None, tracestate: str) -> TraceHeaders:
-    """The valid headers of a trace context; a ``tracestate`` means nothing without its ``traceparent``."""
+    """Return the valid headers of a trace context; a ``tracestate`` means nothing without its ``traceparent``."""
     if traceparent is None or not VALID.fullmatch(traceparent):
         return {}
     valid = VALID_STATE.fullmatch(tracestate)
@@ -42,19 +42,19 @@ class Traces(Protocol):
     """Whether requests without a ``traceparent`` are reported, too."""
 
     def begin(self, request: str, given: TraceHeaders, name: str) -> None:
-        """A request begins; ``request`` is its id, ``name`` the method and path of its operation."""
+        """Begin the span of a request; ``request`` is its id, ``name`` the method and path of its operation."""
 
     def answered(self, entry: LoggedRequest) -> None:
-        """A request was answered."""
+        """End the span of a request."""
 
     def committed(self, unit: UnitOfWork, now: Timestamp) -> None:
-        """A unit of work was committed, at an instant of the world."""
+        """Record that a unit of work was committed, at an instant of the world."""
 
     def sending(self, delivery: str, attempt: int) -> dict[str, str]:
-        """A delivery (by its id) is attempted, counted from 1; the headers to send with it."""
+        """Return a delivery (by its id) is attempted, counted from 1; the headers to send with it."""
 
     def sent(self, delivery: str, result: HttpResult) -> None:
-        """An attempt has its outcome."""
+        """Record the outcome of an attempt."""
 
 
 class TraceContexts:
@@ -96,13 +96,13 @@ class TraceContexts:
 
 
 def job_of(unit: UnitOfWork) -> Job | None:
-    """The job that a unit of work ran, if any: it is removed from the schedule first of all."""
+    """Return the job that a unit of work ran, if any: it is removed from the schedule first of all."""
     first = unit.changes[0] if unit.changes else None
     return first.old if first and unit.cause is None and first.new is None and isinstance(first.old, Job) else None
 
 
 def created(unit: UnitOfWork) -> Iterator[Record]:
-    """The jobs and deliveries that a unit of work created."""
+    """Yield the jobs and deliveries that a unit of work created."""
     for change in unit.changes:
         if change.old is None and isinstance(change.new, (Job, WebhookDelivery)):
             yield change.new

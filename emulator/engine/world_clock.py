@@ -58,23 +58,23 @@ class Clock:
         self._run_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
-        """The present instant."""
+        """Return the present instant."""
         if self.mode == RUNNING:
             self._catch_up()
         return self._position
 
     def reached(self, world: World) -> Timestamp:
-        """The instant that a world has reached: this clock's, or that of the first job that is due and not done."""
+        """Return the instant that a world has reached: this clock's, or that of the first job that is due and not done."""
         return reached(self.now(), world.jobs.next())
 
     def wall_at(self, instant: Timestamp) -> float | None:
-        """When a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
+        """Return when a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
         if self.mode == FROZEN or instant > calendar.END:
             return None
         return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
 
     def read(self, world: World) -> ClockState:
-        """What it shows, as the clock of this world."""
+        """Return its state, as the clock of this world."""
         now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
         position = reached(now, job)
         return ClockState(
@@ -106,7 +106,7 @@ class Clock:
         return time.time()
 
     def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:
-        """A clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
+        """Return a clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
         return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
 
     def resume_from(self, instant: Timestamp, since: float | None) -> None:
@@ -133,5 +133,5 @@ class Clock:
 
 
 def reached(now: Timestamp, job: Job | None) -> Timestamp:
-    """The instant that a world has reached whose clock shows ``now`` and whose next job is this one."""
+    """Return the instant that a world has reached whose clock shows ``now`` and whose next job is this one."""
     return now if job is None else min(now, job.due)

@@ -46,7 +46,7 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nth: int | None = None
 
     def fits(self, **values: str | None) -> bool:
-        """Whether each of these values matches; fields that are not passed are not compared."""
+        """Return whether each of these values matches; fields that are not passed are not compared."""
         return all(getattr(self, name) in (None, value) for name, value in values.items())
 
 
@@ -155,7 +155,7 @@ def outage(world: World, **facts: str | None) -> Fault | None:
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
-    """The first fault, in the order they were arranged, that matches and applies now; it is used up once."""
+    """Return the first fault, in the order they were arranged, that matches and applies now; it is used up once."""
     matching = [_counted(world, fault) for fault in world.table(Fault).where("about", about) if fits(fault.match)]
     for fault in matching:
         is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
@@ -166,12 +166,12 @@ def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> 
 
 
 def _counted(world: World, fault: Fault) -> Fault:
-    """The fault, having seen one more of what it matches, if that is counted."""
+    """Return the fault, having seen one more of what it matches, if that is counted."""
     return fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
 
 
 def _chance(world: World) -> float:
-    """A random number, at least 0 and less than 1, from the world's own source, so that a seed repeats it (B-93)."""
+    """Return a random number, at least 0 and less than 1, from the world's own source, so that a seed repeats it (B-93)."""
     drawn = blake2b(world.draw("chance").encode(), digest_size=8).digest()
     return int.from_bytes(drawn, "big") / 2**64
 
@@ -184,7 +184,7 @@ def _use_up(world: World, fault: Fault) -> None:
 
 
 def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
-    """The fault that applies to this delivery attempt, if any; if it is a delay, a later attempt is planned."""
+    """Return the fault that applies to this delivery attempt, if any; if it is a delay, a later attempt is planned."""
     delivery = world.require(WebhookDelivery, post.delivery)
     fault = pick_fault(world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook))
     if fault is not None and fault.then.delay is not None:
@@ -195,7 +195,7 @@ def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
 
 
 def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool:
-    """Whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
+    """Return whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
     named = (table.get(id) for id in ids for table in world.tables())
     return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
 

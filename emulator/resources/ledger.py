@@ -97,7 +97,7 @@ def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
 
 
 def _rest(deposit: Transaction) -> int:
-    """What the parts of a deposit are beyond its amount; anything but 0 was set directly, or is a mistake."""
+    """Return how far the parts of a deposit exceed its amount; anything but 0 was set directly, or is a mistake."""
     return deposit.net_amount + deposit.fee + deposit.commission - deposit.amount
 
 
@@ -175,7 +175,7 @@ CLAIMS_OF: Mapping[type[Record], Callable[[Any, Any, Sums], None]] = {
 
 
 def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
-    """What a unit of work posted, with the id of the record that each posting comes from. Amounts of zero are left out.
+    """Yield the postings of a unit of work, with the id of the record that each comes from. Amounts of zero are left out.
 
     A reset posts nothing, nor does a record that is removed; what a tester sets directly is posted on the books alone.
     """
@@ -198,7 +198,7 @@ def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
 
 
 def totals(world: World) -> dict[tuple[str, str], int]:
-    """What stands on each of the books now, by account and currency (minor units)."""
+    """Return the balance of each account now, by account and currency (minor units)."""
     sums: Sums = defaultdict(int)
     for kind, post in BOOKS_OF.items():
         for record in world.table(kind):
@@ -220,13 +220,13 @@ class Imbalance(CheckFailed):
         self.posting = posting
 
     def concerns(self, unit: UnitOfWork) -> bool:
-        """Whether a unit of work posted anything on the account, or on another one of the same object."""
+        """Return whether a unit of work posted anything on the account, or on another one of the same object."""
         owner = self.posting.owner
         return owner is not None and any(owner in (id, posting.owner) for id, posting in entries(unit))
 
 
 def check(world: World, unit: UnitOfWork) -> Imbalance | None:
-    """What is out of balance by a unit of work that is about to be committed, or None.
+    """Return the imbalance that a unit of work would cause if it were committed, or None.
 
     It adds up what the checked changes posted; other records are read where that is not even, and of each payee.
     """
@@ -244,7 +244,7 @@ def check(world: World, unit: UnitOfWork) -> Imbalance | None:
 
 
 def _is_plain_payment(world: World, checked: list[Any]) -> bool:
-    """Whether it is a payment that arrives at once, of an invoice or of nothing, and each record says the same amount.
+    """Return whether it is a payment that arrives at once, of an invoice or of nothing, and each record says the same amount.
 
     Most payments are, and renewals among them; adding up what they post would take three times as long.
     """
@@ -273,7 +273,7 @@ def _is_plain_payment(world: World, checked: list[Any]) -> bool:
 
 
 def _imbalance(world: World, posting: Posting) -> Imbalance | None:
-    """Whether an account must be even, where what one unit of work posted on it is not.
+    """Return whether an account must be even, where what one unit of work posted on it is not.
 
     A customer's must in the customer's own currency, and while there is one (B-30). What is paid, and the money of it,
     may come in two units of work.
@@ -290,7 +290,7 @@ def _imbalance(world: World, posting: Posting) -> Imbalance | None:
 
 
 def _unequal(world: World, id: str | None) -> Imbalance | None:
-    """What an invoice or a session has received beyond what it was paid by its own account, or short of it."""
+    """Return the imbalance between the payments of an invoice or a session and its own account, or None."""
     if (invoice := world.get(Invoice, id)) is not None:
         is_paid, paid = invoice.status == "paid", 0 if invoice.paid_manually else invoice.amount_paid
         return _difference(world, invoice, "invoice", paid, is_paid=is_paid)
@@ -303,7 +303,7 @@ def _unequal(world: World, id: str | None) -> Imbalance | None:
 def _difference(
     world: World, payee: Invoice | CheckoutSession, field: str, paid: int, *, is_paid: bool
 ) -> Imbalance | None:
-    """What the intents of an invoice or a session received beyond ``paid`` (minor units), or short of it.
+    """Return the imbalance between the intents of an invoice or a session and ``paid`` (minor units), or None.
 
     An intent counts once its money has arrived, or once what it pays for has counted it (B-61).
     """

@@ -32,7 +32,7 @@ class RealTimeLoop(Base):
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """The loop of a server: uvloop's, which is faster and has a clock of its own, where it is installed."""
+    """Return the loop of a server: uvloop's, which is faster and has a clock of its own, where it is installed."""
     try:
         import uvloop
     except ImportError:

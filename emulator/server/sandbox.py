@@ -101,7 +101,7 @@ class Options:
 
 
 def _traces(url: str) -> Callable[[str], Traces]:
-    """What records the traces of each App's world."""
+    """Return the recorder of traces of each App's world."""
     # Imported here: the extra is optional.
     from emulator.server.telemetry import Telemetry
 
@@ -142,7 +142,7 @@ class Sandbox:
     def build_world(
         self, key: Key, start: Start = FROM_OPTIONS, saved: StoredWorld | None = None
     ) -> tuple[World, Clock]:
-        """The world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
+        """Return the world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
 
         Raises 401 ``INVALID_API_KEY`` for a key that is not listed (B-02), and :class:`InvalidState`.
         """
@@ -175,7 +175,7 @@ class Sandbox:
         return world, clock
 
     def _knows(self, key: Key) -> bool:
-        """Whether the key is listed: in a fixture of the options, or among the magic keys (B-02, B-04)."""
+        """Return whether the key is listed: in a fixture of the options, or among the magic keys (B-02, B-04)."""
         return str(key) in self.fixtures.keys or any(rule.concerns(key) for rule in self.reference_data.magic_keys)
 
     def _seed(self, start: Start, saved: StoredWorld | None) -> str:
@@ -210,7 +210,7 @@ class Sandbox:
         return site(self.engine, self.options.profile, shows_last=self.options.control_token is None)
 
     def application(self) -> RootApp:
-        """The ASGI application: the service, the control API, the console and the site."""
+        """Return the ASGI application: the service, the control API, the console and the site."""
         source, numbers = IdSource(f"{self.seed}/requests"), count(1)
         token = self.options.control_token
         service = self._named(self.options.parts.app(service_app(self.engine, strict=self.options.strict)))

@@ -90,7 +90,7 @@ class Server:
 
 
 def config(root_app: RootApp) -> uvicorn.Config:
-    """How uvicorn serves an application."""
+    """Return how uvicorn serves an application."""
     return uvicorn.Config(
         root_app,
         loop=event_loop.FACTORY,
@@ -169,7 +169,7 @@ class Uvicorn(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address. Raises :class:`CannotListen`."""
+    """Return a socket that listens on an address. Raises :class:`CannotListen`."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.create_server((host, port), family=family, backlog=2048)
@@ -183,7 +183,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server on this address, or on every address of this name."""
+    """Return whether only this machine reaches a server on this address, or on every address of this name."""
     try:
         addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
         return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
@@ -192,7 +192,7 @@ def is_loopback(host: str) -> bool:
 
 
 def url_of(host: str, port: int, options: Options) -> str:
-    """Where clients reach a server that listens on this address."""
+    """Return where clients reach a server that listens on this address."""
     return f"http://{_callable_host(host, options)}:{port}"
 
 

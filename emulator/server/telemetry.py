@@ -64,7 +64,7 @@ class Telemetry:
         self._provider.shutdown()
 
     def world(self, app: str) -> Spans:
-        """The spans of one App's world."""
+        """Return the spans of one App's world."""
         return Spans(self._tracer, app)
 
 
@@ -116,7 +116,7 @@ class Spans:
             self._note(record, cause, now)
 
     def _run(self, job: Job, now: Timestamp) -> SpanContext:
-        """The span of a job: within what planned it if it was due at once, else linked to that."""
+        """Return the span of a job: within what planned it if it was due at once, else linked to that."""
         planner = self._causes.pop(job.id, None)
         at_once = self._planned.pop(job.id, None) == job.due
         about = {"emulator.job": job.id, "emulator.about": job.about or "", "emulator.at": now}
@@ -167,5 +167,5 @@ class Spans:
 
 
 def _within(cause: SpanContext | None) -> Context:
-    """The context of a span that a cause is the parent of."""
+    """Return the context of a span that a cause is the parent of."""
     return set_span_in_context(Remote(cause), Context()) if cause else Context()

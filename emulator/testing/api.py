@@ -134,7 +134,7 @@ class Api:
         return self.client.request(method, path, params=params or None, **options)
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:
-        """All objects of a list, newest first, read page by page as they are needed."""
+        """Yield all objects of a list, newest first, read page by page as they are needed."""
         page = self.get(path, page_size=PAGE, **query)
         yield from page["data"]
         while url := page["pagination"]["next"]:
@@ -142,7 +142,7 @@ class Api:
             yield from page["data"]
 
     def oldest(self, path: str, **query: Any) -> list[JSON]:
-        """All objects of a list, oldest first."""
+        """Return all objects of a list, oldest first."""
         return list(self.newest(path, **query))[::-1]
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ CARD = {"exp_month": 12, "exp_year": 2099, "cvc": "123"}
 
 
 def pay_path(target: str | Mapping[str, Any]) -> str:
-    """The path that pays a session, a link or an invoice (object or id). Raises ``ValueError`` for anything else."""
+    """Return the path that pays a session, a link or an invoice (object or id). Raises ``ValueError`` for anything else."""
     id = target["id"] if isinstance(target, Mapping) else target
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
@@ -195,7 +195,7 @@ def pay_path(target: str | Mapping[str, Any]) -> str:
 
 
 def method(**arguments: Any) -> JSON:
-    """The ``method`` of the body, by what was said (``phone``, ``card``, ``iban``, ``email``); empty if nothing was.
+    """Return the ``method`` of the body, by what was said (``phone``, ``card``, ``iban``, ``email``); empty if nothing was.
 
     Raises ``ValueError`` if more than one is given.
     """

@@ -43,7 +43,7 @@ def _headers(wait: bool) -> dict[str, str]:
 
 
 def _on_event_loop() -> bool:
-    """Whether this thread runs an event loop at the moment."""
+    """Return whether this thread runs an event loop at the moment."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -216,7 +216,7 @@ class BaseEmulator:
         self.recorded_as = name
 
     def recording(self, form: str = "pytest", /) -> str:
-        """What was done in this world so far, in a form of ``GET /_emulator/recording``."""
+        """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
         # Without the check before each request: it would hide the recording of a world that fails it.
         api = Api(self.url, self.key)
         try:
@@ -225,7 +225,7 @@ class BaseEmulator:
             api.close()
 
     def another(self, name: str) -> Self:
-        """A new world on the same server, with the initial state that this one had; the caller closes it."""
+        """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
         start = self._start
         key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
         return type(self)(
@@ -238,7 +238,7 @@ class BaseEmulator:
         )
 
     def story(self) -> str:
-        """A report of what happened in the world so far, which is shown with a failed test."""
+        """Return a report of what happened in the world so far, which is shown with a failed test."""
         # Without the check before each request: it would hide the report of a world that fails it.
         api = Api(self.url, self.key)
         try:

@@ -119,7 +119,7 @@ class Receiver:
         self._server: HttpReceiver | None = None
 
     def open(self, name: str) -> tuple[str, WebhookCollector]:
-        """A new collector and the URL it is reached at."""
+        """Return a new collector and the URL it is reached at."""
         if self._server is None:
             self._server = HttpReceiver(self._answer)
             self._server.start()
@@ -180,12 +180,12 @@ class ForwardTarget(Protocol):
 
 
 def answer_of(response: Any) -> AppAnswer:
-    """The answer in a response as of httpx."""
+    """Return the answer in a response as of httpx."""
     return AppAnswer(response.status_code, response.content)
 
 
 def forwarded_headers(delivery: Delivery) -> dict[str, str]:
-    """The headers that the application is sent."""
+    """Return the headers that the application is sent."""
     return {name: value for name, value in delivery.headers.items() if name not in HOP_BY_HOP}
 
 
@@ -215,7 +215,7 @@ class Forwarding:
         self._under_way = 0
 
     def result(self, delivery: Delivery) -> DeliveryResult:
-        """The answer of the application; 500 and the exception if it raised one, 504 if it gave none in time."""
+        """Return the answer of the application; 500 and the exception if it raised one, 504 if it gave none in time."""
         with self._changed:
             if self._is_closed:
                 return DeliveryResult(200)
@@ -255,7 +255,7 @@ class Forwarding:
 
 
 def in_thread(call: Callable[[], T]) -> Future[T]:
-    """What a call will return, in a thread that the end of the process does not wait for."""
+    """Run a call in a thread that the end of the process does not wait for, and return its future."""
     future: Future[T] = Future()
 
     def run() -> None:

@@ -52,47 +52,47 @@ class AsyncMethod(Generic[S, P, T]):
 
 
 def _now(clock: WorldClock) -> str:
-    """The current instant of the world."""
+    """Return the current instant of the world."""
     return clock.now
 
 
 def _all_events(events: Events) -> list[JSON]:
-    """Every event so far, oldest first."""
+    """Return every event so far, oldest first."""
     return list(events)
 
 
 def _all_emails(emails: Emails) -> list[JSON]:
-    """Every email so far, oldest first."""
+    """Return every email so far, oldest first."""
     return list(emails)
 
 
 def _totals(ledger: Ledger) -> dict[str, dict[str, int]]:
-    """What stands on each of the books, by currency."""
+    """Return the balance of each account, by currency."""
     return ledger.totals
 
 
 def _balanced(ledger: Ledger) -> bool:
-    """Whether everything adds up."""
+    """Return whether everything adds up."""
     return ledger.balanced
 
 
 def _secret(webhooks: Webhooks) -> str:
-    """The secret that signs the deliveries."""
+    """Return the secret that signs the deliveries."""
     return webhooks.secret
 
 
 def _endpoint(webhooks: Webhooks) -> JSON:
-    """The webhook endpoint, its ``secret`` included."""
+    """Return the webhook endpoint, its ``secret`` included."""
     return webhooks.endpoint
 
 
 def _delivered(webhooks: Webhooks) -> list[JSON]:
-    """The events delivered so far, each once, after pending deliveries have ended."""
+    """Return the events delivered so far, each once, after pending deliveries have ended."""
     return webhooks.events
 
 
 def _deliveries(webhooks: Webhooks) -> list[Delivery]:
-    """All deliveries so far, including those with a wrong signature."""
+    """Return all deliveries so far, including those with a wrong signature."""
     return webhooks.deliveries
 
 

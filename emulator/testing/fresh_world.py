@@ -40,7 +40,7 @@ class SilentSender(WebhookSender):
         self._exchange = exchange
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
-        """A success, or the answer of the inbox."""
+        """Return a success, or the answer of the inbox."""
         parts = urlsplit(url)
         if not parts.path.startswith(PREFIX) or not isinstance(body, bytes):
             return HttpResult(status_code=200, body="", duration_ms=0)
@@ -97,7 +97,7 @@ class FreshWorld:
             return WorldAnswer(status, answer.decode("utf-8", "replace"))
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the answer to a request, as bytes.
+        """Return the status and the body of the answer to a request, as bytes.
 
         A request whose connection an injected fault cuts is sent again, as clients do: a journal has only what was
         answered. The status is 0 when it is cut every time.

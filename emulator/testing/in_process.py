@@ -37,7 +37,7 @@ class AwaitedFutures:
         self._futures: set[Future[Any]] = set()
 
     def result(self, future: Future[T]) -> T:
-        """What the future returns or raises; ``CancelledError`` after ``cancel``."""
+        """Return or raise the result of the future; ``CancelledError`` after ``cancel``."""
         self._futures.add(future)
         try:
             return future.result()
@@ -61,7 +61,7 @@ class LoopCalls:
         self._host = asyncio.run_coroutine_threadsafe(self._live(), loop)
 
     def run(self, make: CoroutineFunction[T]) -> T:
-        """The result of a call; for any other thread than the loop's. Raises ``CancelledError`` when it is over."""
+        """Return the result of a call; for any other thread than the loop's. Raises ``CancelledError`` when it is over."""
         future: Future[T] = Future()
         try:
             self._loop.call_soon_threadsafe(self._start, make, future)
@@ -115,7 +115,7 @@ async def _fulfil(make: CoroutineFunction[T], future: Future[T]) -> None:
 
 
 def may_wait_for(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether a loop runs and this thread, which would hold it up, may wait for it."""
+    """Return whether a loop runs and this thread, which would hold it up, may wait for it."""
     try:
         return loop.is_running() and loop is not asyncio.get_running_loop()
     except RuntimeError:  # this thread runs none
@@ -152,7 +152,7 @@ class AsgiApp:
                 raise
 
     async def call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
-        """The application, with the state that its lifespan has filled."""
+        """Call the application with the state that its lifespan has filled."""
         await self._app({**scope, "state": self._state.copy()}, receive, send)
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class Lifespan:
         await self._app(scope, self._to_app.get, self._from_app.put)
 
     async def _exchange(self, phase: str) -> AsgiMessage | None:
-        """The application's answer to a phase; None if it ended, or raised, without one: it knows no lifespan."""
+        """Return the application's answer to a phase; None if it ended, or raised, without one: it knows no lifespan."""
         assert self._task
         self._to_app.put_nowait({"type": f"lifespan.{phase}"})
         answer = asyncio.ensure_future(self._from_app.get())
@@ -221,7 +221,7 @@ class Lifespan:
 
 
 def _loop_in_thread() -> asyncio.AbstractEventLoop:
-    """A new event loop that runs in a thread until it is stopped, and is then closed."""
+    """Return a new event loop that runs in a thread until it is stopped, and is then closed."""
     loop = RealTimeLoop()
 
     def run() -> None:
@@ -309,7 +309,7 @@ class AsgiClient:
 
 
 async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of a call, which is left alone if this is cancelled: a view in a thread may not end when it should."""
+    """Return the result of a call, which is left alone if this is cancelled: a view in a thread may not end when it should."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # trio has no such tasks
@@ -384,7 +384,7 @@ class OnLoop:
 
 
 def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> ForwardTarget:
-    """What forwards to ``target``: a URL, or an application or its test client, called at ``path``.
+    """Return the forwarder to ``target``: a URL, or an application or its test client, called at ``path``.
 
     An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is none of these, and
     what its lifespan raises.
@@ -402,7 +402,7 @@ def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *,
 
 
 def _client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget | None:
-    """What forwards to a client: of Starlette, FastAPI and Litestar, of httpx, of Flask, or of Django."""
+    """Return the forwarder to a client: of Starlette, FastAPI and Litestar, of httpx, of Flask, or of Django."""
     post = getattr(target, "post", None)
     if not callable(post):
         return None

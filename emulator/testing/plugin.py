@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _report_file(config: pytest.Config) -> Path | None:
-    """Where the report of the run is written: an option counts from the working directory, an ini file from its own."""
+    """Return where the report of the run is written: an option counts from the working directory, an ini file from its own."""
     option, ini = config.getoption("--payments-report"), config.getini("payments_report")
     if option:
         return Path(config.invocation_params.dir, option)
@@ -89,7 +89,7 @@ def _report_file(config: pytest.Config) -> Path | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with the marker ``payments_assumptions`` runs under the defaults and under each other value they have."""
+    """Run a test with the marker ``payments_assumptions`` under the defaults and under each other value of them."""
     marker = metafunc.definition.get_closest_marker("payments_assumptions")
     if marker is None or "payments_assumption" not in metafunc.fixturenames:
         return
@@ -112,7 +112,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
-    """Each value that is no default of the assumptions that a marker names."""
+    """Return each value that is no default of the assumptions that a marker names."""
     from emulator.engine.reference_data import named_assumptions
 
     known = named_assumptions()
@@ -128,7 +128,7 @@ def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
 
 @pytest.fixture(scope="session")
 def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | RemoteServer]:
-    """The server of the run: one in a thread of this process, or the one at ``--payments-url``."""
+    """Yield the server of the run: one in a thread of this process, or the one at ``--payments-url``."""
     from emulator.testing import LocalServer, RemoteServer
 
     url = _url(pytestconfig)
@@ -139,7 +139,7 @@ def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | Remot
 
 @pytest.fixture
 def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | None:
-    """The assumption that this run of a test with the marker ``payments_assumptions`` tries; None under the defaults."""
+    """Return the assumption that this run of a test with the marker ``payments_assumptions`` tries; None for defaults."""
     assumption: OtherAssumption | None = getattr(request, "param", None)
     if assumption is not None:
         request.node.stash[ASSUMPTION] = assumption
@@ -148,7 +148,7 @@ def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | Non
 
 @pytest.fixture
 def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None) -> Iterator[Emulator]:
-    """A world of the payments service for this test alone, discarded afterwards."""
+    """Yield a world of the payments service for this test alone, discarded afterwards."""
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
     server = request.getfixturevalue("payments_server")
@@ -222,12 +222,12 @@ def _of_assumption(name: str, value: str) -> str:
 
 
 def _failure(message: str) -> BaseException:
-    """A test failure that is shown as its message, without a traceback."""
+    """Return a test failure that is shown as its message, without a traceback."""
     return pytest.fail.Exception(message, pytrace=False)
 
 
 def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption | None) -> dict[str, Any]:
-    """The options of the world: those of the ini file, overridden by the markers, the nearest one last."""
+    """Return the options of the world: those of the ini file, overridden by the markers, the nearest one last."""
     from emulator.resources.app.settings import merged
     from emulator.testing import WorldOptions
 
@@ -251,7 +251,7 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
 
 
 def _calibrated(config: pytest.Config) -> dict[str, Any]:
-    """The settings of the profile in the ini file; none without one."""
+    """Return the settings of the profile in the ini file; none without one."""
     name = config.getini("payments_profile")
     if not name:
         return {}
@@ -298,7 +298,7 @@ def _url(config: pytest.Config) -> str | None:
 
 
 def _key(request: pytest.FixtureRequest) -> str:
-    """The key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
     config = request.config
     run = _run(config) if _url(config) else ""
     digest = hashlib.sha256(f"{run}{request.node.nodeid}".encode()).hexdigest()[:12]

@@ -78,7 +78,7 @@ def draw(emulator: BaseEmulator, nodeid: str) -> str:
 
 
 def charts(emulator: BaseEmulator) -> str:
-    """The charts of a world as HTML; where the world does not answer, the reason."""
+    """Return the charts of a world as HTML; where the world does not answer, the reason."""
     # Without the check before each request: it would hide the charts of a world that fails it.
     api = Api(emulator.url, emulator.key)
     try:

@@ -59,7 +59,7 @@ class WorldOptions:
         return cls(clock_start(clock), seed, dict(settings or {}), _files(fixtures))
 
     def own_settings(self, app: str) -> dict[str, Any]:
-        """The settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
+        """Return the settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
         try:
             return merged(Fixtures(self.fixtures).origin_of(app), self.settings)
         except InvalidFixture as error:
@@ -67,7 +67,7 @@ class WorldOptions:
 
 
 def clock_start(clock: str | datetime) -> str:
-    """The form of a clock in :class:`WorldOptions`. An instant (text, or ``datetime``, UTC if naive) is frozen."""
+    """Return the form of a clock in :class:`WorldOptions`. An instant (text, or ``datetime``, UTC if naive) is frozen."""
     if isinstance(clock, datetime):
         clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
     try:
@@ -111,10 +111,10 @@ class AnyServer(Protocol):
         """Let the world follow the time that the test has set; raises ``AssertionError`` if it cannot."""
 
     def passed(self, key: str) -> AssertionError | None:
-        """The error for a time of the test that the world has already passed, if it has."""
+        """Return the error for a time of the test that the world has already passed, if it has."""
 
     def follows(self, key: str) -> bool:
-        """Whether the world is in use and can follow a move of the time that the test has set."""
+        """Return whether the world is in use and can follow a move of the time that the test has set."""
 
     def discard(self, key: str) -> None:
         """Discard the world of this key."""
@@ -186,12 +186,12 @@ class LocalServer:
             raise error
 
     def passed(self, key: str) -> AssertionError | None:
-        """The error for a time of the test that the world has already passed, if it has."""
+        """Return the error for a time of the test that the world has already passed, if it has."""
         travel, runtime, lag = innermost(), self._runtime(key), self._lag(key)
         return behind(travel, lag, runtime.world.now) if travel and runtime and lag else None
 
     def follows(self, key: str) -> bool:
-        """Whether the world has been used and is not ahead of the time that the test has set."""
+        """Return whether the world has been used and is not ahead of the time that the test has set."""
         return self._runtime(key) is not None and not self._lag(key)
 
     def _lag(self, key: str) -> float:
@@ -221,7 +221,7 @@ class LocalServer:
 
 
 def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
-    """The error for a time of the test that the world has already passed."""
+    """Return the error for a time of the test that the world has already passed."""
     return AssertionError(
         f"{travel.started_by} is {timedelta(seconds=seconds)} behind this world, which is already at {now}; its clock "
         "never goes back. Freeze time before the first use of the world, or set its start: "
@@ -230,7 +230,7 @@ def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
 
 
 def app(key: str) -> str:
-    """The name of a secret key's App."""
+    """Return the name of a secret key's App."""
     return key.split("_", 2)[2]
 
 
@@ -291,14 +291,14 @@ class RemoteServer:
             self._followed[key] = FollowedTravel(travel, known.instant + moved)
 
     def passed(self, key: str) -> AssertionError | None:
-        """The error for a time of the test that the world has already passed, if it followed that time before."""
+        """Return the error for a time of the test that the world has already passed, if it followed that time before."""
         travel, known = innermost(), self._followed.get(key)
         if travel is None or known is None or known.travel != travel or travel.instant >= known.instant:
             return None
         return behind(travel, known.instant - travel.instant, self._now(key))
 
     def follows(self, key: str) -> bool:
-        """Whether the world follows the time of the test already, and is not ahead of it."""
+        """Return whether the world follows the time of the test already, and is not ahead of it."""
         travel, known = innermost(), self._followed.get(key)
         return travel is not None and known is not None and known.travel == travel and travel.instant >= known.instant
 
@@ -326,7 +326,7 @@ class RemoteServer:
         self._followed[key] = FollowedTravel(travel, instant)
 
     def _is_used(self, key: str) -> bool:
-        """Whether anything was asked of the world since it was reset."""
+        """Return whether anything was asked of the world since it was reset."""
         requests = self._call(key, "GET", "/_emulator/requests")["data"]
         return any(each["path"] != RESET for each in requests)
 

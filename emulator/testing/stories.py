@@ -118,7 +118,7 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
 
 
 def one_line(error: BaseException) -> str:
-    """An error as a line of a report."""
+    """Return an error as a line of a report."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

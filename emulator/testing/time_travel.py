@@ -66,7 +66,7 @@ class Travel(NamedTuple):
 
 
 def innermost() -> Travel | None:
-    """The freeze or travel in force; None if time runs as it does."""
+    """Return the freeze or travel in force; None if time runs as it does."""
     if factories := getattr(sys.modules.get("freezegun.api"), "freeze_factories", None):
         return Travel("freeze_time", factories[-1])
     time_machine = sys.modules.get("time_machine")
@@ -75,7 +75,7 @@ def innermost() -> Travel | None:
 
 
 def _announced(move: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a move, which calls the followers once it is done; one method may call the other."""
+    """Return the method of a move, which calls the followers once it is done; one method may call the other."""
 
     @wraps(move)
     def moved(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +123,7 @@ class FollowingClock(Clock):
         return instant
 
     def lag(self) -> float:
-        """How many seconds the travel in force is behind the world, so that it cannot be followed; 0 if it is not."""
+        """Return how many seconds the travel in force is behind the world, so that it cannot be followed; 0 if it is not."""
         travel = innermost()
         if travel is None:
             return 0.0

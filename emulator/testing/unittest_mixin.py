@@ -44,7 +44,7 @@ class PaymentsMixin(unittest.TestCase):
         self.addCleanup(self.payments.close)
 
     def _reporting(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        """The test, which adds a report of its world to the error that it fails with."""
+        """Return the test, which adds a report of its world to the error that it fails with."""
         if inspect.iscoroutinefunction(test):
 
             @wraps(test)
@@ -76,12 +76,12 @@ def _story(payments: Emulator) -> str:
 
 
 def _key(test: str, *, elsewhere: bool) -> str:
-    """The key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
     run = uuid.uuid4().hex if elsewhere else ""
     return f"sk_test_{hashlib.sha256(f'{run}{test}'.encode()).hexdigest()[:24]}"
 
 
 @cache
 def _local_server() -> LocalServer:
-    """The server of this process; its thread ends with the process."""
+    """Return the server of this process; its thread ends with the process."""
     return LocalServer()

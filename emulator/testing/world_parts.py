@@ -36,7 +36,7 @@ ERROR_LENGTH = 200
 
 
 def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
-    """What happened in a world so far, oldest first."""
+    """Return what happened in a world so far, oldest first."""
     shown = clock.show()
     requests = list(islice(api.newest("/_emulator/requests"), LATEST))[::-1]
     events = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
@@ -56,7 +56,7 @@ def event_lines(events: Sequence[JSON], where: str = "so far") -> str:
 
 
 def next_job(clock: WorldClock) -> str:
-    """The next job that an advance of the clock would run."""
+    """Return the next job that an advance of the clock would run."""
     job = clock.next_job()
     if job is None:
         return "No job is planned."
@@ -85,7 +85,7 @@ def _delivery(delivery: Delivery) -> str:
 
 
 def _answers(api: Api, events: Sequence[JSON]) -> str:
-    """How the objects of the last events stand, in a sentence each, the last one first."""
+    """Return how the objects of the last events stand, in a sentence each, the last one first."""
     about = [event["data"]["object"] for event in reversed(events)]
     ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
     lines = [line for line in (_answer(api, id) for id in islice(ids, ANSWERED)) if line]
@@ -178,12 +178,12 @@ class WorldClock:
         return shown
 
     def schedule(self, until: str | None = None) -> list[JSON]:
-        """The planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
+        """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
         # The list is in order of time already.
         return list(self._api.newest("/_emulator/schedule", until=until))
 
     def next_job(self) -> JSON | None:
-        """The next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
+        """Return the next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
         jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 
@@ -231,7 +231,7 @@ class Events:
         return self.of()[index]
 
     def of(self, type: str | None = None, object: str | Mapping[str, Any] | None = None) -> list[JSON]:
-        """All events so far, or those of a type, or about an object (object or id); oldest first."""
+        """Return all events so far, or those of a type, or about an object (object or id); oldest first."""
         return self._api.oldest(EVENTS_PATH, type=type, object=identity(object))
 
     @property
@@ -256,14 +256,14 @@ class Events:
         return Expectation(self._api, self._clock, types)
 
     def summary(self) -> str:
-        """The events so far and the next job, as text for error messages."""
+        """Return the events so far and the next job, as text for error messages."""
         return f"{event_lines(self.of())}\n{next_job(self._clock)}"
 
     told = summary  # its name in 0.1.0, which test suites may call
 
 
 def identity(object: str | Mapping[str, Any] | None) -> str | None:
-    """The id of an object given as object or id."""
+    """Return the id of an object given as object or id."""
     return object["id"] if isinstance(object, Mapping) else object
 
 
@@ -323,11 +323,11 @@ class Emails:
         return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
 
     def to(self, address: str, kind: str | None = None) -> list[JSON]:
-        """The emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
+        """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
         return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
 
     def of(self, kind: str) -> list[JSON]:
-        """The emails of one kind."""
+        """Return the emails of one kind."""
         return self._api.oldest(EMAILS_PATH, kind=kind)
 
     def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 10) -> JSON:
@@ -344,15 +344,15 @@ class Emails:
         return email
 
     def html(self, email: JSON) -> str:
-        """The HTML of an email."""
+        """Return the HTML of an email."""
         return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/html").raise_for_status().text
 
     def raw(self, email: JSON) -> bytes:
-        """The MIME message of an email, attachments included."""
+        """Return the MIME message of an email, attachments included."""
         return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/raw").raise_for_status().content
 
     def summary(self) -> str:
-        """The emails so far, as text for error messages."""
+        """Return the emails so far, as text for error messages."""
         lines = [f"  {mail['created_at']}  {mail['kind']} to {mail['to']}: {mail['subject']}" for mail in self]
         return "\n".join(["Emails so far:", *lines]) if lines else "No email was sent."
 
@@ -380,7 +380,7 @@ class Ledger:
         return sums
 
     def entries(self, object: str | None = None, currency: str | None = None) -> list[JSON]:
-        """The entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
+        """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
         found: list[JSON] = []
         page = 1
         while True:

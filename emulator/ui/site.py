@@ -22,7 +22,7 @@ from emulator.web.context import context_of
 
 @lru_cache(maxsize=32)
 def _text(name: str, form: str, base_url: str, marks: Marks | None) -> str:
-    """A served document. Its ``servers`` have the whole address: a document that was saved to a file has no base."""
+    """Return a served document. Its ``servers`` have the whole address: a document that was saved to a file has no base."""
     # Loaded on first use: most servers are never asked for their document.
     import json
 
@@ -58,7 +58,7 @@ async def _method_not_allowed(request: Request, error: Exception) -> Response:
 
 
 def site(engine: Engine, profile: Profile | None = None, *, shows_last: bool = True) -> ASGIApp:
-    """The application for all other paths; its documents and pages say what a ``profile`` has confirmed.
+    """Return the application for all other paths; its documents and pages say what a ``profile`` has confirmed.
 
     ``shows_last``: the first page shows the last request.
     """

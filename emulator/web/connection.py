@@ -122,7 +122,7 @@ class StreamingConnection:
             self._close()
 
     def end_stream(self) -> None:
-        """The stream has ended; other requests may follow."""
+        """End the stream; other requests may follow."""
         self.is_streaming = False
 
 
@@ -241,7 +241,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
-        """A client that ends its side may still read, as ``nc`` does: what it asked for is answered first.
+        """Return a client that ends its side may still read, as ``nc`` does: what it asked for is answered first.
 
         A stream has no end of its own, so it ends with the client's side.
         """
@@ -310,5 +310,5 @@ class Connection(HttpToolsProtocol):
 
 
 def protocol_for(root_app: RootApp) -> type[Connection]:
-    """The protocol factory of a server, as uvicorn takes it for its option ``http``."""
+    """Return the protocol factory of a server, as uvicorn takes it for its option ``http``."""
     return cast("type[Connection]", partial(Connection, root_app=root_app))

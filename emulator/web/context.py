@@ -69,7 +69,7 @@ class ClientConnection(Protocol):
         """From now on, close it once the client has closed its side, which a client that waits for an answer may do."""
 
     def end_stream(self) -> None:
-        """The stream has ended; other requests may follow."""
+        """End the stream; other requests may follow."""
 
 
 class RequestContext:
@@ -113,19 +113,19 @@ class RequestContext:
             await asyncio.sleep(self.hold_ms / 1000)
 
     def header(self, name: bytes) -> str | None:
-        """The first header of this lower-case name."""
+        """Return the first header of this lower-case name."""
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
     def header_values(self, name: bytes) -> list[str]:
-        """The values of all headers of this lower-case name, in the order they were sent."""
+        """Return the values of all headers of this lower-case name, in the order they were sent."""
         if len(self.headers) == len(self.raw_headers):  # no name stands twice
             value = self.headers.get(name)
             return [] if value is None else [value.decode("latin-1")]
         return [bytes(value).decode("latin-1") for key, value in self.raw_headers if key == name]
 
     def authorization(self) -> str | None:
-        """The ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
+        """Return the ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
         if len(self.headers) != len(self.raw_headers) and len(self.header_values(b"authorization")) > 1:
             raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
         return self.header(b"authorization")
@@ -138,18 +138,18 @@ class RequestContext:
                 raise ApiError("VALIDATION_ERROR", http_status=400, param=name, message=message)
 
     def body_of(self, error: ApiError) -> bytes:
-        """The body of an error, in the shape the App has set (B-10)."""
+        """Return the body of an error, in the shape the App has set (B-10)."""
         runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
         shape = settings(runtime.world).error_shape if runtime else "documented"
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
     def error_response(self, error: ApiError) -> Response:
-        """The response to an error, with its headers."""
+        """Return the response to an error, with its headers."""
         retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         return Response(error.status, self.body_of(error), {**error.headers, **retry})
 
     def client_address(self, world: World) -> IpAddress:
-        """The client's address, by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
+        """Return the client's address, by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
         peer = self._client and self._client[0]
         return resolve(peer, self.header_values(b"x-forwarded-for"), settings(world).trusted_proxies)
 
@@ -162,12 +162,12 @@ class RequestContext:
 
     @request_id.setter
     def request_id(self, id: str) -> None:
-        """The id that another service gave the request, which it was passed on to."""
+        """Return the id that another service gave the request that was passed on to it."""
         self._request_id = id
 
 
 def context_of(scope: Mapping[str, Any]) -> RequestContext:
-    """The context of the request that a scope belongs to."""
+    """Return the context of the request that a scope belongs to."""
     context: RequestContext = scope[SCOPE_KEY]
     return context
 
@@ -209,7 +209,7 @@ async def send_stream(stream: Stream, connection: ClientConnection | None, recei
 
 
 async def _send(stream: Stream, send: Send) -> bool:
-    """Whether the stream was sent to its end, and not only until something in it could not be stored."""
+    """Return whether the stream was sent to its end, and not only until something in it could not be stored."""
     async with aclosing(stream.parts()) as parts:
         part = await anext(parts)
         headers = [(b"content-type", stream.media_type.encode()), (b"cache-control", b"no-store")]

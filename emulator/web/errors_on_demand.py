@@ -60,7 +60,7 @@ class FormErrors:
         """The fields of the body."""
 
     def error(self, code: str, body: Mapping[str, Any], query: bytes) -> ApiError | None:
-        """The error with this code, of the request as it is or with a field made invalid; None for other codes."""
+        """Return the error with this code, of the request as it is or with a field made invalid; None for other codes."""
         if code not in FORM_CODES:
             return None
         if code == "INVALID_FILTER_PARAM":
@@ -71,7 +71,7 @@ class FormErrors:
         return error_of(list(self._provoked(code, body)))
 
     def _provoked(self, code: str, body: Mapping[str, Any]) -> Iterator[Violation]:
-        """The violations of the request with one field made invalid or left out, or with two of them made invalid."""
+        """Yield the violations of the request with one field made invalid or left out, or with two of them made invalid."""
         if code == "MISSING_FIELD":
             name = next(iter([*self._body.source.get("required", ()), *self.fields, *UNKNOWN]))
             yield Violation(name, "required", "is required", code)
@@ -83,12 +83,12 @@ class FormErrors:
                 yield next(self._violations_of(body, name, INVALID_VALUES), Violation(name, "unknown", "unknown field"))
 
     def _violations_of(self, body: Mapping[str, Any], name: str, values: Sequence[Any]) -> Iterator[Violation]:
-        """What is wrong with a field that has one of these values."""
+        """Yield the violations of a field that has one of these values."""
         for value in values if name in self.fields else ():
             yield from (each for each in self._body.violations({**body, name: value}) if each.path == name)
 
     def _query_violations(self, query: bytes) -> Iterator[Violation]:
-        """What is wrong with the query, with a parameter made invalid, or with a parameter that is unknown."""
+        """Yield the violations of the query with a parameter made invalid, or with one that is unknown."""
         for name, text in [*fields(query), *((name, "?") for name in self._query), (UNKNOWN[0], "")]:
             schema = self._query.get(name)
             if schema is None:
@@ -174,7 +174,7 @@ class ForcedErrors:
         self._forms: dict[str, FormErrors] = {}
 
     def asked_for(self, context: RequestContext) -> ApiError | None:
-        """The error a request asks for by its header; an unknown code gives 422 (B-95)."""
+        """Return the error a request asks for by its header; an unknown code gives 422 (B-95)."""
         code = context.header(HEADER.lower().encode())
         if code is None:
             return None
@@ -235,7 +235,7 @@ class _Details:
         self._world: World | None = context.runtime.world if context.runtime else None
 
     def values(self) -> dict[str, Any]:
-        """Every placeholder of a message with its value."""
+        """Return every placeholder of a message with its value."""
         found_in, id = self._missing_id()
         return {
             **self._limits(),
@@ -259,7 +259,7 @@ class _Details:
         return {"currency": currency or "GBP", "minimum": minimum, "maximum": app.maximum_amount}
 
     def _missing_id(self) -> tuple[str | None, str]:
-        """The id that a 404 is about, and the field of the body that has it; else the id of the path, else none's."""
+        """Return the id that a 404 is about, and the field of the body that has it; else the id of the path, else none's."""
         prefix = PREFIXES.get(self._code)
         if prefix is None:
             return None, NOBODY
@@ -271,14 +271,14 @@ class _Details:
         return None, next(ids, f"{prefix}_{NOBODY}")
 
     def _record(self) -> Record | None:
-        """The record that the path names."""
+        """Return the record that the path names."""
         id = next(iter(self._context.path_params.values()), None)
         if id is None or self._world is None:
             return None
         return next((record for table in self._world.tables() if (record := table.get(id)) is not None), None)
 
     def _state(self) -> dict[str, Any]:
-        """The record's kind and state and what the request wants of it; a state that fits where it is not there."""
+        """Return the record's kind and state and what the request wants of it; a state that fits where it is not there."""
         record = self._record()
         machine = next((each for each in STATE_MACHINES if isinstance(record, each.kind)), None)
         wanted = STATE_ERRORS.get(self._code)
@@ -293,7 +293,7 @@ class _Details:
         }
 
     def _available(self) -> int:
-        """What is left to refund or to capture; less than the request asks for, where it asks for an amount."""
+        """Return the rest to refund or to capture; less than the request asks for, where it asks for an amount."""
         left, record = 0, self._record()
         if isinstance(record, PaymentIntent):
             left = record.amount_capturable
@@ -304,7 +304,7 @@ class _Details:
         return max(0, min(left, amount - 1)) if isinstance(amount, int) else left
 
     def _holder_of_sku(self) -> str:
-        """A product that has the sku of the request; any other where none has it."""
+        """Return a product that has the sku of the request; any other where none has it."""
         products = self._world.table(Product) if self._world else ()
         metadata = self._body.get("metadata")
         sku = str(metadata.get("sku")) if isinstance(metadata, dict) else None
@@ -313,12 +313,12 @@ class _Details:
         return holder.id if holder is not None else f"{Product.prefix}_{NOBODY}"
 
     def _method_type(self) -> str:
-        """The type of the payment method that the request names."""
+        """Return the type of the payment method that the request names."""
         method = self._world.get(PaymentMethod, self._id_of("payment_method")) if self._world else None
         return method.type if method is not None else "bank_card"
 
     def _id_of(self, field: str) -> str | None:
-        """The id in a field of the body, which nothing has validated yet."""
+        """Return the id in a field of the body, which nothing has validated yet."""
         id = self._body.get(field)
         return id if isinstance(id, str) else None
 
@@ -331,7 +331,7 @@ def _body(context: RequestContext) -> Mapping[str, Any]:
 
 
 def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a body that may be an id, with its dotted path."""
+    """Yield every text of a body that may be an id, with its dotted path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict | list):
@@ -440,7 +440,7 @@ class FaultInjection:
 
 
 def _faults(world: World) -> list[Fault]:
-    """The faults that are to be injected into requests."""
+    """Return the faults that are to be injected into requests."""
     return world.table(Fault).where("about", REQUEST)
 
 
@@ -460,7 +460,7 @@ class _Candidate:
         )
 
     def _ids(self) -> set[str]:
-        """Every text of the request that may be an id: of its path, its query and its body's fields."""
+        """Return every text of the request that may be an id: of its path, its query and its body's fields."""
         try:
             query, body = fields(self._context.query_string), validation.parse(self._raw)
         except ApiError:
@@ -470,7 +470,7 @@ class _Candidate:
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
-    """The body, up to the usual bound, and a ``receive`` that gives it again from the beginning."""
+    """Return the body, up to the usual bound, and a ``receive`` that gives it again from the beginning."""
     messages: list[Message] = []
     size, more = 0, True
     while more and size <= BODY.most:
@@ -486,7 +486,7 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _custom_response(status: int, body: object) -> Response:
-    """A response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
+    """Return a response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
     headers = {"Retry-After": str(RETRY_AFTER)} if status == TOO_MANY_REQUESTS else {}
     if isinstance(body, str):
         return Response(status, body.encode(), headers, media_type="text/plain; charset=utf-8")
@@ -511,11 +511,11 @@ async def _silence(seconds: float, receive: Receive) -> None:
 
 
 async def _discard(message: Message) -> None:
-    """A ``send`` that sends nothing."""
+    """Send nothing."""
 
 
 def _delayed(send: Send, seconds: float) -> Send:
-    """A ``send`` whose first message waits so many seconds (real time)."""
+    """Return a ``send`` whose first message waits so many seconds (real time)."""
 
     async def delayed(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -526,7 +526,7 @@ def _delayed(send: Send, seconds: float) -> Send:
 
 
 def _garbling(send: Send) -> Send:
-    """A ``send`` that reverses bodies: of the announced length, but neither JSON nor, beyond ASCII, UTF-8."""
+    """Return a ``send`` that reverses bodies: of the announced length, but neither JSON nor, beyond ASCII, UTF-8."""
 
     async def garble(message: Message) -> None:
         if message["type"] == "http.response.body":

@@ -43,7 +43,7 @@ from emulator.web.validation import CompiledSchema, Violation, error_of
 
 
 def fields(raw: bytes) -> list[tuple[str, str]]:
-    """The parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
+    """Return the parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
     try:
         return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=QUERY.most)
     except ValueError:
@@ -51,7 +51,7 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
 
 
 def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The values of each parameter, in order."""
+    """Return the values of each parameter, in order."""
     values: dict[str, list[str]] = {}
     for name, text in given:
         values.setdefault(name, []).append(text)
@@ -59,7 +59,7 @@ def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def cast(text: str, schema: Mapping[str, Any]) -> Any:
-    """A parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
+    """Return a parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
     match schema.get("type"):
         case "integer":
             return _integer(text)
@@ -71,7 +71,7 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _instant(text: str) -> str:
-    """An instant as a timestamp, which filters compare as text; any other text stays as it is and is rejected."""
+    """Return an instant as a timestamp, which filters compare as text; any other text stays as it is and is rejected."""
     try:
         return calendar.normalise(text)
     except ValueError:
@@ -79,18 +79,18 @@ def _instant(text: str) -> str:
 
 
 def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
-    """The values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
+    """Return the values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
     return [cast(text, schema["items"]) for text in texts]
 
 
 def unknown_parameter(known: Iterable[str]) -> str:
-    """What is wrong with a parameter that the operation does not have: the message names those that it has."""
+    """Return the message on a parameter that the operation does not have; it names those that it has."""
     names = ", ".join(known)
     return f"unknown parameter; must be one of {names}" if names else "unknown parameter"
 
 
 def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter must be; for an instant, with a hint where a ``+`` was sent unencoded and became a space."""
+    """Return the rule of a parameter; for an instant with a hint where a ``+`` was sent unencoded and became a space."""
     hint = schema.get("format") == "date-time" and " " in text
     return f"{message}; a + in a URL is written %2B" if hint else message
 
@@ -104,7 +104,7 @@ def _integer(text: str) -> int | str:
 
 
 def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
-    """The list as it is sent. ``previous`` of a page past the end is the last page there is."""
+    """Return the list as it is sent. ``previous`` of a page past the end is the last page there is."""
     pages = -(-page.count // page.page_size)
     previous = min(page.page - 1, pages)
     return {
@@ -122,7 +122,7 @@ def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
 
 
 def _url(context: RequestContext, number: int) -> str:
-    """The URL of this request with another page number and the same other parameters."""
+    """Return the URL of this request with another page number and the same other parameters."""
     return f"{context.base_url}{_target(context.path, context.query_string)}{number}"
 
 
@@ -216,7 +216,7 @@ class OperationHandler:
             await send_response(result if isinstance(result, Response) else self._respond(context, result), send)
 
     def headers(self, context: RequestContext) -> dict[str, str]:
-        """The headers that the document names and the client sent; one sent twice is a list (RFC 9110)."""
+        """Return the headers that the document names and the client sent; one sent twice is a list (RFC 9110)."""
         values = {name: ", ".join(context.header_values(name.lower().encode())) for name in self.header_names}
         return {name: value for name, value in values.items() if value}
 
@@ -239,7 +239,7 @@ class OperationHandler:
         return {**self._defaults, **given}
 
     def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        """The body without the nulls that are as left out: of fields that the answer can show as null (B-12).
+        """Return the body without the nulls that are as left out: of fields that the answer can show as null (B-12).
 
         In a PATCH those clear the field; the entries of a list are new as a whole.
         """
@@ -261,7 +261,7 @@ class OperationHandler:
         return schema.complete(body)
 
     def _broken_rules(self, context: RequestContext, body: Any, violations: list[Violation]) -> Iterator[Violation]:
-        """What the operation's rules find wrong with the valid part of an invalid request (B-12)."""
+        """Yield the violations of the operation's rules by the valid part of an invalid request (B-12)."""
         if not self._body or not isinstance(self.function, Checked) or context.runtime is None:
             return
         arguments: dict[str, Any] = dict(context.path_params)
@@ -271,7 +271,7 @@ class OperationHandler:
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 
     def _explain(self, violation: Violation) -> Violation:
-        """A field that the object has but a PATCH does not take is not unknown: it cannot be changed (B-13)."""
+        """Return a field that the object has but a PATCH does not take is not unknown: it cannot be changed (B-13)."""
         immutable = violation.keyword == "unknown" and self._method == "patch"
         if immutable and self._response and self._response.has(violation.path):
             return violation._replace(message="cannot be changed")
@@ -325,7 +325,7 @@ class InvalidResponse(Exception):
 
 
 async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -> bytes:
-    """The raw body. Raises 400 for a body that is too large or has a content type other than JSON (B-12).
+    """Return the raw body. Raises 400 for a body that is too large or has a content type other than JSON (B-12).
 
     A body whose ``Content-Length`` is too large is rejected before it is read.
     """
@@ -347,7 +347,7 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
 
 
 async def _parsed(raw: bytes) -> dict[str, Any]:
-    """The JSON of a body; a large one is parsed in a thread, so that other requests need not wait for it."""
+    """Return the JSON of a body; a large one is parsed in a thread, so that other requests need not wait for it."""
     return validation.parse(raw) if len(raw) <= BODY.most else await asyncio.to_thread(validation.parse, raw)
 
 
@@ -360,7 +360,7 @@ def _media_type(context: RequestContext) -> str:
 
 
 def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
-    """Whether it is about a value of metadata that under one assumption is allowed: any JSON of 500 characters (B-22)."""
+    """Return whether it is about a metadata value that one assumption allows: any JSON of 500 characters (B-22)."""
     field, _, key = violation.path.partition(".")
     values = body.get("metadata")
     if field != "metadata" or not isinstance(values, dict) or key not in values:
@@ -369,7 +369,7 @@ def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
 
 
 def _bad(name: str, message: str) -> Violation:
-    """The violation of a query parameter (B-12)."""
+    """Return the violation of a query parameter (B-12)."""
     return Violation(name, "query", message, "INVALID_FILTER_PARAM")
 
 
@@ -417,7 +417,7 @@ def build_app(
     published: Document | None,
     layers: Sequence[Layer] = (),
 ) -> ASGIApp:
-    """The application of one API. ``operations`` maps each of its operationIds to a function.
+    """Return the application of one API. ``operations`` maps each of its operationIds to a function.
 
     ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
     none is. ``layers`` come after authentication, before the body is read. Raises ``LookupError`` for an operation

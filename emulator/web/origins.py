@@ -47,7 +47,7 @@ class Cors:
         return self._app(scope, receive, self._with_headers(context, send, origin))
 
     def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
-        """A ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
+        """Return a ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start" and self._allows(context.runtime, origin):
@@ -59,11 +59,11 @@ class Cors:
         return send_shared
 
     def _allows(self, runtime: Runtime | None, origin: str) -> bool:
-        """Whether the world's App opens to this origin; where no world is known, whether any App here does."""
+        """Return whether the world's App opens to this origin; where no world is known, whether any App here does."""
         return self._engine.directory.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
 
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
-        """The runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
+        """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
         try:
             return self._engine.runtimes.get(clients.read_key(context.authorization()))
         except ApiError:
@@ -79,7 +79,7 @@ def _shared(origin: str) -> dict[str, str]:
 
 
 def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
-    """What an allowed page may send: any method of the service and the headers it asks for."""
+    """Return the headers for an allowed page: any method of the service and the headers it asks for."""
     wanted = context.header(b"access-control-request-headers")
     return {
         **_shared(origin),
@@ -176,7 +176,7 @@ class HostGuard:
 
 
 def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
-    """What is wrong with a ``Host`` that is no name of this machine; None for a known one.
+    """Return the message on a ``Host`` that is no name of this machine; None for a known one.
 
     Every browser sends one; old programs, which are no danger, may not. Of several all must be known.
     """
@@ -194,7 +194,7 @@ def _is_known(authority: str, hosts: frozenset[str]) -> bool:
 
 
 def hostname(authority: str) -> str:
-    """The host of a ``Host`` header or of ``--allow-host``, without port and brackets, in lower case."""
+    """Return the host of a ``Host`` header or of ``--allow-host``, without port and brackets, in lower case."""
     try:
         return (urlsplit(f"//{authority}").hostname or "").rstrip(".")
     except ValueError:
@@ -209,7 +209,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_cross_origin(context: RequestContext) -> bool:
-    """Whether a browser says that another site's page sends this. Only browsers send these headers.
+    """Return whether a browser says that another site's page sends this. Only browsers send these headers.
 
     An origin with our host and port is ours under any scheme: a proxy in front may terminate TLS.
     """
@@ -222,7 +222,7 @@ def _has_other_origin(context: RequestContext) -> bool:
 
 
 def is_link_from_elsewhere(context: RequestContext) -> bool:
-    """Whether a page of another site opens this in a tab of its own, as following a link does."""
+    """Return whether a page of another site opens this in a tab of its own, as following a link does."""
     is_cross_site = context.header(b"sec-fetch-site") in ("cross-site", "same-site")
     mode, destination = context.header(b"sec-fetch-mode"), context.header(b"sec-fetch-dest")
     is_navigation = context.method == "GET" and (mode, destination) == ("navigate", "document")

@@ -139,7 +139,7 @@ class RequestLog:
         )
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:
-        """The types of the events that the request caused; none if it replaced the world."""
+        """Return the types of the events that the request caused; none if it replaced the world."""
         begun = self._context.checkpoint
         if begun is None or runtime.journal.count <= begun.units:
             return ()
@@ -155,7 +155,7 @@ logger = logging.getLogger("emulator")
 
 
 def as_api_error(context: RequestContext, error: BaseException) -> ApiError:
-    """The error that a client gets for an exception; an unexpected one is logged."""
+    """Return the error that a client gets for an exception; an unexpected one is logged."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, asyncio.CancelledError):  # only a server that stops cancels a request
@@ -258,13 +258,13 @@ _HOST = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[
 
 @lru_cache(maxsize=256)
 def _base_url(scheme: str, header: bytes) -> str | None:
-    """The URL of what a ``Host`` header names; None for an invalid one."""
+    """Return the URL of what a ``Host`` header names; None for an invalid one."""
     host = header.decode("latin-1")
     return f"{scheme}://{host}" if is_host(host) else None
 
 
 @lru_cache(maxsize=256)
 def is_host(text: str) -> bool:
-    """Whether a ``Host`` header can stand in a URL: a name or an address, and perhaps a port."""
+    """Return whether a ``Host`` header can stand in a URL: a name or an address, and perhaps a port."""
     form = _HOST.fullmatch(text)
     return form is not None and int(form["port"] or 0) <= 65535

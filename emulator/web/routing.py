@@ -46,7 +46,7 @@ class DocumentedApi(NamedTuple):
 
 @cache
 def documented_api(name: str) -> DocumentedApi:
-    """The API of a document, such as ``service``; the sandboxes of a process share it."""
+    """Return the API of a document, such as ``service``; the sandboxes of a process share it."""
     document = bundles.load(name)
     return DocumentedApi(document, definitions(document))
 
@@ -54,7 +54,7 @@ def documented_api(name: str) -> DocumentedApi:
 def connexion_app(
     api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
 ) -> ASGIApp:
-    """A Connexion application of one document with exactly these layers; ``options`` go to each layer's ``add_api``.
+    """Return a Connexion application of one document with exactly these layers; ``options`` go to each layer's ``add_api``.
 
     ``functions`` maps operationIds to functions. The layers get the document's :func:`routes` as the specification
     and, as the option ``definitions``, its operations by operationId.
@@ -67,12 +67,12 @@ def connexion_app(
 
 
 async def _unanswered(scope: Scope, receive: Receive, send: Send) -> None:
-    """The application that Connexion wraps. The innermost layer answers every request, so none arrives here."""
+    """Stand for the application that Connexion wraps. The innermost layer answers every request, so none arrives here."""
     raise LookupError(f"no layer answered {scope['method']} {scope['path']}")
 
 
 def routes(document: Document) -> dict[str, Any]:
-    """The document without parameters, bodies and answers, which the compiled operations check themselves.
+    """Return the document without parameters, bodies and answers, which the compiled operations check themselves.
 
     Connexion validates and copies whatever document it is given, in Python. With all schemas that would take several
     times as long as the rest of a start, to learn what the tests of the document have established already.
@@ -96,7 +96,7 @@ def _route(operation: Definition) -> dict[str, Any]:
 
 
 def definitions(document: Document) -> dict[str, Definition]:
-    """The definition of each operation by its operationId; the parameters of its path are among its own."""
+    """Return the definition of each operation by its operationId; the parameters of its path are among its own."""
     resolve = _Resolver(document)
     return {
         operation["operationId"]: resolve.node(
@@ -108,7 +108,7 @@ def definitions(document: Document) -> dict[str, Definition]:
 
 
 def _operations(item: Mapping[str, Any]) -> list[tuple[str, Definition]]:
-    """The operations of a path by method; beside them stand parameters, which are a list, and texts."""
+    """Return the operations of a path by method; beside them stand parameters, which are a list, and texts."""
     return [(method, operation) for method, operation in item.items() if isinstance(operation, dict)]
 
 
@@ -124,7 +124,7 @@ class _Resolver:
         self._components: dict[str, Any] = {}
 
     def node(self, node: Any) -> Any:
-        """The node with its references replaced, and without what only people read."""
+        """Return the node with its references replaced, and without what only people read."""
         if isinstance(node, list):
             return [self.node(part) for part in node]
         if not isinstance(node, dict):
@@ -198,7 +198,7 @@ class Router(SpecMiddleware):
             await send_response(context.error_response(as_api_error(context, error)), send)
 
     def _routed(self, scope: Scope, context: RequestContext) -> Scope:
-        """The scope with its operation, which the context gets, too. Raises 404 or 405."""
+        """Return the scope with its operation, which the context gets, too. Raises 404 or 405."""
         path = segments(scope)
         end = self._find(path)
         if end is None:
@@ -217,7 +217,7 @@ class Router(SpecMiddleware):
         return scope
 
     def _end_of(self, path: str) -> PathSegment:
-        """The last segment of a documented path, which is added."""
+        """Return the last segment of a documented path, which is added."""
         node, places = self._root, {}
         for place, segment in enumerate(path.split("/")):
             if segment.startswith("{"):
@@ -229,7 +229,7 @@ class Router(SpecMiddleware):
         return node
 
     def _find(self, path: Sequence[str]) -> PathSegment | None:
-        """The last segment of a path; None if no documented path has this form."""
+        """Return the last segment of a path; None if no documented path has this form."""
         node = self._root
         try:
             for segment in path:
@@ -255,7 +255,7 @@ class Router(SpecMiddleware):
 
 
 def segments(scope: Scope) -> list[str]:
-    """The path between its slashes. An encoded slash is part of a segment, so the raw path is split."""
+    """Return the path between its slashes. An encoded slash is part of a segment, so the raw path is split."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%" not in raw:
         path: str = scope["path"]

@@ -114,7 +114,7 @@ class IdempotentRequest:
     async def execute(
         self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
     ) -> Response:
-        """The stored response, or that of the command, which is stored in the command's own unit of work.
+        """Return the stored response, or that of the command, which is stored in the command's own unit of work.
 
         Raises 409 while another request with the key is being executed.
         """
@@ -163,7 +163,7 @@ class IdempotentRequest:
 
 
 def fingerprint(method: str, path: str, raw: bytes) -> str:
-    """The same for the same method, path and JSON body, whatever its white space and the order of its keys."""
+    """Return the same for the same method, path and JSON body, whatever its white space and the order of its keys."""
     body = json.dumps(validation.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
 
@@ -172,7 +172,7 @@ def fingerprint(method: str, path: str, raw: bytes) -> str:
 
 
 def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
-    """The application behind ``/v1``."""
+    """Return the application behind ``/v1``."""
     document = documented_api("service").document
     authenticator = Authenticator(engine, sandbox_only(document))
     policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(documented_api("service")))
@@ -188,7 +188,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
 
 def paths(document: Document) -> dict[str, str]:
-    """The path of each operation, as in the document."""
+    """Return the path of each operation, as in the document."""
     return {
         operation["operationId"]: path
         for path, item in document["paths"].items()
@@ -198,7 +198,7 @@ def paths(document: Document) -> dict[str, str]:
 
 
 def sandbox_only(document: Document) -> frozenset[str]:
-    """The operations that only a sandbox has, by the tags that the document marks ``x-sandbox-only`` (B-07, B-60)."""
+    """Return the operations that only a sandbox has, by the tags that the document marks ``x-sandbox-only`` (B-07, B-60)."""
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
     return frozenset(
         operation["operationId"]
@@ -232,7 +232,7 @@ class Authenticator:
         self._cached = {value: key for value, key in self._cached.items() if key.runtime is not runtime}
 
     def authenticate(self, context: RequestContext, required: bool) -> Runtime:
-        """The runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
+        """Return the runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
         value = context.authorization()
         if value is None and not required:
             runtime, rules = CachedKey(self._opened_by_token(context), ())
@@ -293,7 +293,7 @@ async def execute(
 
 
 async def invoice_pdf_response(document: InvoiceDocument) -> Response:
-    """The PDF, rendered in a thread, so that other requests need not wait for it."""
+    """Return the PDF, rendered in a thread, so that other requests need not wait for it."""
     # Loaded on first use: most servers never render one.
     from emulator.presentation.pdf import invoice_pdf
 

@@ -34,12 +34,12 @@ _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def malformed(reason: str) -> ApiError:
-    """The error for a malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
+    """Return the error for a malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
     return ApiError("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The object in a JSON body; an empty body counts as ``{}``.
+    """Return the object in a JSON body; an empty body counts as ``{}``.
 
     Raises 400 for: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers out of range,
     unpaired surrogates, nesting too deep.
@@ -80,7 +80,7 @@ _KINDS = {list: "an array", str: "a string", int: "a number", float: "a number",
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
+    """Return whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
     level = [value]
     for _ in range(levels):
         level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
@@ -134,7 +134,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def _passes(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    """The check that a parser stands for: a text passes unless the parser raises ``ValueError``."""
+    """Return the check that a parser stands for: a text passes unless the parser raises ``ValueError``."""
 
     def check(text: str) -> bool:
         try:
@@ -153,13 +153,13 @@ def _day(text: str) -> date:
 
 
 def _matches(name: str) -> Callable[[str], bool]:
-    """The check of a format by its pattern in the document."""
+    """Return the check of a format by its pattern in the document."""
     pattern = re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII)
     return lambda text: pattern.fullmatch(text) is not None
 
 
 def _url(name: str) -> Callable[[str], bool]:
-    """The check of a URL: its pattern, and that an address in brackets is one of IPv6."""
+    """Return the check of a URL: its pattern, and that an address in brackets is one of IPv6."""
     has_form, has_address = _matches(name), _passes(urlsplit)
     return lambda text: has_form(text) and has_address(text)
 
@@ -174,13 +174,13 @@ _has_form_of_network = _matches("ipv4-network")
 
 @cache
 def currencies() -> frozenset[str]:
-    """Every ISO 4217 code the CLDR knows."""
+    """Return every ISO 4217 code the CLDR knows."""
     return frozenset(map(str, library("babel.core").get_global("all_currencies")))
 
 
 @cache
 def countries() -> frozenset[str]:
-    """Every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
+    """Return every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
     regions = library("babel").Locale("en").territories
     return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NOT_COUNTRIES
 
@@ -251,11 +251,11 @@ class CompiledSchema:
         return jsonschema_rs.Draft4Validator(to_draft4(self.source), validate_formats=True, formats=FORMATS)
 
     def accepts(self, value: object) -> bool:
-        """Whether a value is valid; quicker than :meth:`violations`."""
+        """Return whether a value is valid; quicker than :meth:`violations`."""
         return bool(self._validator.is_valid(value))
 
     def violations(self, value: object, prefix: str = "") -> list[Violation]:
-        """All violations of a value; paths begin with ``prefix``."""
+        """Return all violations of a value; paths begin with ``prefix``."""
         errors = self._validator.iter_errors(_cut(value, self.source))
         found = islice((each for error in errors for each in _violations(error, prefix)), MAX_VIOLATIONS)
         return list({(each.path, each.message): each for each in found}.values())
@@ -278,7 +278,7 @@ class CompiledSchema:
         return nested
 
     def complete(self, value: dict[str, Any]) -> dict[str, Any]:
-        """The object with every default of the document filled in; parts of a wrong type stay as they are."""
+        """Return the object with every default of the document filled in; parts of a wrong type stay as they are."""
         completed = {**self.defaults, **value}
         for name, many, inner in self._nested:
             part = completed.get(name)
@@ -289,22 +289,22 @@ class CompiledSchema:
         return completed
 
     def known(self, value: dict[str, Any]) -> dict[str, Any]:
-        """The object without the fields that no schema names, on every level (B-13)."""
+        """Return the object without the fields that no schema names, on every level (B-13)."""
         return cast("dict[str, Any]", _known(value, self.source))
 
     def without_nulls(self, value: dict[str, Any], *, in_lists_only: bool) -> dict[str, Any]:
-        """The object without the fields that are null and that an object of this schema can show as null.
+        """Return the object without the fields that are null and that an object of this schema can show as null.
 
         On every level, or in the entries of lists only.
         """
         return cast("dict[str, Any]", _without_nulls(value, self.source, in_lists_only))
 
     def has(self, name: str) -> bool:
-        """Whether objects of this schema have a property of this name."""
+        """Return whether objects of this schema have a property of this name."""
         return name in self.names()
 
     def names(self) -> frozenset[str]:
-        """The properties of objects of this schema."""
+        """Return the properties of objects of this schema."""
         return frozenset(_properties(self.source))
 
 
@@ -332,7 +332,7 @@ def _without_nulls(value: Any, schema: Mapping[str, Any], in_lists_only: bool) -
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The declared properties of an object schema, including those of its ``allOf``."""
+    """Return the declared properties of an object schema, including those of its ``allOf``."""
     own = dict(schema.get("properties", {}))
     for part in schema.get("allOf", ()):
         own |= _properties(part)
@@ -340,7 +340,7 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
-    """A value cut down to one entry more than a bound allows: one too many is as invalid as a million."""
+    """Return a value cut down to one entry more than a bound allows: one too many is as invalid as a million."""
     if isinstance(value, list):
         items = value[: schema.get("maxItems", len(value)) + 1]
         return [_cut(item, schema.get("items", {})) for item in items]
@@ -352,7 +352,7 @@ def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def to_draft4(node: Any) -> Any:
-    """A schema of OpenAPI 3.0 as JSON Schema draft 4.
+    """Return a schema of OpenAPI 3.0 as JSON Schema draft 4.
 
     ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
     """
@@ -417,12 +417,12 @@ def _under(path: str, name: str) -> str:
 
 
 def _differ_by_fields(branches: list[list[Any]]) -> bool:
-    """Whether the alternatives differ only in which field is given."""
+    """Return whether the alternatives differ only in which field is given."""
     return all(error.kind.name in ("required", "not") for branch in branches for error in branch)
 
 
 def _choice(error: Any, path: str) -> Violation:
-    """The violation of a choice of fields: none, or more than one, is given."""
+    """Return the violation of a choice of fields: none, or more than one, is given."""
     errors = [error for branch in error.kind.context for error in branch]
     absent = [error.kind.property for error in errors if error.kind.name == "required"]
     given = [name for name in error.instance if name not in absent]
@@ -431,7 +431,7 @@ def _choice(error: Any, path: str) -> Violation:
 
 
 def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Violation]:
-    """The violations of the alternative whose type fits; in the document alternatives differ in type."""
+    """Yield the violations of the alternative whose type fits; in the document alternatives differ in type."""
     for branch in branches:
         if all(error.kind.name != "type" for error in branch):
             for error in branch:
@@ -457,7 +457,7 @@ _TYPES = {
 
 
 def _sentence(kind: Any, message: str) -> str:
-    """What a keyword requires, in our words: those of the library change with its versions."""
+    """Return the rule of a keyword in our words: those of the library change with its versions."""
     if kind.name == "format":
         return EXPLAINED.get(kind.format, f"must be a {kind.format}")
     if kind.name == "pattern" and kind.pattern in EXPLAINED_PATTERNS:
@@ -488,7 +488,7 @@ _SENTENCES = {
 
 
 def error_of(violations: Sequence[Violation]) -> ApiError:
-    """All violations of a request as one error: one field gives its own code, several ``VALIDATION_ERROR`` (B-12)."""
+    """Return all violations of a request as one error: one field gives its own code, several ``VALIDATION_ERROR`` (B-12)."""
     errors: dict[str, list[str]] = {}
     for violation in violations:
         if violation.path:  # one of the body as a whole is of no field
@@ -508,7 +508,7 @@ def named(fields: Iterable[str]) -> str:
 
 
 def body_of(error: ApiError, *, request_id: str, docs_url: str, shape: str) -> bytes:
-    """The JSON of an error. ``shape`` is the setting ``error_shape``: documented, flat or nested (B-10)."""
+    """Return the JSON of an error. ``shape`` is the setting ``error_shape``: documented, flat or nested (B-10)."""
     documented_nested = ERRORS[error.code].flat is not None
     nested = documented_nested if shape == "documented" else shape == "nested"
     return msgspec.json.encode(_nested(error) if nested else _flat(error, request_id, docs_url))

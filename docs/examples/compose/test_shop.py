@@ -9,14 +9,14 @@ PAYMENTS, KEY, SHOP = os.environ["PAYMENTS_URL"], os.environ["PAYMENTS_KEY"], os
 
 
 def post(url, body):
-    """The JSON of the answer to a POST."""
+    """Return the JSON of the answer to a POST."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     with urlopen(Request(url, json.dumps(body).encode(), headers), timeout=30) as answer:
         return json.load(answer)
 
 
 def orders():
-    """The status of each order."""
+    """Return the status of each order."""
     with urlopen(f"{SHOP}/orders", timeout=30) as answer:
         return json.load(answer)
 

@@ -49,7 +49,7 @@ def order(request):
 
 
 def show(request, id):
-    """The state of an order."""
+    """Return the state of an order."""
     return JsonResponse({"status": orders[id]})
 
 

@@ -8,7 +8,7 @@ from shop import application
 
 @pytest.fixture
 def shop(payments):
-    """A client of the shop, which is sent the webhooks of the test's world."""
+    """Return a client of the shop, which is sent the webhooks of the test's world."""
     secret = payments.webhooks.secret
     with override_settings(PAYMENTS_URL=payments.url, PAYMENTS_KEY=payments.key, PAYMENTS_WEBHOOK_SECRET=secret):
         payments.webhooks.forward_to(application)
@@ -17,7 +17,7 @@ def shop(payments):
 
 @pytest.fixture
 def order(shop):
-    """An order that is not paid yet: the id of its checkout session."""
+    """Return an order that is not paid yet: the id of its checkout session."""
     return shop.post("/orders", {"email": "awa@example.com"}, content_type="application/json").json()["id"]
 
 

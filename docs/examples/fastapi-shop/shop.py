@@ -57,7 +57,7 @@ class Shop:
         return self.member(subscription["id"])
 
     def member(self, subscription: str) -> dict:
-        """A member; the first payment may be reported before the answer to the request that made the subscription."""
+        """Return a member; the first payment may be reported before the answer to the request that made the subscription."""
         return self.members.setdefault(subscription, {"id": subscription, "status": "active", "payments": 0})
 
     def handle(self, event: dict) -> None:
@@ -83,7 +83,7 @@ class Shop:
 
 
 def create_app(url: str, key: str, secret: str) -> FastAPI:
-    """The shop as an application. ``url`` and ``key`` are those of the payments service."""
+    """Return the shop as an application. ``url`` and ``key`` are those of the payments service."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):

@@ -10,7 +10,7 @@ AWA = {"email": "awa@example.com"}
 
 @pytest.fixture
 def shop(payments):
-    """A client of the shop, which is sent the webhooks of the test's world."""
+    """Return a client of the shop, which is sent the webhooks of the test's world."""
     with TestClient(create_app(payments.url, payments.key, payments.webhooks.secret)) as client:
         payments.webhooks.forward_to(client)
         yield client
@@ -18,7 +18,7 @@ def shop(payments):
 
 @pytest.fixture
 def order(shop):
-    """An order that is not paid yet: the id of its checkout session."""
+    """Return an order that is not paid yet: the id of its checkout session."""
     return shop.post("/orders", json=AWA).json()["id"]
 
 

@@ -8,7 +8,7 @@ from flask import Flask, abort, jsonify, request
 
 
 def create_app(url, key, secret):
-    """The shop. ``url`` and ``key`` are those of the payments service, ``secret`` is that of the webhook endpoint."""
+    """Make the shop. ``url`` and ``key`` are those of the payments service, ``secret`` is that of the webhook endpoint."""
     app = Flask(__name__)
     payments = httpx.Client(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
     orders = {}

@@ -6,7 +6,7 @@ from shop import create_app
 
 @pytest.fixture
 def shop(payments):
-    """A client of the shop, which is sent the webhooks of the test's world."""
+    """Return a client of the shop, which is sent the webhooks of the test's world."""
     app = create_app(payments.url, payments.key, payments.webhooks.secret)
     payments.webhooks.forward_to(app)
     return app.test_client()
@@ -14,7 +14,7 @@ def shop(payments):
 
 @pytest.fixture
 def order(shop):
-    """An order that is not paid yet: the id of its checkout session."""
+    """Return an order that is not paid yet: the id of its checkout session."""
     return shop.post("/orders", json={"email": "awa@example.com"}).json["id"]
 
 

@@ -44,7 +44,7 @@ class Shop:
         return session["url"]
 
     def thank(self, id):
-        """The page to which the buyer returns, which proves nothing; the order's status."""
+        """Serve the page to which the buyer returns, which proves nothing: the order's status."""
         self._look_up(id)
         return self.orders[id]["status"]
 
@@ -109,7 +109,7 @@ class Shop:
             order["shipped"] += order["baskets"]
 
     def _call(self, method, path, body=None, key=None):
-        """The answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
+        """Return the answer to a request, which is sent again, as the same one, if its outcome is unknown."""
         key = key or str(uuid.uuid4())
         for pause in self.pauses:
             try:

@@ -15,7 +15,7 @@ TOO_LITTLE_MONEY = "+24177000001"
 
 
 def request(shop, method, path, body=None):
-    """The answer of the shop to a request of a browser."""
+    """Return the answer of the shop to a request of a browser."""
     data = json.dumps(body).encode()
     environ = {"REQUEST_METHOD": method, "PATH_INFO": path, "CONTENT_LENGTH": len(data), "wsgi.input": BytesIO(data)}
     return json.loads(b"".join(shop(environ, lambda status, headers: None)))

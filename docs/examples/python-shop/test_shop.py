@@ -13,14 +13,14 @@ SOLD = ("customer.created", "payment_intent.succeeded", "transaction.succeeded",
 
 @pytest.fixture
 def shop(payments):
-    """The shop, which is sent the webhooks of the test's world."""
+    """Return the shop, which is sent the webhooks of the test's world."""
     shop = Shop(payments.url, payments.key, payments.webhooks.secret)
     payments.webhooks.forward_to(shop)
     return shop
 
 
 def order(shop, baskets=1):
-    """An order that is not paid yet: the id of its checkout session."""
+    """Return an order that is not paid yet: the id of its checkout session."""
     return shop.order("awa@example.com", baskets).rpartition("/")[2]
 
 

@@ -138,12 +138,12 @@ class Shop:
         self.subscriptions[account] = self._call("PATCH", f"/v1/subscriptions/{id}/", fields)
 
     def _invoices(self, account, status):
-        """The invoices with this status, the newest first."""
+        """Return the invoices with this status, the newest first."""
         id = self.subscriptions[account]["id"]
         return self._call("GET", f"/v1/invoices/?subscription={id}&status={status}")["data"]
 
     def __call__(self, environ, start_response):
-        """The webhook receiver, as a WSGI application."""
+        """Receive webhooks, as a WSGI application."""
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         expected = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         # Bytes: the comparison of texts fails on letters that only a forger sends.
@@ -165,7 +165,7 @@ class Shop:
                 self.reminders.add(account)
 
     def _call(self, method, path, body=None, key=None):
-        """The answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
+        """Return the answer to a request, which is sent again, as the same one, if its outcome is unknown."""
         key = key or str(uuid.uuid4())
         for pause in self.pauses:
             try:

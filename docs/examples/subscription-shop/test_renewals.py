@@ -23,7 +23,7 @@ def shop(payments):
 
 @pytest.fixture
 def awa(payments, shop):
-    """An account that has paid its first month in the hosted checkout."""
+    """Return an account that has paid its first month in the hosted checkout."""
     return join(payments, shop)
 
 
@@ -39,12 +39,12 @@ def invoices(payments, status):
 
 
 def spent(payments, shop):
-    """The money that came in, and was not paid back."""
+    """Return the money that came in, and was not paid back."""
     return payments.api.get(f"/v1/customers/{shop.customers[AWA]}/")["total_spent"]
 
 
 def pay_now(payments, shop):
-    """The buyer follows the link."""
+    """Follow the link as the buyer does."""
     payments.pay(shop.pay_now(AWA).rpartition("/")[2], phone=PAYS)
     payments.settle()
 

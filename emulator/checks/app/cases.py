@@ -139,7 +139,7 @@ class Case(NamedTuple):
         return f"{first}; and {self.second.sentence}" if self.second else first
 
     def fault(self) -> dict[str, Any]:
-        """The body of ``POST /_emulator/faults`` that arranges its first fault where nothing has happened yet."""
+        """Return the body of ``POST /_emulator/faults`` that arranges its first fault where nothing has happened yet."""
         place = self.place
         if place.about == CHARGE:
             return {"then": dict(self.kind.then), "starts_at": place.at, "ends_at": place.until}
@@ -147,7 +147,7 @@ class Case(NamedTuple):
         return {"match": dict(place.match or {"nth": place.number}), "then": then, "times": 1}
 
     def faults(self) -> list[dict[str, Any]]:
-        """The bodies for all its faults: one, or two of a pair; none where the application is killed."""
+        """Return the bodies for all its faults: one, or two of a pair; none where the application is killed."""
         first = [] if self.kind.kills else [self.fault()]
         if self.kind.advice is RACING:
             first.append(SLOW_READS)

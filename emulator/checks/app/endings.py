@@ -133,7 +133,7 @@ def _line_differences(found: str, wanted: str) -> Iterator[str]:
 
 
 def _as_json(found: str, wanted: str) -> tuple[Any, Any] | None:
-    """Both texts as the JSON objects or arrays that they hold; None if one of them holds none."""
+    """Return both texts as the JSON objects or arrays that they hold; None if one of them holds none."""
     if found[:1] not in ("{", "[") or wanted[:1] not in ("{", "["):
         return None
     try:
@@ -210,7 +210,7 @@ class Digest(NamedTuple):
 
 
 def digest(exported: Mapping[str, Any]) -> Digest:
-    """The digest of an exported snapshot. Ids, times and texts are left out: they may differ between two runs."""
+    """Return the digest of an exported snapshot. Ids, times and texts are left out: they may differ between two runs."""
     rows = {
         kind: list(objects.values())
         for name, objects in exported.items()
@@ -260,7 +260,7 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
 
 
 def totals(digest: Digest) -> Counter[str]:
-    """How many objects of each kind there are, in any status."""
+    """Return how many objects of each kind there are, in any status."""
     numbers: Counter[str] = Counter()
     for group, part in digest.sums.items():
         numbers[group.kind] += part.number

@@ -120,7 +120,7 @@ OF_CONTROL_OPERATION: dict[str, tuple[str, ...]] = {
 
 
 def codes(operation: str, path: str) -> tuple[str, ...]:
-    """The codes of state of an operation, given by its id and path, without those of any operation."""
+    """Return the codes of state of an operation, given by its id and path, without those of any operation."""
     unknown = (OF_PATH.get(path.split("/")[1], "NOT_FOUND"),) if "{" in path else ()
     return tuple(dict.fromkeys((*unknown, *(OF_OPERATION | OF_CONTROL_OPERATION).get(operation, ()))))
 
@@ -230,7 +230,7 @@ INBOX = "/inbox/{name}"
 
 
 def is_excused(failure: Failure, response: Any, case: Any) -> bool:
-    """Whether the failure of a check on this response is ignored."""
+    """Return whether the failure of a check on this response is ignored."""
     if isinstance(failure, RejectedPositiveData):
         return rejected_by_state(response, case) is not None or rejected_by_rule(response, case)
     if isinstance(failure, UseAfterFree):
@@ -243,14 +243,14 @@ def _is_delivery(response: Any, case: Any) -> bool:
 
 
 def rejected_by_state(response: Any, case: Any) -> str | None:
-    """The code with which a rule of state rejects a request that the document allows; None if none does."""
+    """Return the code with which a rule of state rejects a request that the document allows; None if none does."""
     code = str(_error(response)["code"])
     listed = codes(case.operation.definition.raw["operationId"], case.operation.path)
     return code if code in (*listed, *ANY_OPERATION) else None
 
 
 def rejected_by_rule(response: Any, case: Any) -> bool:
-    """Whether every field at fault has a rule that no schema can express."""
+    """Return whether every field at fault has a rule that no schema can express."""
     if response.status_code not in (400, 422):
         return False
     error = _error(response)
@@ -262,13 +262,13 @@ def rejected_by_rule(response: Any, case: Any) -> bool:
 
 
 def _error(response: Any) -> dict[str, Any]:
-    """The error in a response, flat or nested (B-10)."""
+    """Return the error in a response, flat or nested (B-10)."""
     answer = response.json()
     return dict(answer.get("error", answer))
 
 
 def _has_long_number(value: Any) -> bool:
-    """Whether it contains a number longer than the service accepts (B-12), which no schema can express."""
+    """Return whether it contains a number longer than the service accepts (B-12), which no schema can express."""
     if isinstance(value, dict | list):
         return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and abs(value) >= 10**MAX_DIGITS

@@ -68,7 +68,7 @@ def _with_bounds(texts: st.SearchStrategy[str], lengthen: Lengthen | None, bound
 
 
 def _bounds(node: Any, format: str) -> Iterator[int]:
-    """Each ``maxLength`` that stands beside the format."""
+    """Yield each ``maxLength`` that stands beside the format."""
     if isinstance(node, dict):
         if node.get("format") == format and isinstance(node.get("maxLength"), int):
             yield node["maxLength"]

@@ -46,7 +46,7 @@ class Link(NamedTuple):
 
 
 def operations(document: Document) -> dict[str, Operation]:
-    """All operations by id."""
+    """Return all operations by id."""
     every = (
         Operation(item[method]["operationId"], method.upper(), path, item[method])
         for path, item in document["paths"].items()
@@ -57,7 +57,7 @@ def operations(document: Document) -> dict[str, Operation]:
 
 
 def is_usable(document: Any) -> bool:
-    """Whether it is an OpenAPI 3.0 document with an operationId for each operation."""
+    """Return whether it is an OpenAPI 3.0 document with an operationId for each operation."""
     if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3.0."):
         return False
     every = [item[method] for item in document.get("paths", {}).values() for method in METHODS if method in item]
@@ -65,7 +65,7 @@ def is_usable(document: Any) -> bool:
 
 
 def links(document: Document) -> Iterator[Link]:
-    """All links of all responses."""
+    """Yield all links of all responses."""
     known = operations(document)
     for source in known.values():
         for status, answer in source.node["responses"].items():
@@ -75,7 +75,7 @@ def links(document: Document) -> Iterator[Link]:
 
 
 def filled_in(value: Any, answer: Any) -> Any:
-    """A link's value with its runtime expressions evaluated on the JSON of a response."""
+    """Return a link's value with its runtime expressions evaluated on the JSON of a response."""
     if isinstance(value, dict):
         return {name: filled_in(part, answer) for name, part in value.items()}
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def filled_in(value: Any, answer: Any) -> Any:
 
 
 def with_standard_keywords(node: Any) -> Any:
-    """The document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them.
+    """Return the document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them.
 
     A format that has texts of its own has no ``pattern``: schemathesis would make texts of the pattern alone, such as a
     country ``AA``, or a security profile's address that locks every later request out.
@@ -135,7 +135,7 @@ class LinkWalker:
                 self.report.notes.append(f"{link.name}: {error}")
 
     def _follow(self, link: Link) -> int:
-        """The status of the linked operation after a successful response of the source."""
+        """Return the status of the linked operation after a successful response of the source."""
         scene: Scene = {}
         path = self.objects.parameters(link.source.id, link.source.path, scene)
         source = self._call(link.source, scene, path, {})
@@ -152,7 +152,7 @@ class LinkWalker:
         return int(self._call(link.target, scene, given, fields).status_code)
 
     def _call(self, operation: Operation, scene: Scene, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
-        """The response to a request that can succeed; all checks run on it."""
+        """Return the response to a request that can succeed; all checks run on it."""
         body = self.objects.body(operation.id, operation.path, operation.method, scene)
         case = self.schema[operation.path][operation.method].Case(
             path_parameters={name: value for name, value in given.items() if f"{{{name}}}" in operation.path},
@@ -174,11 +174,11 @@ class LinkWalker:
 
 
 def headers(key: str) -> dict[str, str]:
-    """The headers of every request."""
+    """Return the headers of every request."""
     return {"Authorization": f"Bearer {key}"}
 
 
 def failing(check: str, failure: Failure, answer: Any, curl: str) -> Failing:
-    """A failure as an entry of the report."""
+    """Return a failure as an entry of the report."""
     status, text = (answer.status_code, answer.text[:500]) if answer is not None else (None, "no answer")
     return Failing(check, f"{failure.title}: {failure.message}", status, text, curl)

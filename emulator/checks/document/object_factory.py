@@ -146,7 +146,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def anonymous(path: str) -> str:
-    """The path without the names of its parameters."""
+    """Return the path without the names of its parameters."""
     return re.sub(r"\{[^}]*\}", "{}", path)
 
 
@@ -164,7 +164,7 @@ def documented(document: Document) -> dict[str, Prerequisite]:
 
 
 def _documented(document: Document, path: str) -> Prerequisite:
-    """The example of a creating operation, each required free text in it replaced by one that was never used before."""
+    """Return the example of a creating operation, each required free text in it replaced by one that was never used before."""
     body = resolve(document, document["paths"][path]["post"]["requestBody"])["content"]["application/json"]
     schema = resolve(document, body["schema"])
     fields = ((name, resolve(document, schema["properties"][name])) for name in schema.get("required", ()))
@@ -208,28 +208,28 @@ class ObjectFactory:
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def new(self) -> str:
-        """A value that was never used before."""
+        """Return a value that was never used before."""
         return f"check-{self._name}-{next(self._numbers)}"
 
     def scene(self, operation_id: str, method: str) -> Scene:
-        """The objects of an operation: reads and changes share them, every other request gets new ones."""
+        """Return the objects of an operation: reads and changes share them, every other request gets new ones."""
         return self._scenes[operation_id] if method in ("GET", "PATCH") else {}
 
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
-        """The parameters of a path, with ids of objects on which the operation can succeed."""
+        """Return the parameters of a path, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
         kinds = {"id": OF_OPERATION.get(operation_id, self._of_path.get(first, ""))} | OF_PARAMETER
         return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
 
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
-        """A body with which the operation can succeed."""
+        """Return a body with which the operation can succeed."""
         if method == "PATCH":
             return CHANGES.get(operation_id, {"metadata": {"checked": "yes"}})
         kind = self._made_by.get(anonymous(path))
         return self.filled(self._known[kind].body, scene) if kind else {}
 
     def filled(self, template: Any, scene: Scene) -> Any:
-        """The template with its references replaced."""
+        """Return the template with its references replaced."""
         if isinstance(template, dict):
             return {name: self.filled(value, scene) for name, value in template.items()}
         if isinstance(template, list):
@@ -239,7 +239,7 @@ class ObjectFactory:
         return template
 
     def with_references(self, body: Any, scene: Scene) -> Any:
-        """A generated body with its references replaced by ids of existing objects."""
+        """Return a generated body with its references replaced by ids of existing objects."""
         if isinstance(body, list):
             return [self.with_references(value, scene) for value in body]
         if not isinstance(body, dict):
@@ -255,7 +255,7 @@ class ObjectFactory:
         return value if name == "metadata" else self.with_references(value, scene)
 
     def _unique(self, email: str) -> str:
-        """The address, or a new one if it was used before: emails of customers are unique."""
+        """Return the address, or a new one if it was used before: emails of customers are unique."""
         unique = f"{self.new()}@example.com" if email in self._sent else email
         self._sent.add(unique)
         return unique
@@ -273,7 +273,7 @@ class ObjectFactory:
             scene[self._made_by[anonymous(path)]] = created
 
     def object(self, kind: str, scene: Scene) -> Any:
-        """The scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
+        """Return the scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
         if kind not in scene:
             scene[kind] = self._created(kind, scene)
         return scene[kind]
@@ -293,7 +293,7 @@ class ObjectFactory:
 
 
 def webhook_receiver() -> HttpReceiver:
-    """A receiver for the webhook endpoints that are made: it answers 200, or 500 to events sent to ``/failing``."""
+    """Return a receiver for the webhook endpoints that are made: it answers 200, or 500 to events sent to ``/failing``."""
     return HttpReceiver(_answer)
 
 

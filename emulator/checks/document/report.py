@@ -60,7 +60,7 @@ class Report:
     drift: list[str] = field(default_factory=list)
 
     def count_of(self, operation: str) -> OperationCount:
-        """The counts of an operation, given by its method and path."""
+        """Return the counts of an operation, given by its method and path."""
         return self.operations.setdefault(operation, OperationCount(operation))
 
     def note(self, operation: str, failing: Failing) -> None:
@@ -84,7 +84,7 @@ class Report:
         return sum(0 < status < 300 for status in self.links.values())
 
     def as_json(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """Return the report as plain values."""
         rows = [
             {
                 # Not asdict, whose copies of a Counter count its items.
@@ -108,7 +108,7 @@ class Report:
         }
 
     def as_junit(self) -> str:
-        """The report as JUnit XML.
+        """Return the report as JUnit XML.
 
         A test case for each operation, one for errors of the check itself, and one for the rules if they were asked.
         """

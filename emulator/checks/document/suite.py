@@ -83,7 +83,7 @@ class Suite:
     # Requests generated from the document
 
     def _groups(self) -> list[list[str]]:
-        """The ids of all operations except streams, in groups that do not disturb each other."""
+        """Return the ids of all operations except streams, in groups that do not disturb each other."""
         groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
         for operation in operations(self.document).values():
             if operation.is_endless:
@@ -127,7 +127,7 @@ class Suite:
         return schema
 
     def _fails(self, failure: Any, case: Any, response: Any) -> bool:
-        """Whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
+        """Return whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
         if not is_excused(failure, response, case):
             return True
         if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):

@@ -76,7 +76,7 @@ async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSende
 
 
 def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
-    """A receiver may echo the request, and other people read the report."""
+    """Return a receiver may echo the request, and other people read the report."""
     text = answer.body or ""
     for secret in (endpoint.secret, deliveries.credentials(endpoint)):
         text = text.replace(secret, stars(secret))
@@ -100,7 +100,7 @@ CRASHED = "Reject it with a 4xx such as 401: a 5xx means that your server failed
 
 
 def advice_for(result: CheckResult) -> str | None:
-    """How to fix a failed check; None for one that passed."""
+    """Return how to fix a failed check; None for one that passed."""
     if result.passed:
         return None
     answer, own = result.wrong_answers[0].answer, result.check.advice
@@ -117,7 +117,7 @@ def advice_for(result: CheckResult) -> str | None:
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
-    """The result as plain values."""
+    """Return the result as plain values."""
     check = result.check
     return {
         "check": check.name,
@@ -144,7 +144,7 @@ def as_json(result: CheckResult) -> dict[str, Any]:
 
 
 def exported(service: ServiceWorld) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every delivery of every check of the endpoint's signing method, each with a name for its file.
+    """Yield every delivery of every check of the endpoint's signing method, each with a name for its file.
 
     ``at`` is the system's time in seconds when it was signed: by it a JWT is judged, as if it arrived then.
     """

@@ -96,13 +96,13 @@ def text(service: ServiceWorld) -> list[SignedRequest]:
 
 
 def spaced(service: ServiceWorld) -> list[SignedRequest]:
-    """The same JSON with different white space."""
+    """Return the same JSON with different white space."""
     sent = service.customer()
     return [service.signed(sent, body=json.dumps(json.loads(sent.body), indent=2).encode())]
 
 
 def large(service: ServiceWorld) -> list[SignedRequest]:
-    """The most metadata that a customer can have, in characters of four bytes (B-22)."""
+    """Return the most metadata that a customer can have, in characters of four bytes (B-22)."""
     return [service.customer(metadata={f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)})]
 
 
@@ -112,23 +112,23 @@ def parallel(service: ServiceWorld) -> list[SignedRequest]:
 
 
 def twice(service: ServiceWorld) -> list[SignedRequest]:
-    """A delivery, and its retry after the answer was lost."""
+    """Return a delivery, and its retry after the answer was lost."""
     sent = service.customer()
     return [sent, service.again(sent)]
 
 
 def reordered(service: ServiceWorld) -> list[SignedRequest]:
-    """The events of a subscription in reverse order: canceled, created, its customer created."""
+    """Return the events of a subscription in reverse order: canceled, created, its customer created."""
     return service.deliveries_of("subscription.canceled")[::-1]
 
 
 def late(service: ServiceWorld) -> list[SignedRequest]:
-    """An event that happened three days ago."""
+    """Return an event that happened three days ago."""
     return [service.customer(ago=THREE_DAYS)]
 
 
 def nearly_expired(service: ServiceWorld) -> list[SignedRequest]:
-    """A token that is valid for one more minute."""
+    """Return a token that is valid for one more minute."""
     return [service.signed(service.customer(), ago=TOKEN_LIFETIME - 60)]
 
 
@@ -157,12 +157,12 @@ def by_another_method(service: ServiceWorld) -> SignedRequest:
 
 
 def changed(service: ServiceWorld) -> SignedRequest:
-    """A valid delivery whose body was changed."""
+    """Return a valid delivery whose body was changed."""
     return replace(service.valid_event, body=tamper(service.valid_event.body))
 
 
 def borrowed(service: ServiceWorld) -> SignedRequest:
-    """A new event with the signature of another one."""
+    """Return a new event with the signature of another one."""
     name, _ = PROOF_HEADERS[service.endpoint.security_profile]
     return _with_proof(service, service.valid_event.headers[name])
 
@@ -188,14 +188,14 @@ def beyond_ascii(service: ServiceWorld) -> SignedRequest:
 
 
 def without_algorithm(service: ServiceWorld) -> SignedRequest:
-    """A token that declares itself unsigned."""
+    """Return a token that declares itself unsigned."""
     sent = service.customer()
     claims = sent.headers["Authorization"].split(".")[1]
     return replace(sent, headers={**sent.headers, "Authorization": f"Bearer {NO_ALGORITHM}.{claims}."})
 
 
 def expired(service: ServiceWorld) -> SignedRequest:
-    """A token that expired long ago."""
+    """Return a token that expired long ago."""
     return service.signed(service.customer(), ago=12 * TOKEN_LIFETIME)
 
 
@@ -463,5 +463,5 @@ CHECKS: tuple[ReceiverCheck, ...] = (
 
 
 def checks_of(method: str) -> list[ReceiverCheck]:
-    """The checks for a signing method."""
+    """Return the checks for a signing method."""
     return [check for check in CHECKS if method in check.methods]

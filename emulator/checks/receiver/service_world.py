@@ -74,7 +74,7 @@ class ServiceWorld:
         return self._elsewhere is not None
 
     def ping(self) -> SignedRequest:
-        """The validation ping."""
+        """Return the validation ping."""
         with self._unit_of_work():
             event = self._world.event("webhook.ping", EventData(to_wire(self.endpoint)))
         return deliveries.ping(
@@ -82,25 +82,25 @@ class ServiceWorld:
         )
 
     def test(self) -> SignedRequest:
-        """The event that the test operation sends (B-85)."""
+        """Return the event that the test operation sends (B-85)."""
         with self._unit_of_work() as work:
             self._world.emit("webhook.test", self.endpoint)
         return self._sent(work)[-1]
 
     def unknown_type(self) -> SignedRequest:
-        """An event about a customer, of a type that is not in the catalogue."""
+        """Return an event about a customer, of a type that is not in the catalogue."""
         with self._unit_of_work() as work:
             self._report("customer.certified", self._cause("customer.created", {}).data)
         return self._sent(work)[-1]
 
     def deliveries_of(self, type: str, *, ago: float = 0, **overrides: Any) -> list[SignedRequest]:
-        """The deliveries of all events needed to trigger one, in order; that one is the last. ``ago`` in seconds."""
+        """Return the deliveries of all events needed to trigger one, in order; that one is the last. ``ago`` in seconds."""
         with self._unit_of_work(ago) as work:
             self._cause(type, overrides)
         return self._sent(work)
 
     def customer(self, **options: Any) -> SignedRequest:
-        """The delivery of a new customer's ``customer.created``; ``options`` as for :meth:`deliveries_of`."""
+        """Return the delivery of a new customer's ``customer.created``; ``options`` as for :meth:`deliveries_of`."""
         return self.deliveries_of("customer.created", **options)[-1]
 
     @cached_property
@@ -109,7 +109,7 @@ class ServiceWorld:
         return self.customer()
 
     def again(self, sent: SignedRequest) -> SignedRequest:
-        """The retry of a delivery whose answer was lost (B-84)."""
+        """Return the retry of a delivery whose answer was lost (B-84)."""
         effect = DeliverWebhook(webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"])
         with self._unit_of_work():
             deliveries.record_attempt(self._world, effect, sent, LOST_ANSWER, self._world.now)
@@ -118,7 +118,7 @@ class ServiceWorld:
     def signed(
         self, sent: SignedRequest, *, body: bytes | None = None, by: Mapping[str, str] | None = None, ago: int = 0
     ) -> SignedRequest:
-        """The delivery signed again: over another ``body``, ``by`` an endpoint with other fields, seconds ``ago``."""
+        """Return the delivery signed again: over another ``body``, ``by`` an endpoint with other fields, seconds ``ago``."""
         again = deliveries.signed(
             self.endpoint.replace(**by or {}),
             sent.body if body is None else body,
@@ -154,7 +154,7 @@ class ServiceWorld:
 
 
 def unsigned(sent: SignedRequest) -> SignedRequest:
-    """The delivery without its signature."""
+    """Return the delivery without its signature."""
     proofs = {header for header, _ in PROOF_HEADERS.values()}
     return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs})
 

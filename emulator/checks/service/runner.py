@@ -48,7 +48,7 @@ class Help(NamedTuple):
     advance: Callable[[int], None] | None = None
 
     def missing(self, probe: Probe, *, time: bool) -> str:
-        """Why a probe cannot be asked; empty if it can."""
+        """Return why a probe cannot be asked; empty if it can."""
         no_time = not time and self.advance is None
         lacks = {"receiver": self.receiver is None, "buyer": self.buyer is None, "time": no_time}
         missing = [need for need in probe.needs if lacks.get(need)]
@@ -67,7 +67,7 @@ class Runner:
         self._failed: dict[str, str] = {}
 
     def run(self, names: Collection[str], *, time: bool, after: Callable[[Verdict], None]) -> list[Verdict]:
-        """The verdicts of these probes; ``after`` is called with each. With ``time`` probes may wait for days."""
+        """Return the verdicts of these probes; ``after`` is called with each. With ``time`` probes may wait for days."""
         found = {name: self._progress.verdicts[name] for name in names if name in self._progress.verdicts}
         for name in [each for each in names if each not in found]:
             probe = self._collected.probes[name]
@@ -118,7 +118,7 @@ class Runner:
         )
 
     def _evidence(self, exchange: ProbeExchange, *, whole: bool) -> Evidence:
-        """A request as evidence; ``whole`` with both bodies."""
+        """Return a request as evidence; ``whole`` with both bodies."""
         return Evidence(
             request=f"{exchange.method} {self._help.mask(exchange.path)}",
             sent=self._help.mask(exchange.sent) if whole else None,
@@ -130,7 +130,7 @@ class Runner:
     # -- what runs share
 
     def shared(self, name: str) -> dict[str, Any]:
-        """A shared object, made on first use. Raises :class:`NoAnswer`, each time for the same reason."""
+        """Return a shared object, made on first use. Raises :class:`NoAnswer`, each time for the same reason."""
         if name in self._failed:
             raise NoAnswer(self._failed[name])
         if name not in self._shared:
@@ -144,15 +144,15 @@ class Runner:
         return self._shared[name]
 
     def knows(self, name: str) -> bool:
-        """Whether there is a shared object of this name."""
+        """Return whether there is a shared object of this name."""
         return name in self._collected.objects
 
     def in_order(self, names: Collection[str]) -> list[str]:
-        """Those names that are shared objects, in the order in which the objects are listed."""
+        """Return those names that are shared objects, in the order in which the objects are listed."""
         return [name for name in self._collected.objects if name in names]
 
     def send(self, owner: str, step: ProbeStep, at: Callable[[str], Any]) -> dict[str, Any]:
-        """The answer to the request of a step. What it creates is removed after its owner."""
+        """Return the answer to the request of a step. What it creates is removed after its owner."""
         method, _, path = resolved(step.do, at).partition(" ")
         headers = resolved(step.headers, at)
         answer = self._service.send(method, path, resolved(step.body, at), resolved(step.raw, at), headers)
@@ -189,7 +189,7 @@ class _ProbeRun:
         self.exchanges: list[ProbeExchange] = []
 
     def outcome(self, probe: Probe) -> ProbeOutcome | None:
-        """The outcome that was observed; None for one that the probe does not list."""
+        """Return the outcome that was observed; None for one that the probe does not list."""
         for name in self._runner.in_order(probe.roots()):
             self._value(name)
         for step in probe.steps:
@@ -201,12 +201,12 @@ class _ProbeRun:
         return None
 
     def stored(self) -> dict[str, Any]:
-        """The answers so far, without what cannot be stored."""
+        """Return the answers so far, without what cannot be stored."""
         kept = {name: answer for name, answer in self.answers.items() if not self._runner.knows(name)}
         return {name: {k: v for k, v in answer.items() if k not in ATTRIBUTES} for name, answer in kept.items()}
 
     def step(self, step: ProbeStep) -> dict[str, Any]:
-        """The answer of one step. Raises :class:`NoAnswer`, :class:`Waiting` and ``LookupError``."""
+        """Return the answer of one step. Raises :class:`NoAnswer`, :class:`Waiting` and ``LookupError``."""
         if step.wait is not None:
             return self._waited(step.name, step.wait)
         if step.buyer is not None:
@@ -225,7 +225,7 @@ class _ProbeRun:
         return answer
 
     def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> dict[str, Any]:
-        """The least value that succeeds: ``{found: VALUE}``, or nothing if none of those that were tried does."""
+        """Return the least value that succeeds: ``{found: VALUE}``, or nothing if none of those that were tried does."""
 
         def succeeds(value: int) -> bool:
             answer = self._runner.send(self._owner, step, lambda path: value if path == "value" else self.at(path))
@@ -261,14 +261,14 @@ class _ProbeRun:
         return {}
 
     def at(self, path: str) -> Any:
-        """The value of a reference. Raises ``LookupError`` if there is none."""
+        """Return the value of a reference. Raises ``LookupError`` if there is none."""
         value = self._value(path)
         if value is MISSING:
             raise LookupError(f"the service's answer has no {path}")
         return value
 
     def found(self, path: str) -> Any:
-        """The value that was answered at a path; None where there is none."""
+        """Return the value that was answered at a path; None where there is none."""
         value = value_at(self.answers, path)
         return None if value is MISSING else value
 
@@ -286,5 +286,5 @@ class _ProbeRun:
 
 
 def new_word() -> str:
-    """A word that no other run has."""
+    """Return a word that no other run has."""
     return f"probe{secrets.token_hex(4)}"

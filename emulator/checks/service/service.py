@@ -34,7 +34,7 @@ Answers = Mapping[str, Any]
 
 
 def error_of(status: int, body: Any) -> dict[str, Any] | None:
-    """An error of either shape (B-10) in one form: ``code`` and ``type`` in capitals, ``shape``, ``param``, ``has``."""
+    """Return an error of either shape (B-10) in one form: ``code`` and ``type`` in capitals, ``shape``, ``param``, ``has``."""
     if status < 400 or not isinstance(body, dict):
         return None
     nested = isinstance(body.get("error"), dict)
@@ -50,7 +50,7 @@ def error_of(status: int, body: Any) -> dict[str, Any] | None:
 
 
 def value_at(answers: Answers, path: str) -> Any:
-    """The value that a dotted path leads to, or ``MISSING``."""
+    """Return the value that a dotted path leads to, or ``MISSING``."""
     value: Any = answers
     for key in path.split("."):
         try:
@@ -61,7 +61,7 @@ def value_at(answers: Answers, path: str) -> Any:
 
 
 def resolved(value: Any, at: Callable[[str], Any]) -> Any:
-    """A JSON value with its references replaced; a text that is one reference becomes the value itself."""
+    """Return a JSON value with its references replaced; a text that is one reference becomes the value itself."""
     if isinstance(value, dict):
         if len(value) == 1 and (word := next(iter(value))) in COMPUTED:
             return COMPUTED[word](value[word], at)
@@ -89,7 +89,7 @@ COMPUTED: Mapping[str, Callable[[Any, Callable[[str], Any]], Any]] = {
 
 
 def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
-    """Whether a value is as a condition says: equal to it, or as its word (``CONDITIONS``) asks."""
+    """Return whether a value is as a condition says: equal to it, or as its word (``CONDITIONS``) asks."""
     if isinstance(condition, dict) and len(condition) == 1 and (word := next(iter(condition))) in CONDITIONS:
         return CONDITIONS[word](value, resolved(condition[word], at))
     return bool(value == resolved(condition, at)) and isinstance(value, bool) == isinstance(condition, bool)
@@ -104,7 +104,7 @@ def _days_after(value: Any, given: Any) -> bool:
 
 
 def _instant(text: str) -> datetime:
-    """An instant; of a date with a later instant only the date counts."""
+    """Return an instant; of a date with a later instant only the date counts."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
@@ -179,7 +179,7 @@ class Service:
     def send(
         self, method: str, path: str, sent: Any, raw: str | None, headers: Mapping[str, str | None]
     ) -> dict[str, Any]:
-        """The answer to a request: the fields of its body, ``http``, ``headers``, ``header_names``, ``error`` and
+        """Return the answer to a request: the fields of its body, ``http``, ``headers``, ``header_names``, ``error`` and
         ``exchange``.
 
         An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an Idempotency-Key for that.
@@ -216,7 +216,7 @@ class Service:
 
 
 def _seconds(answer: httpx.Response, attempt: int) -> float:
-    """How long to wait after an answer of 429 or 5xx."""
+    """Return how long to wait after an answer of 429 or 5xx."""
     given = answer.headers.get("retry-after", "")
     return min(float(given), LONGEST) if given.isdigit() else float(2**attempt)
 
@@ -262,7 +262,7 @@ class EventReceiver:
         self._server.close()
 
     def last(self, url: str, secret: str) -> dict[str, Any]:
-        """The last event that arrived at a URL: its fields, ``headers`` and ``signature`` (hex, base64 or other).
+        """Return the last event that arrived at a URL: its fields, ``headers`` and ``signature`` (hex, base64 or other).
 
         The ping does not count. Raises :class:`NoAnswer` if none arrives in time.
         """
@@ -276,7 +276,7 @@ class EventReceiver:
         return {**json.loads(request.body), "headers": headers, "signature": signature}
 
     def _of(self, path: str) -> list[ReceivedRequest]:
-        """What arrived at a path; in front of the receiver there may be a tunnel with a path of its own."""
+        """Return the requests that arrived at a path; a tunnel in front of the receiver may have a path of its own."""
         return next((found for at, found in self._received.items() if path.endswith(at)), [])
 
     def _answer(self, request: ReceivedRequest) -> ReceiverReply:

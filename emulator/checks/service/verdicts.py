@@ -63,16 +63,16 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[Verdict]
 
     def of(self, kind: Answered) -> list[Verdict]:
-        """The verdicts of one kind."""
+        """Return the verdicts of one kind."""
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
-        """The report: a list of ``{number, assumption, value, evidence, …}`` for each kind."""
+        """Return the report: a list of ``{number, assumption, value, evidence, …}`` for each kind."""
         lists: dict[str, Any] = {kind: [_row(each) for each in self.of(kind)] for kind in KINDS}
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
 
     def counted(self) -> str:
-        """How many probes ended how, in one line."""
+        """Return how many probes ended how, in one line."""
         counted = Counter(each.verdict for each in self.verdicts)
         return ", ".join(f"{counted[kind]} {kind.replace('_', ' ')}" for kind in KINDS)
 
@@ -124,7 +124,7 @@ class CalibrationProgress:
         self.verdicts = self._state.verdicts
 
     def words(self) -> str:
-        """A new word for a probe or an object."""
+        """Return a new word for a probe or an object."""
         number = next(self._numbers)
         self._state.words = number + 1
         return f"{self._state.word}{number}"
@@ -155,7 +155,7 @@ class CalibrationProgress:
 
 
 def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) -> Profile:
-    """The profile of the service; ``known_numbers`` is how many assumptions the emulator has.
+    """Return the profile of the service; ``known_numbers`` is how many assumptions the emulator has.
 
     An assumption is confirmed if a probe confirmed it and none differs in a way that no setting follows.
     """

@@ -87,7 +87,7 @@ def never_run(*names: str) -> tuple[Seam, Alteration]:
 
 
 def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Alteration]:
-    """These reactions to events never happen."""
+    """Return these reactions to events never happen."""
     return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
 
 
@@ -109,7 +109,7 @@ def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tupl
 
 
 def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
-    """New records of a kind are stored with wrong ``fields``."""
+    """Store new records of a kind with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
         return msgspec.structs.replace(new, **fields(new)) if old is None and isinstance(new, kind) else new
@@ -118,7 +118,7 @@ def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> t
 
 
 def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
-    """Changes of records of a kind, from ``old`` to ``new``, are stored with wrong ``fields``."""
+    """Store changes of records of a kind, from ``old`` to ``new``, with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
         return msgspec.structs.replace(new, **fields(old, new)) if old is not None and isinstance(new, kind) else new
@@ -180,11 +180,11 @@ class SuiteReport(NamedTuple):
         return 100 * len(self.caught) / self.tried if self.tried else 0.0
 
     def passes(self, least: float) -> bool:
-        """Whether the score is at least this percentage."""
+        """Return whether the score is at least this percentage."""
         return self.failure is None and self.tried > 0 and self.score >= least
 
     def lines(self) -> Iterator[str]:
-        """The report for people."""
+        """Yield the report for people."""
         if self.failure:
             yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
             return
@@ -208,11 +208,11 @@ class SuiteReport(NamedTuple):
         return f"{int(self.score)} %: {caught}; {concern} the command."
 
     def text(self) -> str:
-        """The report as one text."""
+        """Return the report as one text."""
         return "\n".join(self.lines())
 
     def as_dict(self) -> dict[str, Any]:
-        """The report for programs."""
+        """Return the report for programs."""
         return {
             "score": round(self.score, 1),
             "caught": [row.name for row in self.caught],
@@ -225,7 +225,7 @@ class SuiteReport(NamedTuple):
         }
 
     def as_junit(self) -> str:
-        """The report as JUnit XML: a test case for each mutant, which fails where it survived."""
+        """Return the report as JUnit XML: a test case for each mutant, which fails where it survived."""
         right = junit.TestCase("the right service", [junit.TestFailure(next(self.lines()))] if self.failure else [])
         rows = (*self.caught, *self.survived)
         cases = [

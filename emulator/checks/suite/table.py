@@ -171,7 +171,7 @@ def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
 
 
 def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
-    """A request that makes or changes something is answered after its webhooks, where there is an endpoint."""
+    """Return a request that makes or changes something is answered after its webhooks, where there is an endpoint."""
     is_heard = world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
     return EVENT_FIRST if is_heard and request.method == "POST" else seconds
 

@@ -36,7 +36,7 @@ from emulator.resources.webhooks.deliveries import enqueue_deliveries
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Alteration]:
-    """A payment whose intent ``concerns`` accepts has two transactions: the buyer pays twice."""
+    """Return a payment whose intent ``concerns`` accepts has two transactions: the buyer pays twice."""
 
     def change(reaction: Reaction, world: World, event: Event) -> Reaction:
         if reaction is not refunds.issue_receipt:
@@ -265,7 +265,7 @@ def _ends_later(subscription: Any) -> dict[str, Any]:
 
 
 def _boundary(*, of_trial: bool) -> tuple[Seam, Alteration]:
-    """The end of a trial, or of any other period, goes by."""
+    """Return the end of a trial, or of any other period, goes by."""
 
     def change(job: Job, world: World) -> Job | None:
         subscription = world.get(Subscription, job.about)

@@ -44,7 +44,7 @@ class WrongService:
             self._at[mutant.at[0]].append(mutant)
 
     def passed(self, seam: Seam, value: V, *about: Any) -> V:
-        """A value after it has passed a seam."""
+        """Return a value after it has passed a seam."""
         right = value
         for mutant in self._at[seam]:
             wrong = mutant.at[1](right, *about)
@@ -55,7 +55,7 @@ class WrongService:
         return value
 
     def parts(self) -> Parts:
-        """The parts of a sandbox that runs this service."""
+        """Return the parts of a sandbox that runs this service."""
         return Parts(
             world=lambda **fields: WrongWorld(self, **fields),
             sender=lambda answer_time: WrongSender(self, answer_time),
@@ -63,7 +63,7 @@ class WrongService:
         )
 
     def shown(self, value: Any) -> Any:
-        """A JSON value in which each object has passed its seam, the inner ones first."""
+        """Return a JSON value in which each object has passed its seam, the inner ones first."""
         if isinstance(value, list):
             return [self.shown(each) for each in value]
         if not isinstance(value, dict):

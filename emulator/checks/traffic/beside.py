@@ -59,10 +59,10 @@ class Control(Protocol):
     """The world beside, as it is read and steered."""
 
     def read(self, path: str) -> Any:
-        """The JSON of a GET; None if it fails."""
+        """Return the JSON of a GET; None if it fails."""
 
     def do(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON of a POST; None if it fails."""
+        """Return the JSON of a POST; None if it fails."""
 
 
 class Payment(NamedTuple):
@@ -104,7 +104,7 @@ class OutsideWorld:
             self._pay(PAID[str(kind)][0], ours, Payment(self._methods.get(str(id))))
 
     def _attempt(self, id: str, intent: Mapping[str, Any]) -> None:
-        """An unknown payment intent: a buyer's attempt on a page that is known."""
+        """Adopt an unknown payment intent: a buyer's attempt on a page that is known."""
         page = intent.get("checkout_session") or intent.get("invoice")
         segment = "checkout-sessions" if intent.get("checkout_session") else "invoices"
         if not isinstance(page, str) or id in self._seen or (ours := self._ids.ours(page)) is None:
@@ -147,7 +147,7 @@ def _code(intent: Mapping[str, Any]) -> str | None:
 
 
 def _objects(body: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects of a body: itself, the items of a list."""
+    """Yield the objects of a body: itself, the items of a list."""
     if isinstance(body, dict) and body.get("object") == "list" and isinstance(body.get("data"), list):
         yield from (each for each in body["data"] if isinstance(each, dict))
     elif isinstance(body, dict):
@@ -175,7 +175,7 @@ class WorldOfApps(Protocol):
     url: str
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the answer to a request."""
+        """Return the status and the body of the answer to a request."""
 
 
 class Compared(NamedTuple):
@@ -217,7 +217,7 @@ class WorldBeside:
         return Compared(list(self._comparison.differences(theirs, ours, is_change=passed.method != "GET")))
 
     def _not_compared(self, passed: PassedRequest, theirs: PassedAnswer, route: Route | None) -> str:
-        """Why an answer cannot be compared; empty if it can."""
+        """Return why an answer cannot be compared; empty if it can."""
         code = (error_of(*theirs) or {}).get("code")
         if passed.status == 429 or passed.status >= 500:
             return f"the service was busy or failed ({passed.status})"
@@ -244,7 +244,7 @@ class WorldBeside:
     # -- events
 
     def knows(self, event: Mapping[str, Any]) -> bool:
-        """Whether an event is about an object that is known here."""
+        """Return whether an event is about an object that is known here."""
         return self.ids.ours(_object_of(event).get("id")) is not None
 
     def find_event(self, event: Mapping[str, Any]) -> Compared | None:
@@ -261,7 +261,7 @@ class WorldBeside:
         return None
 
     def _events(self, type: str) -> list[Any]:
-        """The events of a type that none of the service's was compared with, oldest first."""
+        """Return the events of a type that none of the service's was compared with, oldest first."""
         found = self.read(f"{EVENTS}{type}") if type.replace(".", "").replace("_", "").isalnum() else None
         return [each for each in (found or {"data": []})["data"][::-1] if each["id"] not in self._emitted]
 
@@ -293,11 +293,11 @@ class WorldBeside:
     # -- the world, as it is read and steered
 
     def read(self, path: str) -> Any:
-        """The JSON of a GET; None if it fails."""
+        """Return the JSON of a GET; None if it fails."""
         return self._json("GET", path, b"")
 
     def do(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON of a POST; None if it fails."""
+        """Return the JSON of a POST; None if it fails."""
         return self._json("POST", path, json.dumps(body).encode())
 
     def _json(self, method: str, path: str, body: bytes) -> Any:
@@ -307,7 +307,7 @@ class WorldBeside:
 
 
 def _object_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object that an event is about; empty if it is none."""
+    """Return the object that an event is about; empty if it is none."""
     data = event.get("data")
     found = data.get("object") if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}

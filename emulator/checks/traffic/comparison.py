@@ -38,25 +38,25 @@ class IdMap:
         return bool(self._ours)
 
     def belong_together(self, theirs: str, ours: str) -> bool:
-        """Whether both are ids of one object. Two that are both unknown do from now on."""
+        """Return whether both are ids of one object. Two that are both unknown do from now on."""
         if theirs not in self._ours and ours not in self._theirs:
             self._ours[theirs], self._theirs[ours] = ours, theirs
         return self._ours.get(theirs) == ours
 
     def ours(self, theirs: Any) -> str | None:
-        """The id in the world; None if the object is not known."""
+        """Return the id in the world; None if the object is not known."""
         return self._ours.get(theirs) if isinstance(theirs, str) else None
 
     def is_known(self, ours: str) -> bool:
-        """Whether the service's id of an object of the world is known."""
+        """Return whether the service's id of an object of the world is known."""
         return ours in self._theirs
 
     def translated(self, text: str) -> str:
-        """A text with the world's ids in place of the service's."""
+        """Return a text with the world's ids in place of the service's."""
         return _TOKEN.sub(lambda match: self._ours.get(match[0], match[0]), text)
 
     def unknown(self, text: str) -> list[str]:
-        """What looks like an id in a text and is not known."""
+        """Return the parts of a text that look like ids and are not known."""
         return [id for id in _ID.findall(text) if id not in self._ours]
 
 
@@ -81,7 +81,7 @@ class Route(NamedTuple):
 
 @cache
 def routes() -> tuple[Route, ...]:
-    """Every operation; those with fixed paths come first."""
+    """Return every operation; those with fixed paths come first."""
     found = [
         Route(
             method.upper(), re.compile(f"/v1{re.sub(r'{[^}]*}', '([^/]+)', path)}"), operation["operationId"], operation
@@ -94,13 +94,13 @@ def routes() -> tuple[Route, ...]:
 
 
 def route_of(method: str, target: str) -> Route | None:
-    """The operation that a request calls; None if there is none."""
+    """Return the operation that a request calls; None if there is none."""
     path = target.partition("?")[0]
     return next((each for each in routes() if each.method == method and each.path.fullmatch(path)), None)
 
 
 def assumptions_of(route: Route | None, passed: PassedRequest, place: str) -> tuple[str, ...]:
-    """The assumptions that may be about a field of an answer.
+    """Return the assumptions that may be about a field of an answer.
 
     Those of the field, or around it. For a status or an error: those of what was sent, of the operation and the answer.
     """
@@ -115,7 +115,7 @@ def assumptions_of(route: Route | None, passed: PassedRequest, place: str) -> tu
 
 
 def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
-    """The assumptions about the parameters and fields that were sent."""
+    """Yield the assumptions about the parameters and fields that were sent."""
     given = dict(parse_qsl(passed.target.partition("?")[2], keep_blank_values=True))
     for parameter in (resolve(_document(), each) for each in route.operation.get("parameters", ())):
         if parameter["name"] in given:
@@ -128,26 +128,26 @@ def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
 
 
 def assumptions_of_event(type: str, place: str) -> tuple[str, ...]:
-    """The assumptions that may be about a field of an event."""
+    """Return the assumptions that may be about a field of an event."""
     webhook = _document().get("x-webhooks", {}).get(type, {})
     operation = next((each for each in webhook.values() if isinstance(each, dict)), {})
     return _nearest(_json_schema(operation.get("requestBody", {})), _steps(place)) or _cited(operation)
 
 
 def _json_schema(node: Node) -> Node:
-    """The schema of the JSON in a body or an answer; empty if there is none."""
+    """Return the schema of the JSON in a body or an answer; empty if there is none."""
     content = resolve(_document(), node).get("content", {})
     schema: Node = content.get("application/json", {}).get("schema", {})
     return schema
 
 
 def _steps(place: str) -> list[str]:
-    """The names of fields on the way to a place; ``[]`` for an item."""
+    """Return the names of fields on the way to a place; ``[]`` for an item."""
     return re.findall(r"\w+|\[\]", place)
 
 
 def _nearest(schema: Node, steps: list[str]) -> tuple[str, ...]:
-    """What the schema of a field cites, or else the nearest one around it."""
+    """Return the assumptions that the schema of a field cites, or else the nearest one around it."""
     found: tuple[str, ...] = ()
     for step in steps:
         following = next(_inside(schema, step), None)
@@ -159,7 +159,7 @@ def _nearest(schema: Node, steps: list[str]) -> tuple[str, ...]:
 
 
 def _inside(schema: Node, step: str) -> Iterator[Node]:
-    """The schemas of a property, or of the items (``[]``)."""
+    """Yield the schemas of a property, or of the items (``[]``)."""
     schema = resolve(_document(), schema)
     if step == "[]" and "items" in schema:
         yield schema["items"]
@@ -231,7 +231,7 @@ class Comparison:
         self._has_diverged = False
 
     def differences(self, theirs: PassedAnswer, ours: PassedAnswer, *, is_change: bool) -> Iterator[Difference]:
-        """What differs between two answers to the same request, which ``is_change`` or only reads."""
+        """Yield the differences between two responses to one request, which ``is_change`` or only reads."""
         if theirs.status != ours.status:
             self._has_diverged |= is_change and (theirs.status < 300) != (ours.status < 300)
             yield Difference("status", _shown(theirs), _shown(ours))
@@ -250,7 +250,7 @@ class Comparison:
             yield Difference("error fields", ", ".join(one["has"]), ", ".join(other["has"]))
 
     def values(self, field: str, theirs: Any, ours: Any) -> Iterator[Difference]:
-        """What differs between two JSON values at a field."""
+        """Yield the differences between two JSON values at a field."""
         if isinstance(theirs, dict) and isinstance(ours, dict):
             yield from self._objects(field, theirs, ours)
         elif isinstance(theirs, list) and isinstance(ours, list):
@@ -271,7 +271,7 @@ class Comparison:
                 yield Difference(at, theirs.get(name, ABSENT), ours.get(name, ABSENT))
 
     def _is_chosen(self, ours: Mapping[str, Any]) -> bool:
-        """Whether a buyer chose the payment method: of a payment intent, its transaction or a refund of that."""
+        """Return whether a buyer chose the payment method: of a payment intent, its transaction or a refund of that."""
         return any(ours.get(name) in self._paid for name in ("id", "payment_intent", "transaction"))
 
     def _lists(self, field: str, theirs: list[Any], ours: list[Any]) -> Iterator[Difference]:
@@ -295,15 +295,15 @@ class Comparison:
                 yield one, other
 
     def _is_unsure(self, item: Any) -> bool:
-        """Whether an object that is not known may be one that only the service has."""
+        """Return whether an object that is not known may be one that only the service has."""
         return self._has_diverged and _id(item) is not None
 
     def _has_others(self, theirs: list[Any]) -> bool:
-        """Whether a list may have objects that only one side has."""
+        """Return whether a list may have objects that only one side has."""
         return any(map(self._is_older, theirs)) or (self._has_diverged and any(_id(each) for each in theirs))
 
     def _is_older(self, item: Any) -> bool:
-        """Whether the service made an object before the proxy began."""
+        """Return whether the service made an object before the proxy began."""
         if not isinstance(item, dict) or not isinstance(item.get("id"), str) or self.ids.ours(item["id"]):
             return False
         return bool(str(item.get("created_at", self.begun)) < self.begun)
@@ -333,7 +333,7 @@ def _id(item: Any) -> str | None:
 
 
 def _form(text: str) -> str:
-    """A text with one digit in place of all."""
+    """Return a text with one digit in place of all."""
     return re.sub(r"\d", "9", text)
 
 
@@ -347,6 +347,6 @@ def _same_instant(theirs: str, ours: str) -> bool:
 
 
 def _shown(answer: PassedAnswer) -> str:
-    """A status, with the code of an error."""
+    """Return a status, with the code of an error."""
     error = error_of(*answer)
     return f"{answer.status} {error['code']}".strip() if error else str(answer.status)

@@ -39,7 +39,7 @@ class ProxyFinding(NamedTuple):
     def of(
         cls, number: int, request: str, operation: str, difference: Difference, assumptions: tuple[str, ...]
     ) -> ProxyFinding:
-        """The finding of a difference."""
+        """Return the finding of a difference."""
         name = difference.field.rpartition(".")[2]
         one, other = redact_field(name, difference.service), redact_field(name, difference.emulator)
         return cls(number, request, operation, difference.field, difference.place, one, other, assumptions)
@@ -89,7 +89,7 @@ class Findings:
         return [self._groups[at] for at in sorted(self._groups)]
 
     def counted(self) -> str:
-        """The counts in one sentence."""
+        """Return the counts in one sentence."""
         skipped = self.skipped.total()
         return (
             f"{self.compared} requests and {self.events} events compared, {skipped} requests not compared, "
@@ -97,7 +97,7 @@ class Findings:
         )
 
     def lines(self) -> Iterator[str]:
-        """The report: each operation with its kinds of difference, then each assumption with what may show it."""
+        """Yield the report: each operation with its kinds of difference, then each assumption with what may show it."""
         operation = ""
         for group in self.groups:
             if group.first.operation != operation:
@@ -111,7 +111,7 @@ class Findings:
         yield self.counted()
 
     def by_assumption(self) -> dict[str, list[str]]:
-        """Where each assumption may not hold: operations with fields."""
+        """Return where each assumption may not hold: operations with fields."""
         found: dict[str, list[str]] = {}
         for group in self.groups:
             for number in group.numbers:
@@ -119,7 +119,7 @@ class Findings:
         return dict(sorted(found.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """Return the report as plain values."""
         return {
             "compared": self.compared,
             "events": self.events,
@@ -139,7 +139,7 @@ def _described(group: DifferenceGroup) -> str:
 
 
 def titled(number: str) -> str:
-    """The title of an assumption, and the named assumptions and settings that change it."""
+    """Return the title of an assumption, and the named assumptions and settings that change it."""
     assumption = numbered_assumptions()[number]
     changed = [*assumption.names, *assumption.settings]
     return assumption.title + (f" ({', '.join(changed)})" if changed else "")
@@ -166,14 +166,14 @@ REFRESH = 5
 
 
 def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> Response:
-    """The page as a response."""
+    """Return the page as a response."""
     headers = public_headers(content_security_policy(style_src=hash_of(STYLE))) | {"Cache-Control": "no-store"}
     text = as_html(findings, last, upstream)
     return Response(200, text.encode(), headers, "text/html; charset=utf-8")
 
 
 def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> str:
-    """The page: the counts, the kinds of difference by operation, the assumptions, and the last differences."""
+    """Return the page: the counts, the kinds of difference by operation, the assumptions, and the last differences."""
     page = Element("html", lang="en")
     head = SubElement(page, "head")
     SubElement(head, "meta", charset="utf-8")
@@ -211,7 +211,7 @@ def _rest(finding: ProxyFinding) -> tuple[str, str, str]:
 
 
 def _table(body: Element, title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """A table under a heading; nothing where it has no rows."""
+    """Add a table under a heading; nothing where it has no rows."""
     filled = [*rows]
     if not filled:
         return

@@ -62,7 +62,7 @@ class FetchedAnswer(NamedTuple):
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The first header of this lower-case name."""
+        """Return the first header of this lower-case name."""
         return next((value for each, value in self.headers if each.lower() == name), None)
 
     @property
@@ -77,7 +77,7 @@ class FetchedAnswer(NamedTuple):
 async def fetched(
     client: httpx.AsyncClient, whom: str, url: httpx.URL, context: RequestContext, body: bytes
 ) -> FetchedAnswer:
-    """The answer of ``whom`` to a request. Raises ``ApiError`` (502) if there is none, or if it is too long."""
+    """Return the answer of ``whom`` to a request. Raises ``ApiError`` (502) if there is none, or if it is too long."""
     try:
         async with client.stream(context.method, url, headers=_forwarded(context), content=body or None) as answer:
             parts, length = [], 0
@@ -95,7 +95,7 @@ async def fetched(
 
 
 def _forwarded(context: RequestContext) -> list[tuple[bytes, bytes]]:
-    """The headers of a request that are passed on."""
+    """Return the headers of a request that are passed on."""
     named = {name.strip().lower() for name in (context.header(b"connection") or "").split(",")}
     dropped = HOP_BY_HOP | OWN | named
     given = [(name, value.strip()) for name, value in context.raw_headers if name.decode("latin-1") not in dropped]
@@ -107,7 +107,7 @@ def _failed(whom: str, why: str) -> ApiError:
 
 
 async def whole_body(receive: Receive, most: int) -> bytes:
-    """The body of a request. Raises ``ApiError`` (400) for one of more than ``most`` bytes.
+    """Return the body of a request. Raises ``ApiError`` (400) for one of more than ``most`` bytes.
 
     Raises ``ClientDisconnect`` where the client went away before its end: half a body is passed on to no one.
     """
@@ -155,7 +155,7 @@ class Keys:
         self._apps: dict[str, str] = {}
 
     def app(self, authorization: str | None) -> tuple[str, str | None]:
-        """The App in whose world a request is played, and what its key was, as in :class:`PassedRequest`."""
+        """Return the App in whose world a request is played, and what its key was, as in :class:`PassedRequest`."""
         if not authorization:
             return "demo", None
         given = _KEY.fullmatch(authorization)
@@ -178,14 +178,14 @@ class Traffic:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def begin(self) -> int:
-        """The number of a request that is under way from now on."""
+        """Return the number of a request that is under way from now on."""
         await self._room.acquire()
         number = next(self.numbers)
         self._under_way[number] = asyncio.Event()
         return number
 
     def end(self, number: int, passed: Passed | None) -> None:
-        """A request was answered, or, with None, was not."""
+        """Record that a request was answered or, with None, was not."""
         if passed is not None:
             self._file(passed)
         else:
@@ -218,7 +218,7 @@ class Traffic:
 
 
 def _readable(context: RequestContext, body: bytes) -> str:
-    """The body as text. Raises :class:`ApiError` for one in which a key would not be found: compressed, or no UTF-8."""
+    """Return the body as text. Raises :class:`ApiError` for one in which a key would not be found: compressed, or no UTF-8."""
     plain = (context.header(b"content-encoding") or "identity").strip().lower() == "identity"
     with suppress(UnicodeDecodeError):
         if plain and "\0" not in (text := body.decode()):
@@ -412,7 +412,7 @@ class ProxyServer:
 
 
 async def _nothing() -> None:
-    """The proxy needs nothing to start."""
+    """Accept the lifespan protocol: the proxy needs nothing to start."""
 
 
 class _FindingsPage:

@@ -61,7 +61,7 @@ class PassedAnswer(NamedTuple):
 
 
 def json_or_text(text: str | None) -> Any:
-    """The JSON value in a text, or the text if it is no JSON; None for an empty one."""
+    """Return the JSON value in a text, or the text if it is no JSON; None for an empty one."""
     if not text:
         return None
     try:
@@ -120,7 +120,7 @@ def _redacted(passed: Passed) -> Passed:
 
 
 def read_run(file: Path, cards: Mapping[str, str]) -> Iterator[Passed]:
-    """What passed in a run, with test values for what is masked: ``cards`` are test cards by their last four digits.
+    """Yield the exchanges of a run, with test values for masked ones: ``cards`` are test cards by their last four digits.
 
     Raises ``OSError`` and ``ValueError``.
     """
@@ -137,7 +137,7 @@ def read_run(file: Path, cards: Mapping[str, str]) -> Iterator[Passed]:
 
 
 def _playable(body: str, cards: Mapping[str, str]) -> str:
-    """A body with test values for what is masked."""
+    """Return a body with test values for what is masked."""
     if "***" not in body:
         return body
     try:
@@ -160,7 +160,7 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*")
 
 
 def latest(body: Any) -> str | None:
-    """The latest instant in an answer that is not ahead (UTC, with milliseconds); None if there is none."""
+    """Return the latest instant in an answer that is not ahead (UTC, with milliseconds); None if there is none."""
     return max(_past(body), default=None)
 
 
@@ -178,7 +178,7 @@ def _past(value: Any) -> Iterator[str]:
 
 
 def normal(text: str) -> Iterator[str]:
-    """An instant in the form of the emulator; nothing if it is none."""
+    """Yield an instant in the form of the emulator; nothing if it is none."""
     try:
         instant = datetime.fromisoformat(text)
         yield _written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
@@ -187,7 +187,7 @@ def normal(text: str) -> Iterator[str]:
 
 
 def of_date(header: str | None) -> str | None:
-    """The instant of a ``Date`` header; None if there is none, or it is none."""
+    """Return the instant of a ``Date`` header; None if there is none, or it is none."""
     try:
         return _written(parsedate_to_datetime(header)) if header else None
     except (ValueError, TypeError, OverflowError):
@@ -195,7 +195,7 @@ def of_date(header: str | None) -> str | None:
 
 
 def agree(date: str, instant: str) -> bool:
-    """Whether a ``Date`` and the instant of an object that was just created are of one clock."""
+    """Return whether a ``Date`` and the instant of an object that was just created are of one clock."""
     return abs(datetime.fromisoformat(date) - datetime.fromisoformat(instant)) <= TRUSTED
 
 

@@ -247,7 +247,7 @@ async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> di
 
 
 def audit_of(runtime: Runtime) -> dict[str, Any]:
-    """The audit of a world as it is now."""
+    """Return the audit of a world as it is now."""
     history = ClientHistory(runtime)
     findings = [found for rule in RULES if (found := finding(rule, history))]
     broken = {found["rule"] for found in findings}
@@ -261,7 +261,7 @@ def audit_of(runtime: Runtime) -> dict[str, Any]:
 
 
 def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
-    """The requests and objects that broke a rule, the newest first; None if there are none."""
+    """Return the requests and objects that broke a rule, the newest first; None if there are none."""
     ids = [*dict.fromkeys(rule.violations(history))][::-1]
     if not ids:
         return None
@@ -278,7 +278,7 @@ def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
 
 
 def brief(rule: Rule) -> dict[str, str]:
-    """A rule that was not broken, as it is sent."""
+    """Return a rule that was not broken, as it is sent."""
     return {"rule": rule.name, "severity": rule.severity, "advice": rule.advice, "section": rule.section}
 
 

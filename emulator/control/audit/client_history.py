@@ -111,11 +111,11 @@ class ClientHistory:
         self.requests = [Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)]
 
     def of(self, *operations: str) -> list[Request]:
-        """The requests for these operations."""
+        """Return the requests for these operations."""
         return [each for each in self.requests if each.operation in operations]
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
-        """Groups of requests with the same value of a key function; requests for which it is None are left out."""
+        """Group requests by the value of a key function; leave out those for which it is None."""
         groups: dict[Hashable, list[Request]] = defaultdict(list)
         for each in self.requests:
             if (value := key(each)) is not None:
@@ -128,7 +128,7 @@ class ClientHistory:
         return self.repeated(lambda each: each.content)
 
     def repeated(self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW) -> list[Repetition]:
-        """Each request that was followed, within so many seconds of real time, by one with the same value of ``key``.
+        """Return each request that was followed, within so many seconds of real time, by one with the same value of ``key``.
 
         A request sent before the response to the first is no retry. While a test freezes real time, none is found.
         """
@@ -136,7 +136,7 @@ class ClientHistory:
         return [pair for pair in pairs if 0 < pair.pause <= within]
 
     def world_unchanged(self, pair: Repetition) -> bool:
-        """Whether nothing happened between the two: no unit of work, and no call of the control API."""
+        """Return whether nothing happened between the two: no unit of work, and no call of the control API."""
         between = self._entries[pair.first.number + 1 : pair.again.number]
         no_unit_between = pair.first.entry.last_unit == pair.again.entry.checkpoint.units
         return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
@@ -182,7 +182,7 @@ class ClientHistory:
         return [each for each in self.deliveries if any((one.error or "").startswith(FORGED) for one in each.attempts)]
 
     def _only_endpoint(self) -> str | None:
-        """The id of the only endpoint there is, and ever was as far as the journal goes; else None."""
+        """Return the id of the only endpoint there is, and ever was as far as the journal goes; else None."""
         changes = (change for logged in self._causality.units for change in logged.unit.changes)
         deleted = {change.old.id for change in changes if isinstance(change.old, WebhookEndpoint)}
         ids = deleted | {each.id for each in self.world.table(WebhookEndpoint)}
@@ -190,13 +190,13 @@ class ClientHistory:
 
 
 def _cleared(causality: Causality, logged: LoggedUnit) -> bool:
-    """Whether a unit of work removed faults that were not used up."""
+    """Return whether a unit of work removed faults that were not used up."""
     entry = causality.request(causality.request_of(logged) or "")
     return logged.unit.cleared or (entry is not None and entry.operation == "clearFaults")
 
 
 def _attempted(old: object, new: object, webhook: str) -> bool:
-    """Whether a change records an attempt at an endpoint."""
+    """Return whether a change records an attempt at an endpoint."""
     return (
         isinstance(old, WebhookDelivery)
         and isinstance(new, WebhookDelivery)
@@ -206,7 +206,7 @@ def _attempted(old: object, new: object, webhook: str) -> bool:
 
 
 def list_of(request: Request) -> Hashable:
-    """The path and the filters of a list, without the page; None if the request reads no list."""
+    """Return the path and the filters of a list, without the page; None if the request reads no list."""
     if not request.operation.startswith("list") or request.status != 200:
         return None
     return request.entry.path, frozenset(pair for pair in request.query.items() if pair[0] not in PAGING)

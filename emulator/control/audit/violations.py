@@ -39,12 +39,12 @@ SECRET = re.compile(r"(?i)(sk_(test|prod)_|whsec_)\*{4}")
 
 
 def exposed_secrets(history: ClientHistory) -> Ids:
-    """Requests with a secret key, or an endpoint's secret, in the URL or the body."""
+    """Return requests with a secret key, or an endpoint's secret, in the URL or the body."""
     return [each.id for each in history.requests if SECRET.search(each.text)]
 
 
 def from_browsers(history: ClientHistory) -> Ids:
-    """Requests sent by pages of other sites; the emulator's own API explorer is not one."""
+    """Return requests sent by pages of other sites; the emulator's own API explorer is not one."""
     return [each.id for each in history.requests if _is_foreign(each)]
 
 
@@ -61,7 +61,7 @@ def _netloc(origin: str) -> str | None:
 
 
 def beyond(history: ClientHistory) -> Ids:
-    """Requests for operations that the specification of the service does not have."""
+    """Return requests for operations that the specification of the service does not have."""
     return [each.id for each in history.of(*_beyond())]
 
 
@@ -99,12 +99,12 @@ CREATING = frozenset(
 
 
 def second_ids(pairs: Iterable[Repetition]) -> list[str]:
-    """The ids of the second requests."""
+    """Return the ids of the second requests."""
     return [pair.again.id for pair in pairs]
 
 
 def permanent_errors(history: ClientHistory) -> list[Request]:
-    """Requests with an error that a retry cannot change; a 409 is one unless there is an Idempotency-Key."""
+    """Return requests with an error that a retry cannot change; a 409 is one unless there is an Idempotency-Key."""
     return [each for each in history.requests if each.status in PERMANENT or (each.status == 409 and not each.key)]
 
 
@@ -123,7 +123,7 @@ def _outcome(request: Request) -> tuple[int, str]:
 
 
 def ignored_waits(history: ClientHistory) -> Ids:
-    """Requests sent again before ``Retry-After`` was over. Compared by outline: after a 429 the body is not read."""
+    """Return requests sent again before ``Retry-After`` was over. Compare outlines: after a 429 the body is not read."""
     pairs = history.repeated(lambda each: each.outline, within=math.inf)
     return second_ids(
         pair
@@ -138,7 +138,7 @@ def _retry_after(pair: Repetition) -> float:
 
 
 def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
-    """Requests with a 5xx, each with its retries; the last one may have succeeded."""
+    """Return requests with a 5xx, each with its retries; the last one may have succeeded."""
     retried = {(pair.first.id, pair.again.id) for pair in history.retries}
     for group in history.grouped(lambda each: each.content):
         for sequence in sequences(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
@@ -186,14 +186,14 @@ def unsafe_retries(history: ClientHistory) -> Ids:
 
 
 def _still_running(history: ClientHistory, request: Request) -> bool:
-    """Whether a conflict is with the same request, still running or done, and not with another one."""
+    """Return whether a conflict is with the same request, still running or done, and not with another one."""
     return request.code == "IDEMPOTENCY_CONFLICT" and any(
         each is not request and each.key == request.key and each.content == request.content for each in history.requests
     )
 
 
 def reused_keys(history: ClientHistory) -> Ids:
-    """Requests with a key that was used for another request."""
+    """Return requests with a key that was used for another request."""
     for group in history.grouped(lambda each: each.key):
         for number, each in enumerate(group):
             if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
@@ -234,7 +234,7 @@ BETWEEN_PAGES = 2.0
 
 
 def polling(history: ClientHistory) -> Ids:
-    """Requests that read an object again and again without any change, in a state that ends by itself."""
+    """Return requests that read an object again and again without any change, in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
         return each.answer.get("status") in WAITING.get(each.operation, ())
@@ -253,12 +253,12 @@ def _gap(one: Request, other: Request) -> float:
 
 
 def long_lists(history: ClientHistory) -> list[Request]:
-    """Reads of a list with more than one page."""
+    """Return reads of a list with more than one page."""
     return [each for each in history.requests if list_of(each) and _next(each)]
 
 
 def first_pages(history: ClientHistory) -> Ids:
-    """Reads of lists with more than one page of which no other page, and no other page size, was ever requested."""
+    """Return reads of lists with several pages of which no other page, and no other page size, was ever requested."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGING & each.query.keys() for each in group):
             yield from (each.id for each in group if _next(each))
@@ -270,7 +270,7 @@ def _next(request: Request) -> object:
 
 
 def small_pages(history: ClientHistory) -> Ids:
-    """Reads of a whole list in small pages."""
+    """Return reads of a whole list in small pages."""
 
     def continues(one: Request, other: Request) -> bool:
         return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
@@ -298,7 +298,7 @@ def unconfirmed(history: ClientHistory) -> Ids:
 
 
 def completed(history: ClientHistory) -> Iterator[Request]:
-    """The requests that created a session which is complete by now."""
+    """Yield the requests that created a session which is complete by now."""
     for each in history.of("createCheckoutSession"):
         session = history.world.get(CheckoutSession, each.answer.get("id"))
         if each.status == 201 and session is not None and session.status == "complete":
@@ -332,7 +332,7 @@ LATE = "no answer within"
 
 
 def attempted(history: ClientHistory) -> list[WebhookDelivery]:
-    """The deliveries that reached a receiver."""
+    """Return the deliveries that reached a receiver."""
     return [each for each in history.deliveries if any(map(_was_answered, each.attempts))]
 
 
@@ -367,22 +367,22 @@ def accepted_tampered(history: ClientHistory) -> Ids:
 
 
 def endpoints_that(condition: Callable[[WebhookEndpoint], bool]) -> Callable[[ClientHistory], Ids]:
-    """A check that finds the endpoints for which a condition is true."""
+    """Return a check that finds the endpoints for which a condition is true."""
     return lambda history: [each.id for each in history.endpoints if condition(each)]
 
 
 def is_basic(endpoint: WebhookEndpoint) -> bool:
-    """Whether each delivery sends the secret as a password."""
+    """Return whether each delivery sends the secret as a password."""
     return endpoint.security_profile == "BASIC"
 
 
 def is_plain(endpoint: WebhookEndpoint) -> bool:
-    """Whether events are sent over plain HTTP, other than during development."""
+    """Return whether events are sent over plain HTTP, other than during development."""
     return endpoint.url.startswith("http:") and not _is_in_development(endpoint)
 
 
 def is_unchecked(endpoint: WebhookEndpoint) -> bool:
-    """Whether certificates are not checked, other than during development."""
+    """Return whether certificates are not checked, other than during development."""
     return not endpoint.ssl_verification and not _is_in_development(endpoint)
 
 

@@ -58,24 +58,24 @@ class AnswerWriter:
         self.language = language
 
     def gettext(self, message: str, **values: object) -> str:
-        """A message in the language."""
+        """Return a message in the language."""
         return self.language.gettext(message, **values)
 
     def ngettext(self, singular: str, plural: str, count: int, **values: object) -> str:
-        """A message about a number of things."""
+        """Return a message about a number of things."""
         return self.language.ngettext(singular, plural, count, **values)
 
     def day(self, instant: str) -> str:
-        """The day of an instant, and the time of day where the world's clock is on that day."""
+        """Return the day of an instant, and the time of day where the world's clock is on that day."""
         day, time = self.language.short_day(instant), self.language.instant(instant, "HH:mm 'UTC'")
         return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
 
     def money(self, amount: int, currency: str) -> str:
-        """An amount in minor units."""
+        """Return an amount in minor units."""
         return self.language.money(amount, currency)
 
     def planned(self) -> dict[str, str]:
-        """When the next job of each kind is due that is planned for the record, the soonest first."""
+        """Return when the next job of each kind is due that is planned for the record, the soonest first."""
         found: dict[str, str] = {}
         for job in sorted(
             self.world.table(Job).where("about", self.record.id), key=lambda job: (job.due, job.sequence)
@@ -84,27 +84,27 @@ class AnswerWriter:
         return found
 
     def job(self, name: str, due: str) -> str:
-        """What a planned job does, and on which day."""
+        """Return the sentence on a planned job, with its day."""
         return self.gettext(NEXT_JOBS[name], day=self.day(due))
 
     def next(self) -> str:
-        """What is planned for the record: the soonest of the jobs that have a sentence."""
+        """Return the sentence on the soonest job of the record that has one."""
         for name, due in self.planned().items():
             if name in NEXT_JOBS:
                 return self.job(name, due)
         return self.gettext("Nothing more is planned.")
 
     def paid_with(self, intent: PaymentIntent | Transaction) -> str:
-        """What a payment was made with."""
+        """Return the name of the method that a payment was made with."""
         used = intent.instrument
         return instrument(used.type, used.details, self.language) if used else self.gettext("the payment method")
 
     def reason(self, intent: PaymentIntent | None) -> str:
-        """The code with which a payment failed."""
+        """Return the code with which a payment failed."""
         return intent.last_error.code if intent is not None and intent.last_error else ""
 
     def failures(self, intents: Iterable[PaymentIntent]) -> str:
-        """How many of these payments failed, and why the last one did; empty if none failed."""
+        """Return how many of these payments failed, and why the last one did; empty if none failed."""
         failed = [intent for intent in intents if intent.last_error]
         if not failed:
             return ""
@@ -128,7 +128,7 @@ def _subscription(answer: AnswerWriter, each: Subscription) -> list[str]:
 
 
 def _standing(answer: AnswerWriter, each: Subscription) -> list[str]:
-    """How a subscription stands that has not ended, and since when."""
+    """Return how a subscription stands that has not ended, and since when."""
     if each.status in ("past_due", "unpaid"):
         stands = _past_due(answer, each) if each.status == "past_due" else _unpaid(answer, each)
         return [stands, _failed_charges(answer, each)]
@@ -165,7 +165,7 @@ def _unpaid(answer: AnswerWriter, each: Subscription) -> str:
 
 
 def _price(answer: AnswerWriter, each: Subscription) -> str:
-    """What the next period costs, with its tax."""
+    """Return the price of the next period, with its tax."""
     sums = renewals.next_charge(answer.world, each)
     total = price(sums["total"], each.currency, each.interval, each.interval_count, answer.language)
     if not sums["tax_amount"]:
@@ -175,7 +175,7 @@ def _price(answer: AnswerWriter, each: Subscription) -> str:
 
 
 def _failed_charges(answer: AnswerWriter, each: Subscription) -> str:
-    """How many charges of the invoice that is not paid failed, of what, and the last reason."""
+    """Return how many charges of the invoice that is not paid failed, of what, and the last reason."""
     intents = answer.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if each.unpaid_invoice else ()
     failed = [intent for intent in intents if intent.last_error and intent.subscription]
     if not failed:
@@ -190,7 +190,7 @@ def _failed_charges(answer: AnswerWriter, each: Subscription) -> str:
 
 
 def _coming(answer: AnswerWriter, each: Subscription) -> list[str]:
-    """What happens to it next: a charge that is tried again, the next period, its end."""
+    """Return the sentences on what comes next: a charge that is tried again, the next period, its end."""
     planned = answer.planned()
     retry, renewal, end = planned.get("subscription.retry"), planned.get("subscription.renew"), _end(planned, each)
     if end and each.cancel_at_period_end and end == renewal and not retry and each.status in ("active", "trialing"):
@@ -207,7 +207,7 @@ def _coming(answer: AnswerWriter, each: Subscription) -> list[str]:
 
 
 def _end(planned: Mapping[str, str], each: Subscription) -> str | None:
-    """When it ends: at its end date, or with the period where that is to be canceled."""
+    """Return when it ends: at its end date, or with the period where that is to be canceled."""
     ends = [planned.get("subscription.expire")]
     if each.cancel_at_period_end:
         ends.append(planned.get("subscription.renew"))
@@ -215,7 +215,7 @@ def _end(planned: Mapping[str, str], each: Subscription) -> str | None:
 
 
 def _renewal(answer: AnswerWriter, each: Subscription, renewal: str, *, retried: bool, ends: bool) -> str:
-    """What the next period brings. While a charge is tried again, that is not known."""
+    """Return the sentence on the next period. While a charge is tried again, that is not known."""
     if each.status == "active":
         return answer.job("subscription.renew", renewal)
     if renewals.is_charged(answer.world, each):
@@ -506,6 +506,6 @@ ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
 
 
 def answer(world: World, record: Record, language: Language) -> str:
-    """The sentences about a record; empty for a kind that has none."""
+    """Return the sentences about a record; empty for a kind that has none."""
     about = ANSWERS.get(type(record))
     return " ".join(filter(None, about(AnswerWriter(world, record, language), record))) if about else ""

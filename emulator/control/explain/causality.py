@@ -44,7 +44,7 @@ class LoggedUnit(NamedTuple):
         return first.old if self.at is None or first.old.due <= self.at else None
 
     def created(self, id: str) -> bool:
-        """Whether it added the record with this id."""
+        """Return whether it added the record with this id."""
         return any(change.old is None and change.record.id == id for change in self.unit.changes)
 
 
@@ -56,11 +56,11 @@ class Causality:
         self._entries = journal.entries
 
     def of(self, id: str) -> list[LoggedUnit]:
-        """The units of work that added, changed or removed a record, oldest first."""
+        """Return the units of work that added, changed or removed a record, oldest first."""
         return [logged for logged in self.units if logged.unit.touches(id)]
 
     def creator(self, record: Record) -> LoggedUnit | None:
-        """The unit of work that planned a job, emitted an event or wrote an email."""
+        """Return the unit of work that planned a job, emitted an event or wrote an email."""
         return self._creators.get(record.id)
 
     @cached_property
@@ -77,11 +77,11 @@ class Causality:
         return {entry.id: entry for entry in self._entries}
 
     def request(self, id: str) -> LoggedRequest | None:
-        """The request with this id, if it is in the journal."""
+        """Return the request with this id, if it is in the journal."""
         return self._requests.get(id)
 
     def request_of(self, logged: LoggedUnit) -> str | None:
-        """The id of the request that a unit of work belongs to, or None.
+        """Return the id of the request that a unit of work belongs to, or None.
 
         Units of work of the control API have no cause. Theirs is the request during which they ran; of several at the
         same time, the one with the fewest units of work.
@@ -92,7 +92,7 @@ class Causality:
         return min(concurrent, key=lambda entry: entry.last_unit - entry.checkpoint.units).id if concurrent else None
 
     def planners(self, job: Job | FailedJob) -> Iterator[Job]:
-        """The job that planned a job, the one that planned that, and so on."""
+        """Yield the job that planned a job, the one that planned that, and so on."""
         unit = self.creator(job)
         while unit is not None and (planner := unit.job) is not None:
             yield planner

@@ -106,7 +106,7 @@ class Explanation:
     # -- what concerns the object
 
     def _touching(self) -> list[LoggedUnit]:
-        """The units of work that changed it; events never change, and deliveries record their attempts themselves."""
+        """Return the units of work that changed it; events never change, and deliveries record their attempts themselves."""
         if isinstance(self._record, (Event, WebhookDelivery)):
             return []
         units = self._causality.of(self._record.id)
@@ -130,7 +130,7 @@ class Explanation:
         return [email for email in self._world.table(Email) if self._concerns(email)]
 
     def _concerns(self, record: Event | Email) -> bool:
-        """Whether an event or an email is about the object, or is the object."""
+        """Return whether an event or an email is about the object, or is the object."""
         id = self._record.id
         if isinstance(record, Event):
             own = self._record.event if isinstance(self._record, WebhookDelivery) else id
@@ -165,19 +165,19 @@ class Explanation:
             self._add("transition", self._instant(logged, cause), text, cause=cause, object=self._record.id)
 
     def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
-        """When a unit of work changed the object: not before its cause, even if a tester edited its dates."""
+        """Return when a unit of work changed the object: not before its cause, even if a tester edited its dates."""
         caused_at = next((step.at for step in reversed(self.steps) if step.id == cause), "")
         at = logged.at or caused_at
         return at if caused_at <= at <= self._world.now else caused_at or self._world.now
 
     def _emitted(self, logged: LoggedUnit, number: int) -> str | None:
-        """The type of the event that a transition emitted: the event is then the very next change."""
+        """Return the type of the event that a transition emitted: the event is then the very next change."""
         following = logged.unit.changes[number + 1 : number + 2]
         event = following[0].new if following else None
         return event.type if isinstance(event, Event) and self._concerns(event) else None
 
     def _reason(self, logged: LoggedUnit, trigger: Event | None) -> str | None:
-        """The cause of a change: the event it is a reaction to, if any, else the request or job."""
+        """Return the cause of a change: the event it is a reaction to, if any, else the request or job."""
         cause = self._cause(logged)
         return cause if trigger is None else self._add_event(trigger, cause)
 
@@ -217,7 +217,7 @@ class Explanation:
     # -- causes
 
     def _cause(self, logged: LoggedUnit) -> str | None:
-        """The step of the request or job of a unit of work; it is added, after its own causes, if it is missing."""
+        """Return the step of the request or job of a unit of work; it is added, after its own causes, if it is missing."""
         job, action = logged.job, self._action(logged)
         if job is None:
             return self._request_of(logged, action)
@@ -226,7 +226,7 @@ class Explanation:
         return self._step_ids[job.id]
 
     def _action(self, logged: LoggedUnit) -> str:
-        """What a unit of work did to the object; empty if it did not change it."""
+        """Return how a unit of work changed the object; empty if it did not."""
         match self._record:
             case Event(type=type) | WebhookDelivery(event_type=type):
                 return self._texts.emitted(type)
@@ -236,7 +236,7 @@ class Explanation:
         return self._texts.changed() if logged.unit.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
-        """The step that planned a job. Equal jobs, each planned by the one before, become one step."""
+        """Return the step that planned a job. Equal jobs, each planned by the one before, become one step."""
         planners = [*takewhile(lambda planner: planner.id not in self._step_ids, self._causality.planners(job))]
         cause = self._origin(planners[-1] if planners else job)
         for _, equal_jobs in groupby(reversed(planners), key=lambda planner: (planner.name, planner.about)):
@@ -244,7 +244,7 @@ class Explanation:
         return cause
 
     def _origin(self, job: Job | FailedJob) -> str | None:
-        """The step that planned the first of several jobs: a request, or a job that has a step already."""
+        """Return the step that planned the first of several jobs: a request, or a job that has a step already."""
         logged = self._causality.creator(job)
         if logged is None:
             self.complete = False
@@ -266,7 +266,7 @@ class Explanation:
         self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
 
     def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
-        """The step of the request of a unit of work."""
+        """Return the step of the request of a unit of work."""
         id = self._causality.request_of(logged)
         if id is None:
             self.complete = False

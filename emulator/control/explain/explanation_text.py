@@ -53,25 +53,25 @@ class StepTexts:
     # -- what a request or a job did
 
     def created(self) -> str:
-        """It created the object that is explained."""
+        """Describe a step that created the object that is explained."""
         return self.gettext("created it")
 
     def changed(self) -> str:
-        """It changed the object that is explained."""
+        """Describe a step that changed the object that is explained."""
         return self.gettext("changed it")
 
     def emitted(self, type: str) -> str:
-        """It emitted an event."""
+        """Describe a step that recorded an event."""
         return self.gettext("emitted {type}", type=type)
 
     def planned(self, job: str) -> str:
-        """It planned a job."""
+        """Describe a step that planned a job."""
         return self.gettext("planned job {job}", job=job)
 
     # -- steps
 
     def of_request(self, entry: LoggedRequest | None, action: str) -> StepText:
-        """A request and what it did, or its response; the journal may have dropped it."""
+        """Return a request and what it did, or its response; the journal may have dropped it."""
         if entry is None:
             dropped = self.gettext("a request that is no longer in the journal")
             return StepText(f"{dropped}{action and ' '}{action}", "")
@@ -80,7 +80,7 @@ class StepTexts:
         return StepText(f"{subject} {action or answered}", subject, status)
 
     def of_jobs(self, name: str, about: str | None, times: int, action: str = "") -> StepText:
-        """A job that ran, or several, each planned by the one before."""
+        """Return a job that ran, or several, each planned by the one before."""
         job = self.gettext("job {job} of {id}", job=name, id=about) if about else self.gettext("job {job}", job=name)
         many = N_("{job} ran {count} times, each planned by the one before")
         ran = self.gettext("{job} ran", job=job) if times == 1 else self.gettext(many, job=job, count=times)
@@ -88,19 +88,19 @@ class StepTexts:
         return StepText(summary, name, times=times)
 
     def of_failure(self, job: FailedJob) -> StepText:
-        """A job that raised."""
+        """Return a job that raised."""
         summary = self.gettext("job {job} failed and was undone: {error}", job=job.name, error=job.error)
         return StepText(summary, job.name, job.error)
 
     def of_event(self, event: Event, id: str) -> StepText:
-        """An event, with its object if that is not the object being explained."""
+        """Return an event, with its object if that is not the object being explained."""
         about, type = event.about, event.type
         if about not in (id, event.id) and event.id != id:
             return StepText(self.gettext("{type} emitted for {id}", type=type, id=about), type)
         return StepText(self.gettext("{type} emitted", type=type), type)
 
     def of_attempt(self, delivery: WebhookDelivery, attempt: DeliveryAttempt, url: str) -> StepText:
-        """One delivery attempt and its outcome; after the last one also when the next is due."""
+        """Return one delivery attempt and its outcome; after the last one also when the next is due."""
         type, status = delivery.event_type, attempt.status_code
         if status is not None and status < 300:
             delivered = self.gettext("{type} delivered to {url} with {status}", type=type, url=url, status=status)
@@ -112,7 +112,7 @@ class StepTexts:
         return StepText(summary, type, reason)
 
     def of_waiting(self, delivery: WebhookDelivery, url: str) -> StepText:
-        """A delivery without attempts: it is pending, or its endpoint was disabled."""
+        """Return a delivery without attempts: it is pending, or its endpoint was disabled."""
         type = delivery.event_type
         if delivery.status == "pending":
             return StepText(self.gettext("{type} waits to be delivered to {url}", type=type, url=url), type, "pending")
@@ -120,14 +120,14 @@ class StepTexts:
         return StepText(missed, type, delivery.status)
 
     def of_email(self, email: Email) -> StepText:
-        """An email, and why an SMTP server did not take it, if so."""
+        """Return an email, and why an SMTP server did not take it, if so."""
         summary = self.gettext("email {kind} to {address}", kind=email.topic, address=email.to)
         if email.error:
             summary += self.gettext("; not sent: {error}", error=email.error)
         return StepText(summary, email.topic, email.error)
 
     def of_change(self, change: Change, event: str | None) -> StepText | None:
-        """How a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.
+        """Return how a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.
 
         ``event`` is the type of the event emitted for the record right after.
         """
@@ -154,14 +154,14 @@ class StepTexts:
         return ", ".join(shown) + more
 
     def _value(self, record: Record, name: str) -> Any:
-        """The value of a field; of one that holds an amount, the amount with its currency."""
+        """Return the value of a field; of one that holds an amount, the amount with its currency."""
         value, currency = getattr(record, name), getattr(record, "currency", None)
         if name in MONEY_FIELDS and currency is not None and value is not None:
             return self.language.money(value, currency).replace("\N{NO-BREAK SPACE}", " ")
         return value
 
     def _shown(self, before: Any, after: Any) -> str:
-        """How a value changed; for a long value without the value itself."""
+        """Return how a value changed; for a long value without the value itself."""
         texts = [_text(before), _text(after)]
         if max(map(len, texts)) <= LONGEST:
             return " -> ".join(texts)
@@ -170,7 +170,7 @@ class StepTexts:
 
 
 def _trigger(kind: type[Record], before: str | None, after: str | None, event: str | None) -> str | None:
-    """The trigger of a transition; None if several triggers fit, or if the state stayed and no event was emitted."""
+    """Return the trigger of a transition; None if several triggers fit, or if the state stayed and no event was emitted."""
     rows = [row for row in TRANSITIONS.get(kind, ()) if (row.source, row.target) == (before, after)]
     triggers = {row.trigger for row in rows if row.event == event}
     silent = before == after and event is None
@@ -178,7 +178,7 @@ def _trigger(kind: type[Record], before: str | None, after: str | None, event: s
 
 
 def _different(old: Record, new: Record) -> list[str]:
-    """The names of the visible fields that differ."""
+    """Return the names of the visible fields that differ."""
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
     return [name for name in new.__struct_fields__ if name not in hidden and getattr(old, name) != getattr(new, name)]
 
@@ -232,7 +232,7 @@ class Episode(NamedTuple):
 
 
 def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
-    """The episodes of the explanation of ``object``, an id; repeats of an episode become one."""
+    """Return the episodes of the explanation of ``object``, an id; repeats of an episode become one."""
     found: list[Episode] = []
     for episode in _by_start(chain, object):
         before = found[-1] if found else None
@@ -248,7 +248,7 @@ def _shape(episode: Episode) -> list[tuple[str, str, str | None, int]]:
 
 
 def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
-    """Each step with the request or the job that it can be led back to."""
+    """Return each step with the request or the job that it can be led back to."""
     start_of: dict[str, str] = {}
     steps: dict[str, list[ChainStep]] = {}
     for number, step in enumerate(chain):
@@ -260,7 +260,7 @@ def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
 
 
 def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
-    """One entry for steps that differ only in their instant and what they caused."""
+    """Return one entry for steps that differ only in their instant and what they caused."""
     found: dict[tuple[Any, ...], Entry] = {}
     for step in steps:
         same = (step["kind"], step["subject"], step["outcome"], step["object"])

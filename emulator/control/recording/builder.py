@@ -57,7 +57,7 @@ CARD_FIELDS = ("number", "card_number", "pan")
 
 
 def with_test_values(value: Any, cards: Mapping[str, str], field: str = "") -> Any:
-    """A JSON value with test values in place of masked ones. ``cards`` are test cards by their last four digits."""
+    """Return a JSON value with test values in place of masked ones. ``cards`` are test cards by their last four digits."""
     if isinstance(value, dict):
         return {name: with_test_values(part, cards, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -102,7 +102,7 @@ ANSWERS = {"payment-intents": "answerPaymentIntent", "checkout-sessions": "answe
 
 
 def control_call(path: str, body: object) -> ControlCall | None:
-    """The call for a request to a page, as the journal has it; None if it is none. Card numbers are masked."""
+    """Return the call for a request to a page, as the journal has it; None if it is none. Card numbers are masked."""
     page = _PAGE.fullmatch(path)
     if page is None or not isinstance(body, dict):
         return None
@@ -121,7 +121,7 @@ INBOXES = "/_emulator/inbox/"
 
 
 def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
-    """The URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
+    """Return the URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
     path = url.removeprefix(own)
     if not path.startswith(INBOXES):
         path = f"{INBOXES}{_name(exchange) if _failure(exchange, lookup, own) else 'recorded'}"
@@ -129,7 +129,7 @@ def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
 
 
 def inbox_response(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
-    """The call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
+    """Return the call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
 
     It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
     """
@@ -150,7 +150,7 @@ def _name(exchange: Exchange) -> str:
 
 
 def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
-    """The status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
+    """Return the status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
     answer = exchange.answer
     if exchange.operation != "createWebhook" or not isinstance(answer, dict):
         return None
@@ -216,7 +216,7 @@ class Builder:
     def build(
         self, among: Container[str], wanted: Sequence[Wanted], events: Sequence[CausedEvent], jobs_until: str | None
     ) -> Recording:
-        """The recording of the exchanges with these ids, and of those before that they depend on.
+        """Return the recording of the exchanges with these ids, and of those before that they depend on.
 
         Where nothing is ``wanted``, those of the events are expected that these exchanges caused. ``jobs_until`` is the
         instant of the last job that ran after the last exchange.
@@ -241,7 +241,7 @@ class Builder:
         return renumbered(recording)
 
     def _caused(self, events: Sequence[CausedEvent], chosen: Sequence[int]) -> list[str] | None:
-        """The types of the events that these exchanges caused; None if they are too many."""
+        """Return the types of the events that these exchanges caused; None if they are too many."""
         requests = {None, *(self._exchanges[number].id for number in chosen)}
         types = [event.type for event in events if event.request in requests]
         return types if len(types) <= MAX_EVENTS else None
@@ -249,7 +249,7 @@ class Builder:
     # -- which exchanges become steps
 
     def _chosen(self, among: Container[str], wanted: Sequence[Wanted]) -> list[int]:
-        """The numbers of the exchanges that become calls, in order, with those that they depend on."""
+        """Return the numbers of the exchanges that become calls, in order, with those that they depend on."""
         steps = [(number, each) for number, each in enumerate(self._exchanges) if self._is_step(each)]
         found = {number for number, each in steps if each.id in among or each.operation == "updateApp"}
         waiting = [*found]
@@ -264,7 +264,7 @@ class Builder:
         return sorted(found)
 
     def _origins(self, id: str) -> list[str]:
-        """The id itself if a request shows it, else the closest of its owners of which that is true."""
+        """Return the id itself if a request shows it, else the closest of its owners of which that is true."""
         return (
             [id] if id in self._sources else [owner for owner in self._lookup.owners(id) if owner in self._sources][:1]
         )
@@ -356,7 +356,7 @@ class Builder:
         return {**text, **kept, **repeated}
 
     def _name(self, number: int) -> str:
-        """The name for the answer of an exchange: the kind of the object, numbered from the second one on."""
+        """Return the name for the answer of an exchange: the kind of the object, numbered from the second one on."""
         if number not in self._names:
             answer = self._exchanges[number].answer
             kind = answer.get("object") if isinstance(answer, dict) else None
@@ -371,7 +371,7 @@ class Builder:
     # -- references
 
     def _referring(self, value: Any, place: int) -> Any:
-        """A JSON value with references in place of the ids that earlier steps answered."""
+        """Return a JSON value with references in place of the ids that earlier steps answered."""
         if isinstance(value, str):
             return ID.sub(lambda match: self._reference(match[0], place), value)
         if isinstance(value, list):
@@ -410,7 +410,7 @@ class Builder:
         return Reference(name, ("data", 0, "id"))
 
     def _found(self, id: str, place: int) -> ObjectList | None:
-        """The list in which an object is found: the one where it is the newest, if there is such a list.
+        """Return the list in which an object is found: the one where it is the newest, if there is such a list.
 
         That is still so after other steps are left out. For this the owner may be looked up, too.
         """
@@ -436,6 +436,6 @@ class Builder:
 
 
 def _cuts(exchange: Exchange) -> bool:
-    """Whether it arranges a fault that cuts connections: what is recorded was answered, and is not tried again."""
+    """Return whether it arranges a fault that cuts connections: what is recorded was answered, and is not tried again."""
     body = exchange.body if exchange.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
     return isinstance(then := body.get("then"), dict) and "drop" in then

@@ -81,19 +81,19 @@ class Lookup(Protocol):
     """Finds objects of the recorded world that no answer in the recording shows."""
 
     def owners(self, id: str) -> list[str]:
-        """The ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+        """Return the ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
 
     def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
-        """Where an object stood in the list of its kind when there were ``place`` units of work.
+        """Return where an object stood in the list of its kind when there were ``place`` units of work.
 
         In the whole list if the object it is related to was deleted by then.
         """
 
     def reading(self, id: str) -> tuple[str, str] | None:
-        """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+        """Return the operation that reads an object and its path, with ``{id}``; None if there is no such object."""
 
     def receiver_status(self, endpoint: str) -> int | None:
-        """The HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
+        """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
 
 
 # -- ids in requests and answers
@@ -105,7 +105,7 @@ _KEY = re.compile(r"\w+", re.ASCII)
 
 
 def ids_in(answer: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The ids in an answer with the paths that lead to them, the object's own first."""
+    """Yield the ids in an answer with the paths that lead to them, the object's own first."""
     if isinstance(answer, str):
         if ID.fullmatch(answer):
             yield path, answer
@@ -118,5 +118,5 @@ def ids_in(answer: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 
 
 def request_ids(exchange: Exchange) -> set[str]:
-    """Everything in a request that looks like an id."""
+    """Return everything in a request that looks like an id."""
     return set(ID.findall(msgspec.json.encode([exchange.target, exchange.body]).decode()))

@@ -82,7 +82,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
         return [step for step in self.steps if isinstance(step, Call)]
 
     def referenced(self) -> dict[str, set[Reference]]:
-        """What is referred to of each named step."""
+        """Return the references to each named step."""
         found: dict[str, set[Reference]] = {}
         for step in (*self.steps, *(each.read for each in self.expectations)):
             for reference in references(step):
@@ -91,7 +91,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parts(text: str) -> list[str | Reference]:
-    """A text as its literal parts and its references, in order."""
+    """Return a text as its literal parts and its references, in order."""
     found: list[str | Reference] = []
     end = 0
     for match in _REFERENCE.finditer(text):
@@ -103,7 +103,7 @@ def parts(text: str) -> list[str | Reference]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, names of fields included."""
+    """Yield every text in a JSON value, names of fields included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -116,7 +116,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def references(step: RecordedStep) -> list[Reference]:
-    """The references in a step, each as often as it occurs."""
+    """Return the references in a step, each as often as it occurs."""
     if isinstance(step, ClockMove):
         return []
     given = texts([step.path, [*step.parameters.values()], step.headers, step.body])
@@ -124,14 +124,14 @@ def references(step: RecordedStep) -> list[Reference]:
 
 
 def at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """The value that a path leads to. Raises ``LookupError`` or ``TypeError`` if it leads nowhere."""
+    """Return the value that a path leads to. Raises ``LookupError`` or ``TypeError`` if it leads nowhere."""
     for key in path:
         value = value[key]
     return value
 
 
 def renumbered(recording: Recording) -> Recording:
-    """The same recording with names numbered in the order of the steps: ``customer``, ``customer_2``.
+    """Return the same recording with names numbered in the order of the steps: ``customer``, ``customer_2``.
 
     Names that no step refers to any more are dropped.
     """
@@ -154,6 +154,6 @@ def renumbered(recording: Recording) -> Recording:
 
 
 def reset_body(recording: Recording) -> dict[str, Any]:
-    """The body of ``POST /_emulator/reset``."""
+    """Return the body of ``POST /_emulator/reset``."""
     settings = {"fixtures": {"settings": recording.settings}} if recording.settings else {}
     return {"clock": f"frozen@{recording.clock}", "seed": recording.seed, **settings}

@@ -77,7 +77,7 @@ async def stop(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
 
 
 def _start(entries: Sequence[LoggedRequest]) -> int | None:
-    """The index of the mark where the recording under way started; None if none is."""
+    """Return the index of the mark where the recording under way started; None if none is."""
     last = _last_mark(entries)
     return last if last is not None and entries[last].operation == START else None
 
@@ -109,7 +109,7 @@ CONTROL = "/_emulator/"
 
 
 def needed(exchanges: Sequence[Exchange], ids: Iterable[str], causality: Causality, world: World) -> set[str]:
-    """The ids of the requests, as far as the journal knows them.
+    """Return the ids of the requests, as far as the journal knows them.
 
     A request to the control API that names no other object counts as well: an arranged outcome or a setting can have
     an effect on every object.
@@ -153,7 +153,7 @@ class _Dependencies:
 
 
 def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
-    """The requests that did this, and those that planned the jobs that did."""
+    """Yield the requests that did this, and those that planned the jobs that did."""
     for logged in units:
         origin = _origin(logged.job, causality) if logged.job is not None else logged
         if origin is not None and (request := causality.request_of(origin)) is not None:
@@ -161,7 +161,7 @@ def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
 
 
 def _origin(job: Job, causality: Causality) -> LoggedUnit | None:
-    """The unit of work that planned a job, or the job that planned that, and so on."""
+    """Return the unit of work that planned a job, or the job that planned that, and so on."""
     planned = [job, *causality.planners(job)]
     return causality.creator(planned[-1])
 
@@ -192,7 +192,7 @@ class JournalReader:
     # -- what happened
 
     def exchanges(self) -> list[Exchange]:
-        """Every stored request, oldest first."""
+        """Return every stored request, oldest first."""
         found: list[Exchange] = []
         done = 0
         for entry in self._runtime.journal.entries:
@@ -203,14 +203,14 @@ class JournalReader:
         return found
 
     def _first_unit(self, entry: LoggedRequest) -> LoggedUnit | None:
-        """The unit of work in which a request did what it asked for; None if it changed nothing."""
+        """Return the unit of work in which a request did what it asked for; None if it changed nothing."""
         units = self._units[self._place(entry.checkpoint.units) : self._place(entry.last_unit)]
         # Units of work of the control API have no cause, nor have jobs.
         cause = None if entry.path.startswith(f"{BASES['control']}/") else entry.id
         return next((unit for unit in units if unit.unit.cause == cause and unit.job is None), None)
 
     def _instant(self, entry: LoggedRequest, unit: LoggedUnit | None) -> str:
-        """When a request did what it asked for: on a clock that runs, later than it came in."""
+        """Return when a request did what it asked for: on a clock that runs, later than it came in."""
         at = unit.at if unit is not None else None
         return at if at is not None and entry.checkpoint.now < at < self._runtime.now() else entry.checkpoint.now
 
@@ -218,12 +218,12 @@ class JournalReader:
         return bisect_right(self._units, number, key=attrgetter("number"))
 
     def jobs_until(self, after: int, last: int | None = None) -> str | None:
-        """The instant of the last job among the units of work after one number, up to another one."""
+        """Return the instant of the last job among the units of work after one number, up to another one."""
         units = self._units[self._place(after) : None if last is None else self._place(last)]
         return max((job.due for unit in units if (job := unit.job) is not None), default=None)
 
     def start(self) -> RecordedStart:
-        """The world at its start."""
+        """Return the world at its start."""
         world = self._world
         cards = {rule.value[-4:]: rule.value for rule in world.reference_data.magic["bank_card"]}
         return RecordedStart(world.name, int(world.seed), world.base_url, _differing(self._first_settings()), cards)
@@ -233,16 +233,16 @@ class JournalReader:
         return next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
 
     def last_unit(self, exchanges: Sequence[Exchange]) -> int:
-        """The number of the last unit of work that a request of these caused."""
+        """Return the number of the last unit of work that a request of these caused."""
         entries = self._runtime.journal.entries[: len(exchanges)]
         return max((entry.last_unit for entry in entries), default=0)
 
     def needed(self, exchanges: Sequence[Exchange], ids: Iterable[str]) -> set[str]:
-        """The ids of the requests that objects depend on."""
+        """Return the ids of the requests that objects depend on."""
         return needed(exchanges, ids, self._causality, self._world)
 
     def objects_of(self, exchanges: Sequence[Exchange], done: int) -> set[str]:
-        """The ids of the objects that these exchanges name, or that changed between the first of them and ``done``."""
+        """Return the ids of the objects that these exchanges name, or that changed between the first of them and ``done``."""
         begun = exchanges[0].place if exchanges else done
         units = self._units[self._place(begun) : self._place(done)]
         changed = {change.record.id for unit in units for change in unit.unit.changes}
@@ -250,7 +250,7 @@ class JournalReader:
         return {id for id in changed | named if ID.fullmatch(id) and self._record(id) is not None}
 
     def events(self, done: int, *, of_any: bool) -> list[CausedEvent]:
-        """The events up to a unit of work, oldest first, each with the request that caused it or planned its job.
+        """Return the events up to a unit of work, oldest first, each with the request that caused it or planned its job.
 
         With ``of_any`` it does not matter which request that is: all are recorded.
         """
@@ -270,12 +270,12 @@ class JournalReader:
     # -- where objects are
 
     def owners(self, id: str) -> list[str]:
-        """The ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+        """Return the ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
         record = self._record(id)
         return [owner for name in OWNERS if isinstance(owner := getattr(record, name, None), str)]
 
     def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
-        """Where an object stood in the list of its kind when there were ``place`` units of work."""
+        """Return where an object stood in the list of its kind when there were ``place`` units of work."""
         record = self._record(id)
         if record is None:
             return None
@@ -301,7 +301,7 @@ class JournalReader:
         }
 
     def _records_at(self, record: Record, place: int) -> list[tuple[Record, int]]:
-        """The records of the same kind when there were ``place`` units of work, with their numbers in creation."""
+        """Return the records of the same kind when there were ``place`` units of work, with their numbers in creation."""
         kind = type(record)
         found = {slot.record.id: (slot.record, slot.number) for slot in self._world.table(kind).slots.all_values()}
         for unit in reversed(self._units[self._place(place) :]):
@@ -316,18 +316,18 @@ class JournalReader:
         return [*found.values()]
 
     def reading(self, id: str) -> tuple[str, str] | None:
-        """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+        """Return the operation that reads an object and its path, with ``{id}``; None if there is no such object."""
         record = self._record(id)
         if record is None:
             return None
         return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
 
     def shown(self, id: str) -> Any:
-        """An object as the service shows it, as a JSON value. Raises 404 if there is none."""
+        """Return an object as the service shows it, as a JSON value. Raises 404 if there is none."""
         return msgspec.to_builtins(to_wire(objects.find(self._world, id)))
 
     def receiver_status(self, endpoint: str) -> int | None:
-        """The HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
+        """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
         deliveries = self._world.table(WebhookDelivery).where("webhook", endpoint)
         statuses = {attempt.status_code for delivery in deliveries for attempt in delivery.attempts}
         return statuses.pop() if len(statuses) == 1 else None
@@ -340,7 +340,7 @@ class JournalReader:
 
 
 def _belongs(other: Record, owner: str, record: Record) -> bool:
-    """Whether another object has the same owner as an object. An event is found by any id in it."""
+    """Return whether another object has the same owner as an object. An event is found by any id in it."""
     if isinstance(other, Event):
         return owner in encode(other).decode()
     # Not by the owner itself, which may have been deleted since then.
@@ -367,13 +367,13 @@ def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchang
 
 
 def _moved_from(entry: LoggedRequest) -> str | None:
-    """The instant from which a request moved the clock; None if it did not."""
+    """Return the instant from which a request moved the clock; None if it did not."""
     answer = readable(entry.answer) if entry.operation == MOVE and entry.status == 200 else None
     return str(answer["from"]) if isinstance(answer, dict) else None
 
 
 def _differing(settings: Settings) -> dict[str, Any]:
-    """The settings that are not the defaults, assumptions each by its name."""
+    """Return the settings that are not the defaults, assumptions each by its name."""
     values, defaults = (msgspec.to_builtins(each) for each in (settings, Settings()))
     assumptions = {
         name: value for name, value in values["assumptions"].items() if value != defaults["assumptions"][name]
@@ -383,7 +383,7 @@ def _differing(settings: Settings) -> dict[str, Any]:
 
 
 def _parameters(operation: str | None, path: str) -> dict[str, str]:
-    """The parameters in a path, by the path of the operation in its document."""
+    """Return the parameters in a path, by the path of the operation in its document."""
     template = _paths().get(operation or "")
     match = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template), path) if template else None
     return match.groupdict() if match else {}
@@ -391,13 +391,13 @@ def _parameters(operation: str | None, path: str) -> dict[str, str]:
 
 @cache
 def _paths() -> dict[str, str]:
-    """The path of each operation of both documents."""
+    """Return the path of each operation of both documents."""
     return {operation["operationId"]: path for path, _, operation in _operations()}
 
 
 @cache
 def _readers() -> dict[str, tuple[str, str]]:
-    """The operation that reads an object of each kind of the service, and its path."""
+    """Return the operation that reads an object of each kind of the service, and its path."""
     found = {}
     for path, method, operation in _operations():
         if method == "get" and re.fullmatch(r"/v1/[\w-]+/\{\w+\}/", path):
@@ -473,7 +473,7 @@ def _span(runtime: Runtime, reader: JournalReader, query: Query) -> _Span:
 
 
 def _index(exchanges: list[Exchange], id: str, param: str) -> int:
-    """The index of the exchange with an id. Raises 404 if there is none."""
+    """Return the index of the exchange with an id. Raises 404 if there is none."""
     found = next((number for number, each in enumerate(exchanges) if each.id == id), None)
     if found is None:
         raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
@@ -511,7 +511,7 @@ def _require_field(shown: Any, field: str) -> None:
 
 
 def _value(text: str) -> Any:
-    """The value as JSON if it is a number, true, false or null, else as text."""
+    """Return the value as JSON if it is a number, true, false or null, else as text."""
     if re.fullmatch(r"null|true|false|-?\d{1,15}(\.\d+)?", text):
         return msgspec.json.decode(text)
     return text

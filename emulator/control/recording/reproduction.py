@@ -69,7 +69,7 @@ class _Player:
         self.read: list[Any] = []
 
     def differences(self) -> Iterator[str]:
-        """What differs, in order; what comes after the first difference may be a consequence of it."""
+        """Yield the differences in order; those after the first may be its consequences."""
         reset = Call(operation="", method="POST", path="/_emulator/reset", status=200, body=reset_body(self._recording))
         for step in (reset, *self._recording.steps):
             yield from self._step(_as_call(step))
@@ -111,7 +111,7 @@ class _Player:
         return self._world.send(call.method, path, headers, body)
 
     def _resolved(self, value: Any) -> Any:
-        """A JSON value with the values of its references."""
+        """Return a JSON value with the values of its references."""
         if isinstance(value, dict):
             return {name: self._resolved(part) for name, part in value.items()}
         if isinstance(value, list):
@@ -170,7 +170,7 @@ class _Shrinker:
         self._deadline = deadline
 
     def run(self) -> None:
-        """All passes, until none of them finds anything more to take away."""
+        """Run all passes until none of them removes anything more."""
         self._try_steps(_needed(self.best))
         size = -1
         while size != (size := len(self.best.steps)):
@@ -267,7 +267,7 @@ class _Shrinker:
                 self._shorten(index, days)
 
     def _shorten(self, index: int, enough: int) -> None:
-        """The fewest days that suffice, if it holds for all longer moves and for no shorter one."""
+        """Find the fewest days that suffice, if it holds for all longer moves and for no shorter one."""
         too_few = 0
         while enough - too_few > 1:
             days = (enough + too_few) // 2
@@ -278,7 +278,7 @@ class _Shrinker:
 
 
 def _needed(recording: Recording) -> list[RecordedStep]:
-    """The steps that the expectation depends on by its references, all moves, and what is about the same objects."""
+    """Return the steps that the expectation depends on by its references, all moves, and what is about the same objects."""
     calls = {call.name: call for call in recording.calls if call.name is not None}
     names: set[str] = set()
     waiting = [each.name for expected in recording.expectations for each in references(expected.read)]
@@ -295,7 +295,7 @@ def _needed(recording: Recording) -> list[RecordedStep]:
 
 
 def _without_dangling(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
-    """The steps, in order, without those that refer to a step that is not among those before them."""
+    """Return the steps, in order, without those that refer to a step that is not among those before them."""
     names: set[str | None] = set()
     remaining: list[RecordedStep] = []
     for step in steps:
@@ -306,7 +306,7 @@ def _without_dangling(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 
 
 def _fields(step: RecordedStep) -> Iterator[tuple[str, ...]]:
-    """The fields of a call's body, the innermost first, and its headers."""
+    """Yield the fields of a call's body, the innermost first, and its headers."""
     if not isinstance(step, Call):
         return
     yield from (("headers", name) for name in step.headers)
@@ -318,7 +318,7 @@ def _fields(step: RecordedStep) -> Iterator[tuple[str, ...]]:
 
 
 def _without(call: Call, path: tuple[str, ...]) -> Call:
-    """The call without one field; the same call if the field is gone already."""
+    """Return the call without one field; the same call if the field is gone already."""
     part, *names = path
     return msgspec.structs.replace(call, **{part: _removed(getattr(call, part), names)})
 
@@ -331,7 +331,7 @@ def _removed(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _merged(clock: str, steps: Sequence[RecordedStep]) -> tuple[str, list[RecordedStep]]:
-    """The start and the steps where moves that follow each other are one, and one at the beginning a later start."""
+    """Return the start and the steps where moves that follow each other are one, and one at the beginning a later start."""
     now: str | None = clock
     found: list[RecordedStep] = []
     for step in steps:
@@ -350,7 +350,7 @@ def _merged(clock: str, steps: Sequence[RecordedStep]) -> tuple[str, list[Record
 
 
 def _span(step: RecordedStep, now: str | None = None) -> int | None:
-    """The seconds of a move by a fixed length, or, if it begins at ``now``, to an instant; None for all others."""
+    """Return the seconds of a move by a fixed length, or, if it begins at ``now``, to an instant; None for all others."""
     if not isinstance(step, ClockMove):
         return None
     match = re.fullmatch(r"(\d+)([wdhms])", step.fields.get("by", ""))
@@ -363,7 +363,7 @@ def _span(step: RecordedStep, now: str | None = None) -> int | None:
 
 
 def _move(seconds: int) -> ClockMove:
-    """A move by so many seconds, in days where that is whole."""
+    """Return a move by so many seconds, in days where that is whole."""
     unit = next(unit for unit in "dhms" if seconds % UNIT_SECONDS[unit] == 0)
     return ClockMove({"by": f"{seconds // UNIT_SECONDS[unit]}{unit}"})
 
@@ -374,7 +374,7 @@ def _later(instant: str, seconds: int) -> str:
 
 
 def _days(step: RecordedStep, start: str) -> int | None:
-    """The length of a move in days, rounded up; None for moves until something happens."""
+    """Return the length of a move in days, rounded up; None for moves until something happens."""
     if not isinstance(step, ClockMove):
         return None
     if (span := _span(step)) is not None:
@@ -433,7 +433,7 @@ def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorl
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
-    """The first field in which two objects differ, but for ids; None if there is none."""
+    """Return the first field in which two objects differ, but for ids; None if there is none."""
     ids: dict[str, str] = {}
     names = [name for name in one if name not in COUNTED and name in other]
     return next((name for name in names if not _equal(one[name], other[name], ids)), None)

@@ -46,7 +46,7 @@ def _finding(saved: StoredWorld, found: Content) -> Finding:
 
 
 def restored(saved: StoredWorld) -> World:
-    """The world that was saved, to be read only. Raises :class:`InvalidState`."""
+    """Return the world that was saved, to be read only. Raises :class:`InvalidState`."""
     key = saved.key
     world = World(
         name=key.name,
@@ -65,7 +65,7 @@ def restored(saved: StoredWorld) -> World:
 
 
 def contents(url: str) -> Content:
-    """Everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
+    """Return everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
     if url == MEMORY:
         raise CorruptStore("memory: nothing is stored")
     file = file_of(url)

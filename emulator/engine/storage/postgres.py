@@ -89,7 +89,7 @@ IS_FREE = sa.text(
 
 
 def opened(url: str) -> sa.Engine:
-    """An engine whose sessions end with their process."""
+    """Return an engine whose sessions end with their process."""
     address = parsed(url).set(drivername="postgresql+psycopg")
     options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     arguments: dict[str, Any] = {
@@ -101,7 +101,7 @@ def opened(url: str) -> sa.Engine:
 
 
 def parsed(url: str) -> sa.URL:
-    """The parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
+    """Return the parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
@@ -109,7 +109,7 @@ def parsed(url: str) -> sa.URL:
 
 
 def read(url: str) -> serialization.Content:
-    """Everything in a database. Raises :class:`CorruptStore`."""
+    """Return everything in a database. Raises :class:`CorruptStore`."""
     return contents(opened(url), parsed(url).render_as_string(hide_password=True))
 
 
@@ -162,7 +162,7 @@ class PostgresStore(SqlStore):
         super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
     def unleased(self) -> list[Key]:
-        """The worlds whose lock is free."""
+        """Return the worlds whose lock is free."""
         self._require_session()
         # Asked for every second: no response waits for the disk because of it.
         with super()._transaction() as connection:
@@ -293,7 +293,7 @@ class PostgresStore(SqlStore):
         self._session_lost = True
 
     def _asked_for(self) -> list[Key]:
-        """The worlds that other processes have asked for since the last call; notes whether the session is lost."""
+        """Return the worlds that other processes have asked for since the last call; notes whether the session is lost."""
         if self._is_lost():
             return []
         try:
@@ -303,7 +303,7 @@ class PostgresStore(SqlStore):
             return []
 
     def _is_lost(self) -> bool:
-        """Whether the session ended, and with it every lock. SQLAlchemy would open a new one, which has none."""
+        """Return whether the session ended, and with it every lock. SQLAlchemy would open a new one, which has none."""
         return self._session_lost or self._connection.invalidated or self._connection.closed
 
     @contextmanager

@@ -81,7 +81,7 @@ def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> No
 
 
 def format_of(connection: sa.Connection) -> int:
-    """The format of the tables. Raises :class:`InvalidState` if it is unknown."""
+    """Return the format of the tables. Raises :class:`InvalidState` if it is unknown."""
     numbers = connection.execute(sa.select(FORMAT.c.format)).scalars().all()
     if len(numbers) != 1:
         raise InvalidState("it does not say the version of its format")
@@ -100,7 +100,7 @@ def _migrate(connection: sa.Connection) -> None:
 
 
 def as_tables(connection: sa.Connection) -> serialization.StoredTables:
-    """The whole database as a file of its format."""
+    """Return the whole database as a file of its format."""
     tables: serialization.StoredTables = {
         "emulator": {"1": {"format": format_of(connection)}},
         "worlds": {},
@@ -130,7 +130,7 @@ def put_all(connection: sa.Connection, found: serialization.Content) -> None:
 
 
 def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | None]:
-    """The number of a world, and the world with its records as JSON; None for one that has nothing stored yet."""
+    """Return the number of a world, and the world with its records as JSON; None for one that has nothing stored yet."""
     row = connection.execute(sa.select(WORLDS).where(WORLDS.c.key == str(key))).first()
     if row is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(key), head=NEW))
@@ -171,13 +171,13 @@ def _number_of(made: sa.CursorResult[Any]) -> int:
 
 
 def snapshots_in(connection: sa.Connection, number: int | None) -> dict[str, StoredWorld]:
-    """The snapshots of a world, oldest first."""
+    """Return the snapshots of a world, oldest first."""
     chosen = sa.select(SNAPSHOTS).where(SNAPSHOTS.c.world == number).order_by(SNAPSHOTS.c.number)
     return {row.name: serialization.only_world(_plain(row.data)) for row in connection.execute(chosen)}
 
 
 def snapshot_row(number: int, name: str, saved: StoredWorld) -> sa.Insert:
-    """The row of a snapshot."""
+    """Return the row of a snapshot."""
     return sa.insert(SNAPSHOTS).values(world=number, name=name, data=in_json(serialization.tables([saved])))
 
 

@@ -45,7 +45,7 @@ QUOTED = re.compile(r"""(['"]).*\1|(?<=unknown field )`.*`(?= - at |$)""", re.DO
 
 
 def reason(error: Exception) -> str:
-    """What an error says is wrong with stored data, on one line and without the data, which has names and emails."""
+    """Return an error's message on stored data in one line, without the data, which has names and emails."""
     if isinstance(error, InvalidState):
         return str(error)
     if isinstance(error, KeyError | StopIteration):
@@ -92,7 +92,7 @@ class RowChange(NamedTuple):
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
-    """The result of a list of changes: each number of a record that is free now, and each record that is there.
+    """Yield the result of a list of changes: each number of a record that is free now, and each record that is there.
 
     A record that was removed and added again under its id, as an expired response to a repeated request is, has
     another number than before.
@@ -111,18 +111,18 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
 
 
 def row_of(record: Any) -> Any:
-    """A record as it is stored. Of an event, only what the service shows is stored."""
+    """Return a record as it is stored. Of an event, only what the service shows is stored."""
     return record.public_view() if isinstance(record, Event) else record
 
 
 def id_of(row: Any) -> str:
-    """The id of a record in any of its forms."""
+    """Return the id of a record in any of its forms."""
     plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
     return str(plain["id"] if isinstance(plain, dict) else plain.id)
 
 
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
-    """Every record of a world as it is stored, by kind."""
+    """Return every record of a world as it is stored, by kind."""
     return {
         table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
         for table in world.tables()
@@ -151,7 +151,7 @@ def fill(world: World, saved: StoredWorld) -> None:
 
 
 def restored(kind: type[Record], row: Any) -> Record:
-    """The record of a row: JSON, plain values, or already a record."""
+    """Return the record of a row: JSON, plain values, or already a record."""
     if isinstance(row, Record):
         return row
     if not kind.former_fields:
@@ -166,7 +166,7 @@ def restored(kind: type[Record], row: Any) -> Record:
 def tables(
     worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None
 ) -> StoredTables:
-    """The tables of a file with these worlds. Records are not encoded yet."""
+    """Return the tables of a file with these worlds. Records are not encoded yet."""
     made: StoredTables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
     for position, saved in enumerate(worlds, 1):
         made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
@@ -181,17 +181,17 @@ def tables(
 
 
 def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
-    """The document of a world in the table ``worlds``."""
+    """Return the document of a world in the table ``worlds``."""
     return {"key": str(key), **msgspec.structs.asdict(head)}
 
 
 def row_of_snapshot(key: Key, name: str, saved: StoredWorld) -> dict[str, Any]:
-    """The document of a snapshot in the table ``snapshots``: a file within the file."""
+    """Return the document of a snapshot in the table ``snapshots``: a file within the file."""
     return {"key": str(key), "name": name, "tables": tables([saved])}
 
 
 def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
-    """The world of a document of the table ``worlds`` and its records. Raises :class:`InvalidState`."""
+    """Return the world of a document of the table ``worlds`` and its records. Raises :class:`InvalidState`."""
     head = {name: value for name, value in row.items() if name != "key"}
     return StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows)
 
@@ -204,7 +204,7 @@ class Content(NamedTuple):
 
 
 def content(found: Any) -> Content:
-    """The worlds and snapshots of a file of this format or an older one. Raises :class:`InvalidState`."""
+    """Return the worlds and snapshots of a file of this format or an older one. Raises :class:`InvalidState`."""
     migrated = up_to_date(found)
     try:
         worlds = {saved.key: saved for saved in _worlds(migrated)}
@@ -217,7 +217,7 @@ def content(found: Any) -> Content:
 
 
 def only_world(found: Any) -> StoredWorld:
-    """The world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
+    """Return the world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
     try:
         return next(_worlds(up_to_date(found)))
     except StopIteration:
@@ -254,7 +254,7 @@ def key(text: Any) -> Key:
 
 
 def version(found: Any) -> int:
-    """The format of a file. Raises :class:`InvalidState` if the file does not say it."""
+    """Return the format of a file. Raises :class:`InvalidState` if the file does not say it."""
     try:
         number = found["format"] if "format" in found else found["emulator"]["1"]["format"]
     except (KeyError, TypeError):
@@ -265,7 +265,7 @@ def version(found: Any) -> int:
 
 
 def up_to_date(found: Any) -> StoredTables:
-    """The tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
+    """Return the tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
     while (number := version(found)) != FORMAT:
         step = MIGRATIONS.get(number)
         if step is None:
@@ -277,7 +277,7 @@ def up_to_date(found: Any) -> StoredTables:
 
 
 def invalid(number: int) -> str:
-    """The message for a format that cannot be read."""
+    """Return the message for a format that cannot be read."""
     return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
 
 

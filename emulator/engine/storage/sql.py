@@ -120,7 +120,7 @@ class SqlStore(Store):
         self._engine.dispose()
 
     def _number(self, key: Key) -> int:
-        """The number of a world that this process runs. Raises :class:`LeasedElsewhere` once it was released."""
+        """Return the number of a world that this process runs. Raises :class:`LeasedElsewhere` once it was released."""
         if key not in self._numbers:
             raise LeasedElsewhere(key)
         return self._numbers[key]
@@ -135,7 +135,7 @@ class SqlStore(Store):
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Raises :class:`StorageError` for an error of the database. It is logged, once until something is stored."""
+        """Raise :class:`StorageError` for an error of the database. Log it, once until something is stored."""
         try:
             yield
         except self.errors as error:
@@ -156,7 +156,7 @@ class SqlStore(Store):
 
 
 def contents(engine: sa.Engine, name: str) -> serialization.Content:
-    """Everything in a database, read at one moment. Raises :class:`CorruptStore`."""
+    """Return everything in a database, read at one moment. Raises :class:`CorruptStore`."""
     try:
         with engine.connect() as connection:
             return serialization.content(as_tables(connection))
@@ -169,7 +169,7 @@ def contents(engine: sa.Engine, name: str) -> serialization.Content:
 
 
 def describe_error(error: Exception) -> str:
-    """The message of the database, on one line and without the data of a row that it may go on with."""
+    """Return the message of the database, on one line and without the data of a row that it may go on with."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     # PostgreSQL quotes rows in the details, and values in what it says of an invalid one (class 22); SQLite and its
     # driver quote a text that is not UTF-8.

@@ -74,7 +74,7 @@ class SqliteStore(SqlStore):
 
 
 def opened(path: Path) -> sa.Engine:
-    """An engine for a file that was checked; its transactions include changes to the tables themselves."""
+    """Return an engine for a file that was checked; its transactions include changes to the tables themselves."""
     url = sa.URL.create("sqlite", database=str(path))
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
 
@@ -119,12 +119,12 @@ def check_file(path: Path, check: str = "quick_check") -> None:
 
 
 def read(path: Path) -> serialization.Content:
-    """Everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
+    """Return everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
     check_file(path, "integrity_check")
     return contents(reading(path), str(path))
 
 
 def reading(path: Path) -> sa.Engine:
-    """An engine that can only read a file."""
+    """Return an engine that can only read a file."""
     url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     return sa.create_engine(url, poolclass=sa.pool.StaticPool)

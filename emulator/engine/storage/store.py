@@ -64,11 +64,11 @@ class Store(Protocol):
 
     @abstractmethod
     def unleased(self) -> list[Key]:
-        """The keys of the stored worlds that no process runs."""
+        """Return the keys of the stored worlds that no process runs."""
 
     @abstractmethod
     def load(self, key: Key) -> StoredWorld | None:
-        """The world of a key, which this process runs from now on; None if it is not stored yet.
+        """Return the world of a key, which this process runs from now on; None if it is not stored yet.
 
         Raises :class:`LeasedElsewhere` if another process runs it, and :class:`CorruptStore`.
         """
@@ -79,7 +79,7 @@ class Store(Protocol):
 
     @abstractmethod
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        """The named snapshots of a world, oldest first."""
+        """Return the named snapshots of a world, oldest first."""
 
     @abstractmethod
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
@@ -102,14 +102,14 @@ class Store(Protocol):
         """Let other processes run this world, which may be open in part; it stays stored. Raises nothing."""
 
     def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        """The worlds that this process has to release.
+        """Return the worlds that this process has to release.
 
         They are those that other processes ask for and that are not ``busy``, and those that it lost the lease of.
         """
         return []
 
     def durability(self) -> Durable | None:
-        """What waits until all that was stored so far outlasts a crash of the store as well; None if it always does.
+        """Return a function that waits until all that was stored outlasts a crash of the store; None if it always does.
 
         It knows what this session of the store has stored, and raises :class:`NotDurable` once the session is lost.
         """
@@ -120,7 +120,7 @@ class Store(Protocol):
         return
 
     def unsaved(self) -> str | None:
-        """What is not stored although it was answered, and why; None if nothing is."""
+        """Return the message on answered changes that are not stored; None if there are none."""
         return None
 
     @abstractmethod
@@ -163,7 +163,7 @@ def lock_file(path: Path) -> FileLock:
 
 
 def _problem(file: Path) -> str | None:
-    """Why worlds cannot be stored in a file of this name; None if they can, or there is none yet."""
+    """Return why worlds cannot be stored in a file of this name; None if they can, or there is none yet."""
     if file.is_dir():
         return "is a directory"
     if not file.exists():

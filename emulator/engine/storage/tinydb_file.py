@@ -30,7 +30,7 @@ class AtomicStorage(Storage):
         self.path = Path(path).resolve()
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """The tables, or None while there is no file. Raises ``OSError`` and ``ValueError``."""
+        """Return the tables, or None while there is no file. Raises ``OSError`` and ``ValueError``."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
@@ -111,7 +111,7 @@ class Database:
             self._kinds[owner].add(kind)
 
     def _check_keys(self, keys: list[str]) -> None:
-        """Raises :class:`InvalidState` for a world that is there twice, and for a snapshot without its world."""
+        """Raise :class:`InvalidState` for a world that is there twice, and for a snapshot without its world."""
         if len(keys) < len(self.worlds):
             twice = next(key for key in keys if self.worlds.count(where("key") == key) > 1)
             raise InvalidState(f"the world {twice} is there twice")
@@ -125,11 +125,11 @@ class Database:
         return serialization.content(self._tinydb.storage.read())
 
     def numbers(self) -> dict[Key, int]:
-        """The number of each world in the table of worlds, in its order."""
+        """Return the number of each world in the table of worlds, in its order."""
         return {serialization.key(row["key"]): row.doc_id for row in in_order(self.worlds)}
 
     def world(self, number: int) -> StoredWorld:
-        """The world of this number. Raises :class:`InvalidState`."""
+        """Return the world of this number. Raises :class:`InvalidState`."""
         row = self.worlds.get(doc_id=number)
         if not isinstance(row, Document):
             raise InvalidState(f"there is no world {number}")
@@ -140,7 +140,7 @@ class Database:
         return [(row.doc_id, row) for row in in_order(self._tinydb.table(f"{key}/{kind}"))]
 
     def snapshots_of(self, key: Key) -> dict[str, StoredWorld]:
-        """The named snapshots of a world, oldest first. Raises :class:`InvalidState`."""
+        """Return the named snapshots of a world, oldest first. Raises :class:`InvalidState`."""
         rows = in_order(self.snapshots.search(where("key") == str(key)))
         return {row["name"]: serialization.only_world(row["tables"]) for row in rows}
 
@@ -181,5 +181,5 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
 
 
 def read(path: Path) -> Content:
-    """What a file holds. Raises :class:`CorruptStore`; the file is left as it is."""
+    """Return the contents of a file. Raises :class:`CorruptStore`; the file is left as it is."""
     return Database(path).content()

@@ -154,7 +154,7 @@ class TinyDBStore(Store):
             batch.put_snapshot(key, name, saved)
 
     def release(self, key: Key) -> None:
-        """Does nothing: the whole file belongs to this process."""
+        """Do nothing: the whole file belongs to this process."""
 
     def save(self) -> None:
         self._hurry.set()
@@ -182,7 +182,7 @@ class TinyDBStore(Store):
 
     @contextmanager
     def _changing(self) -> Iterator[Batch]:
-        """The batch, for changes to be put into. Raises :class:`StorageError` while the file cannot be written."""
+        """Yield the batch that takes changes. Raises :class:`StorageError` while the file cannot be written."""
         if self._failure is not None:
             raise StorageError(self._failure)
         with self._batch_lock:
@@ -191,7 +191,7 @@ class TinyDBStore(Store):
 
     @contextmanager
     def _up_to_date(self) -> Iterator[Database]:
-        """The tables with every change in them."""
+        """Return the tables with every change in them."""
         with self._database_lock:
             with self._batch_lock:
                 batch, self._batch = self._batch, Batch()

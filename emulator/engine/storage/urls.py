@@ -21,12 +21,12 @@ _FORM = re.compile(r"memory|tinydb:.+|sqlite:///.+|postgresql(\+psycopg)?://.+")
 
 
 def is_state_url(text: str) -> bool:
-    """Whether a text has the form of a state URL."""
+    """Return whether a text has the form of a state URL."""
     return bool(_FORM.fullmatch(text))
 
 
 def file_of(url: str) -> Path | None:
-    """The file that a state URL names, if it names one."""
+    """Return the file that a state URL names, if it names one."""
     for start in ("tinydb:", "sqlite:///"):
         if url.startswith(start):
             return Path(url.removeprefix(start))
@@ -34,7 +34,7 @@ def file_of(url: str) -> Path | None:
 
 
 def open_store(url: str) -> Store | None:
-    """The store of a state URL; None for memory. Raises :class:`CorruptStore`."""
+    """Return the store of a state URL; None for memory. Raises :class:`CorruptStore`."""
     # Imported on first use: most servers have their worlds in memory.
     from emulator.engine.storage.store import CorruptStore
 
@@ -59,7 +59,7 @@ def open_store(url: str) -> Store | None:
 
 @contextmanager
 def needed(*modules: str) -> Iterator[None]:
-    """Raises :class:`CorruptStore`, saying what to install, if one of these modules is missing."""
+    """Raise :class:`CorruptStore`, saying what to install, if one of these modules is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -49,43 +49,43 @@ class EmailBuilder:
         self.money = self._language.money_with_symbol
 
     def gettext(self, message: str, **values: str) -> str:
-        """A message in the customer's language; every one may name the merchant."""
+        """Return a message in the customer's language; every one may name the merchant."""
         return self._language.gettext(message, merchant=self.email.merchant, **values)
 
     def day(self, instant: str | None) -> str:
         return self._language.day(instant) if instant else "–"
 
     def greeting(self) -> str:
-        """The greeting, with the customer's name if there is one."""
+        """Return the greeting, with the customer's name if there is one."""
         customer = self.email.customer
         name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
         return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
 
     def pay_button(self, text: str, invoice: Invoice | None) -> tuple[str, str] | None:
-        """A button to an invoice's page, while it takes payments."""
+        """Return a button to an invoice's page, while it takes payments."""
         return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
 
     def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
-        """What is billed, line by line (B-67)."""
+        """Return the billed lines (B-67)."""
         return [
             (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
             for line in invoice.line_items
         ]
 
     def paid_for(self, currency: str) -> list[tuple[str, str]]:
-        """The lines of the invoice that was paid, or of the session or link."""
+        """Return the lines of the invoice that was paid, or of the session or link."""
         if self.email.invoice is not None:
             return self.lines(self.email.invoice)
         return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
 
     def tax(self, invoice: Invoice) -> list[tuple[str, str]]:
-        """The tax with its rate, if there is any."""
+        """Return the tax with its rate, if there is any."""
         if not invoice.tax_amount:
             return []
         return [(tax_name(invoice, self._language), self.money(invoice.tax_amount, invoice.currency))]
 
     def tax_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
-        """The tax in a payment: that of its invoice, or what was paid beyond the lines."""
+        """Return the tax in a payment: that of its invoice, or what was paid beyond the lines."""
         if self.email.invoice is not None:
             return self.tax(self.email.invoice)
         tax = receipt.amount - sum(amount for _, _, amount in self.email.lines)
@@ -93,7 +93,7 @@ class EmailBuilder:
         return [(self.gettext("Tax"), self.money(tax, receipt.currency))] if named else []
 
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
-        """The item subscribed to and its price."""
+        """Return the item subscribed to and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
         period = self._language.period(subscription.interval, subscription.interval_count)
         named = [(self.gettext("Subscription"), self.email.item)] if self.email.item else []
@@ -101,7 +101,7 @@ class EmailBuilder:
 
 
 def email_content(email: Email) -> EmailContent:
-    """The words of an email."""
+    """Return the words of an email."""
     builder = EmailBuilder(email)
     written = _CONTENTS[email.topic](email, builder)
     return written._replace(
@@ -182,7 +182,7 @@ def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
 
 
 def _what_follows(email: Email, builder: EmailBuilder) -> str:
-    """What a failed charge leads to; one of a subscription that has ended is not tried again (B-45)."""
+    """Return the sentence on the consequence of a failed charge; of an ended subscription it is not tried again (B-45)."""
     assert email.subscription is not None
     status = email.subscription.status
     if status in ("canceled", "expired"):
@@ -268,7 +268,7 @@ SENDER = Address(username="no-reply", domain="payments.test")
 
 @cache
 def environment() -> Environment:
-    """The templates; every value is escaped in HTML."""
+    """Return the templates; every value is escaped in HTML."""
     # Loaded on first use: most servers never show an email.
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -282,12 +282,12 @@ def environment() -> Environment:
 
 
 def html(email: Email) -> str:
-    """The email as HTML."""
+    """Return the email as HTML."""
     return _rendered("email.html", email)
 
 
 def text(email: Email) -> str:
-    """The email as plain text."""
+    """Return the email as plain text."""
     return _rendered("email.txt", email)
 
 
@@ -307,13 +307,13 @@ def _rendered(template: str, email: Email) -> str:
 
 
 def _contact(email: Email) -> str:
-    """Where the merchant is and how to reach it, as far as the App's settings say so."""
+    """Return where the merchant is and how to reach it, as far as the App's settings say so."""
     seller = email.seller
     return "" if seller is None else " · ".join([", ".join(seller.address), *seller.contact]).removeprefix(" · ")
 
 
 def sender(email: Email) -> str:
-    """The From header: the merchant's name and our address."""
+    """Return the From header: the merchant's name and our address."""
     return str(Address(email.merchant, SENDER.username, SENDER.domain))
 
 
@@ -325,7 +325,7 @@ def attachments(email: Email) -> dict[str, str]:
 
 
 def message(email: Email) -> bytes:
-    """The MIME message (RFC 5322). The same email always gives the same bytes."""
+    """Return the MIME message (RFC 5322). The same email always gives the same bytes."""
     mail = EmailMessage(policy=SMTP if email.to.isascii() else SMTPUTF8)
     mail["Date"] = format_datetime(calendar.parse(email.created_at))
     mail["From"] = sender(email)

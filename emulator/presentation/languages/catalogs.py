@@ -25,13 +25,13 @@ LOCALES = Path(__file__).parent / "locales"
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The codes of all languages (``en``, ``fr``), English first."""
+    """Return the codes of all languages (``en``, ``fr``), English first."""
     return (SOURCE, *sorted(folder.name for folder in LOCALES.iterdir() if folder.is_dir()))
 
 
 @cache
 def translations(language: str) -> NullTranslations:
-    """The translations into a language. The ``.po`` file is read on first use: nothing has to be compiled before."""
+    """Return the translations into a language. The ``.po`` file is read on first use: nothing has to be compiled before."""
     if language == SOURCE:
         return NullTranslations()
     # Loaded on first use: most servers never show a page in another language.
@@ -52,7 +52,7 @@ ExtractedMessage = tuple[int, str, str, list[str]]
 def texts(
     file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[ExtractedMessage]:
-    """The texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them."""
+    """Yield the texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them."""
     # Loaded on first use, as in the rest of the emulator.
     import yaml
 
@@ -64,7 +64,7 @@ def texts(
 def errors(
     file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[ExtractedMessage]:
-    """The messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
+    """Yield the messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
     from babel.messages.extract import extract_python
 
     for line, _, (_, _, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):

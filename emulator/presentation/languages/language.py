@@ -31,15 +31,15 @@ class Language:
     # -- messages
 
     def gettext(self, message: str, /, **values: object) -> str:
-        """A message in this language, its placeholders replaced."""
+        """Return a message in this language, its placeholders replaced."""
         return _filled(catalogs.translations(self.code).gettext(message), values)
 
     def pgettext(self, context: str, message: str, /, **values: object) -> str:
-        """The same for a message whose translation depends on the context."""
+        """Return the same for a message whose translation depends on the context."""
         return _filled(catalogs.translations(self.code).pgettext(context, message), values)
 
     def ngettext(self, singular: str, plural: str, count: int, /, **values: object) -> str:
-        """The form of a message that fits a number, which replaces ``{count}``."""
+        """Return the form of a message that fits a number, which replaces ``{count}``."""
         form = catalogs.translations(self.code).ngettext(singular, plural, count)
         return _filled(form, {"count": count, **values})
 
@@ -55,7 +55,7 @@ class Language:
         return self._money(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤").replace("-", "\N{MINUS SIGN}")
 
     def money_with_symbol(self, amount: int, currency: str) -> str:
-        """The same as buyers know it: 1999 EUR is ``€19.99`` in English. Both francs CFA keep their codes."""
+        """Return the same as buyers know it: 1999 EUR is ``€19.99`` in English. Both francs CFA keep their codes."""
         if currency in FRANCS_CFA:
             return self.money(amount, currency)
         text = self._money(amount, currency)
@@ -68,16 +68,16 @@ class Language:
             return str(library("babel.numbers").format_currency(exact, currency, pattern, locale=self.code))
 
     def number(self, value: int) -> str:
-        """A whole number with its thousands separated."""
+        """Return a whole number with its thousands separated."""
         with _precision_for(value):
             return str(library("babel.numbers").format_decimal(value, locale=self.code))
 
     def decimal(self, value: float) -> str:
-        """A number with as many decimals as it needs: ``19.25``."""
+        """Return a number with as many decimals as it needs: ``19.25``."""
         return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self.code))
 
     def tax(self, rate: float | None) -> str:
-        """What the tax on an invoice is called: ``Tax (18%)``, without its rate (per cent) where that is not known."""
+        """Return the label of an invoice's tax: ``Tax (18%)``, without its rate (per cent) where that is not known."""
         return self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
 
     def parse_amount(self, text: str, currency: str) -> int | None:
@@ -98,52 +98,52 @@ class Language:
     # -- dates
 
     def day(self, instant: str) -> str:
-        """The day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
+        """Return the day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
         dates = library("babel.dates")
         return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
 
     def short_day(self, instant: str) -> str:
-        """The same with a short month: ``1er févr. 2026``."""
+        """Return the same with a short month: ``1er févr. 2026``."""
         dates = library("babel.dates")
         return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self.code))
 
     def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
-        """An instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
+        """Return an instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
         text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code)
         return self._with_ordinal(text) if "MMMM" in pattern else str(text)
 
     def _with_ordinal(self, day: str) -> str:
-        """A written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""
+        """Return a written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""
         return re.sub(r"^1(?= )", "1er", day) if self.code == "fr" else day
 
     def time(self, instant: str) -> str:
-        """The time of day of an instant, in UTC."""
+        """Return the time of day of an instant, in UTC."""
         return self.instant(instant, "HH:mm:ss 'UTC'")
 
     def distance(self, instant: str, now: str) -> str:
-        """How far an instant is from another: ``in 12 days``."""
+        """Return how far an instant is from another: ``in 12 days``."""
         span = datetime.fromisoformat(instant) - datetime.fromisoformat(now)
         if abs(span.total_seconds()) < 1:
             return self.gettext("now")
         return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
 
     def span(self, seconds: float) -> str:
-        """How long a time is: ``3 days``."""
+        """Return how long a time is: ``3 days``."""
         return str(library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
 
     def period(self, interval: str, count: int) -> str:
-        """How long a period is: ``month``, ``3 mois``."""
+        """Return how long a period is: ``month``, ``3 mois``."""
         unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self.code)
         return re.sub(r"^1\s", "", str(unit))
 
     def every(self, interval: str, count: int) -> str:
-        """How often something recurs: ``every month``, ``tous les 3 mois``."""
+        """Return how often something recurs: ``every month``, ``tous les 3 mois``."""
         return _EVERY[interval](self, count)
 
     # -- places
 
     def country(self, code: str) -> str:
-        """The name of a country (ISO 3166); its code where it has none."""
+        """Return the name of a country (ISO 3166); its code where it has none."""
         return str(self._locale.territories.get(code, code))
 
     @property
@@ -173,23 +173,23 @@ def _precision_for(value: int) -> Iterator[None]:
 
 
 def decimals(currency: str) -> int:
-    """How many decimals a currency has: an amount of 100 is 1.00 with two, and 100 with none."""
+    """Return how many decimals a currency has: an amount of 100 is 1.00 with two, and 100 with none."""
     return int(library("babel.numbers").get_currency_precision(currency))
 
 
 def plain_money(amount: int, currency: str) -> str:
-    """The same in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
+    """Return the same in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
     return language_of(catalogs.SOURCE).money(amount, currency).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @cache
 def language_of(code: str) -> Language:
-    """The language of a code; English where it is not offered."""
+    """Return the language of a code; English where it is not offered."""
     return Language(code if code in catalogs.languages() else catalogs.SOURCE)
 
 
 def preferred(asked: str | None, accepted: str | None) -> Language:
-    """The language that was asked for, else the best of an ``Accept-Language`` header, else English."""
+    """Return the language that was asked for, else the best of an ``Accept-Language`` header, else English."""
     known = catalogs.languages()
     if asked in known:
         return language_of(asked)

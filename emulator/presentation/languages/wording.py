@@ -136,13 +136,13 @@ TRANSITIONS: Mapping[str, str] = {
 
 
 def status_name(language: Language, status: str) -> str:
-    """A status, or a change of status such as ``active → past_due``, in the reader's language."""
+    """Return a status, or a change of status such as ``active → past_due``, in the reader's language."""
     words = [_word(language, each.strip()) for each in status.split("→")]
     return " → ".join(dict.fromkeys(words)).strip()
 
 
 def transition_name(language: Language, trigger: str) -> str:
-    """What made an object change its status, in the reader's language."""
+    """Return the name of the transition that changed an object's status, in the reader's language."""
     return language.gettext(TRANSITIONS[trigger])
 
 
@@ -172,7 +172,7 @@ HEADLINES: Mapping[str, str] = {
 
 
 def payable(invoice: Invoice) -> bool:
-    """Whether its page still takes a payment (B-45)."""
+    """Return whether its page still takes a payment (B-45)."""
     return invoice.status in ("open", "uncollectible") and invoice.payment_url is not None
 
 
@@ -183,7 +183,7 @@ def tax_name(invoice: Invoice, language: Language) -> str:
 
 
 def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
-    """The rows of the totals, without zero amounts: name, minor units, and whether it is emphasized."""
+    """Return the rows of the totals, without zero amounts: name, minor units, and whether it is emphasized."""
     rows = [
         (language.gettext("Subtotal"), invoice.subtotal, False, True),
         (language.gettext("Discount"), -invoice.discount_amount, False, invoice.discount_amount > 0),
@@ -196,7 +196,7 @@ def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
 
 
 def recipient(document: InvoiceDocument, language: Language) -> list[str]:
-    """Who is billed: name, address and email, as far as they are known; the email alone of a deleted customer."""
+    """Return who is billed: name, address and email, as far as they are known; the email alone of a deleted customer."""
     customer, email = document.customer, document.invoice.customer_email or ""
     if customer is None:
         return [email]

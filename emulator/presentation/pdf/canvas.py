@@ -91,7 +91,7 @@ class PdfPage:
             self.drawing.set_line_width(line.style.size * BOLDER)
 
     def _show(self, glyphs: list[Glyph], face: Face, size: float) -> None:
-        """One TJ operator for each stretch of glyphs at the same height.
+        """Write one TJ operator for each stretch of glyphs at the same height.
 
         The viewer moves by the width of each glyph; where the shaped position differs, the difference goes in between.
         """
@@ -192,16 +192,16 @@ class Canvas:
         return self.pages[-1]
 
     def font(self, face: Face) -> FontSubset:
-        """The part of a font that this document uses."""
+        """Return the part of a font that this document uses."""
         return self._fonts.setdefault(face.name, FontSubset(face, len(self._fonts) + 1))
 
     def picture(self, picture: Picture) -> str:
-        """The name of a picture that this document uses."""
+        """Return the name of a picture that this document uses."""
         self._pictures.append(picture)
         return f"I{len(self._pictures)}"
 
     def pdf(self, *, title: str, author: str, language: str, created: Timestamp) -> bytes:
-        """The finished document."""
+        """Return the finished document."""
         pdf = pydyf.PDF()
         date = pydyf.String(f"D:{created[:19].translate(_DIGITS)}Z")
         pdf.info.update({"Title": pydyf.String(title), "Author": pydyf.String(author)})
@@ -235,7 +235,7 @@ class Canvas:
 
 
 def _metadata(title: str) -> pydyf.Stream:
-    """What says that the document can be read by everybody (PDF/UA-1)."""
+    """Return the metadata that mark the document as accessible (PDF/UA-1)."""
     packet = _XMP.format(title=escape(title)).encode()
     return pydyf.Stream([packet], {"Type": "/Metadata", "Subtype": "/XML"})
 

@@ -79,7 +79,7 @@ class FontSubset:
         )
 
     def _to_unicode(self) -> str:
-        """The text of each glyph, which viewers need to search and copy."""
+        """Return the text of each glyph, which viewers need to search and copy."""
         pairs = [
             f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>" for glyph, text in sorted(self.texts.items()) if text
         ]
@@ -130,7 +130,7 @@ def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
 
 
 def pdf_image(logo: Logo) -> Picture:
-    """A logo as a picture."""
+    """Return a logo as a picture."""
     if logo.colour < 0:
         return _image(logo, -logo.colour, logo.data, {"Filter": "/DCTDecode"}), None
     colours, alpha = _pixels(logo)
@@ -149,7 +149,7 @@ def _image(logo: Logo, colours: int, data: bytes, more: dict[str, str]) -> pydyf
 
 @lru_cache(maxsize=16)
 def _pixels(logo: Logo) -> tuple[bytes, bytes]:
-    """The colours of a PNG's pixels, and their opacities; none if it is opaque."""
+    """Return the colours of a PNG's pixels, and their opacities; none if it is opaque."""
     raw = _unfiltered(logo)
     match logo.colour:
         case 3:
@@ -167,7 +167,7 @@ def _pixels(logo: Logo) -> tuple[bytes, bytes]:
 
 
 def _unfiltered(logo: Logo) -> bytes:
-    """The bytes of the pixels: each row of a PNG is stored as differences to its neighbours (PNG, section 9)."""
+    """Return the bytes of the pixels: each row of a PNG is stored as differences to its neighbours (PNG, section 9)."""
     step = CHANNELS[logo.colour]
     length = logo.width * step
     above, rows = bytearray(length), bytearray()
@@ -236,7 +236,7 @@ class Structure:
 
     @contextmanager
     def inside(self, element: Element | None) -> Iterator[None]:
-        """What is drawn inside belongs to this element; None makes it decoration."""
+        """Draw inside this element; None makes it decoration."""
         before, self.current = self.current, element
         try:
             yield
@@ -245,13 +245,13 @@ class Structure:
 
     @contextmanager
     def element(self, role: str, scope: str | None = None) -> Iterator[None]:
-        """What is drawn inside belongs to a new element at the end of the current one."""
+        """Draw inside a new element at the end of the current one."""
         element = self.child(role, scope)
         with self.inside(element):
             yield
 
     def child(self, role: str, scope: str | None = None) -> Element | None:
-        """A new element at the end of the current one; None where that is decoration."""
+        """Return a new element at the end of the current one; None where that is decoration."""
         if self.current is None:
             return None
         element = Element(role, scope)
@@ -259,7 +259,7 @@ class Structure:
         return element
 
     def mark(self, page: int) -> int | None:
-        """The number of a new stretch of this page in the current element; None for decoration."""
+        """Return the number of a new stretch of this page in the current element; None for decoration."""
         if self.current is None:
             return None
         numbered = self.marks[page]

@@ -68,7 +68,7 @@ Cell = tuple[str, Style, float, float]
 
 
 def render(document: InvoiceDocument) -> bytes:
-    """The PDF. Its date is that of the invoice's last change, so the same invoice always gives the same bytes."""
+    """Return the PDF. Its date is that of the invoice's last change, so the same invoice always gives the same bytes."""
     return _InvoiceLayout(document).render()
 
 
@@ -84,7 +84,7 @@ class _InvoiceLayout:
         self.columns = self._columns()
 
     def render(self) -> bytes:
-        """The finished PDF."""
+        """Return the finished PDF."""
         self._head()
         self._parties()
         self._headline()
@@ -106,7 +106,7 @@ class _InvoiceLayout:
             page.stamp(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
 
     def _head(self) -> None:
-        """The merchant on the left, the title and the status on the right."""
+        """Draw the merchant on the left, the title and the status on the right."""
         sheet = self.sheet
 
         def title() -> None:
@@ -118,7 +118,7 @@ class _InvoiceLayout:
         sheet.y += 26
 
     def _seller(self) -> None:
-        """The merchant's logo, name, address, contact and tax number, as far as they are known."""
+        """Draw the merchant's logo, name, address, contact and tax number, as far as they are known."""
         sheet, seller = self.sheet, self.document.seller
         if seller is not None and seller.logo is not None:
             self._logo(read_logo(seller.logo))
@@ -149,7 +149,7 @@ class _InvoiceLayout:
         self.sheet.y += box.height
 
     def _parties(self) -> None:
-        """The customer, next to the number and dates."""
+        """Draw the customer next to the number and dates."""
         self.sheet.beside(self._billed_to, self._facts)
         self.sheet.y += 20
 
@@ -173,14 +173,14 @@ class _InvoiceLayout:
                 self.sheet.y += 2
 
     def _pair(self, name: Cell, value: Cell) -> None:
-        """A row of two cells, the second one aligned right."""
+        """Draw a row of two cells, the second one aligned right."""
         sheet, structure = self.sheet, self.sheet.structure
         with structure.element("TR"):
             heading = partial(sheet.put, *name, role="TH", scope="Row")
             sheet.beside(heading, partial(sheet.put, *value, to_right=True, role="TD"))
 
     def _headline(self) -> None:
-        """The amount and its due date, the payment button, and the merchant's description."""
+        """Draw the amount and its due date, the payment button, and the merchant's description."""
         sheet, invoice = self.sheet, self.invoice
         amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
         text = self.gettext(HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date))
@@ -220,7 +220,7 @@ class _InvoiceLayout:
         self.sheet.rule(INK, 0.9)
 
     def _row(self, cells: Sequence[str]) -> None:
-        """A row; a long description continues on the next page, below a repeated table heading."""
+        """Draw a row; a long description continues on the next page, below a repeated table heading."""
         sheet, structure = self.sheet, self.sheet.structure
         wrapped = [wrap(cell, BODY, column.width) for cell, column in zip(cells, self.columns, strict=True)]
         self._table_room(min(len(wrapped[0]), 3) * BODY.height + 16)
@@ -247,7 +247,7 @@ class _InvoiceLayout:
             self.sheet.y += 7
 
     def _totals(self) -> None:
-        """The sums, from the subtotal to the amount due."""
+        """Draw the sums, from the subtotal to the amount due."""
         sheet, left = self.sheet, RIGHT - 230
         rows = sums(self.invoice, self.language)
         sheet.room(len(rows) * 20 + 20)
@@ -263,7 +263,7 @@ class _InvoiceLayout:
         sheet.y += 14
 
     def _closing(self) -> None:
-        """The payment URL in full, for printed copies, and the merchant's footer."""
+        """Draw the payment URL in full, for printed copies, and the merchant's footer."""
         sheet, invoice = self.sheet, self.invoice
         if payable(invoice):
             sheet.room(40)
@@ -277,7 +277,7 @@ class _InvoiceLayout:
             sheet.put(invoice.footer, QUIET, LEFT, RIGHT - LEFT)
 
     def _foot(self, page: PdfPage, number: int) -> None:
-        """The footer: merchant and number, and the page number where there are several pages."""
+        """Draw the footer: merchant and number, and the page number where there are several pages."""
         with self.sheet.structure.inside(None):
             self._foot_lines(page, number)
 

@@ -63,7 +63,7 @@ class Face:
         return frozenset(self._face.unicodes)
 
     def shape(self, text: str, rtl: bool) -> list[Glyph]:
-        """The glyphs of a run, from left to right."""
+        """Return the glyphs of a run, from left to right."""
         buffer = uharfbuzz.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
@@ -84,7 +84,7 @@ class Face:
         ]
 
     def width(self, glyph: int) -> int:
-        """The advance of a glyph alone, without kerning."""
+        """Return the advance of a glyph alone, without kerning."""
         return int(self._font.get_glyph_h_advance(glyph))
 
     def extents(self) -> tuple[int, int]:
@@ -93,7 +93,7 @@ class Face:
         return extents.ascender, extents.descender
 
     def subset(self, glyphs: Iterable[int]) -> bytes:
-        """A font file with only these glyphs, which keep their ids."""
+        """Return a font file with only these glyphs, which keep their ids."""
         wanted = uharfbuzz.SubsetInput()
         wanted.flags = _SUBSET_FLAGS
         # The text is shaped already, so the tables that shape it are not needed.
@@ -104,18 +104,18 @@ class Face:
 
 @cache
 def face(file: str) -> Face:
-    """The font in a file of the fonts folder, read on first use."""
+    """Return the font in a file of the fonts folder, read on first use."""
     return Face(file)
 
 
 def face_for(character: str, bold: bool) -> Face:
-    """The first font that covers the character; else the main font, which shows a missing glyph."""
+    """Return the first font that covers the character; else the main font, which shows a missing glyph."""
     files = (BOLD if bold else REGULAR, *FALLBACKS)
     return next((face(file) for file in files if ord(character) in face(file).covers), face(files[0]))
 
 
 def _stretches(text: str, clusters: Iterable[int]) -> dict[int, str]:
-    """The text of each cluster of glyphs: from its start to the start of the next one."""
+    """Return the text of each cluster of glyphs: from its start to the start of the next one."""
     starts = sorted(set(clusters))
     return {start: text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)}
 
@@ -162,13 +162,13 @@ _LEVELS = ({"L": 0, "R": 1, "1": 2, "2": 2}, {"R": 1, "L": 2, "1": 2, "2": 2})
 
 
 def is_rtl(text: str) -> bool:
-    """Whether a paragraph runs right to left: its first strong character decides (P2, P3)."""
+    """Return whether a paragraph runs right to left: its first strong character decides (P2, P3)."""
     strong = (kind for kind in map(bidirectional, text) if kind in ("L", "R", "AL"))
     return next(strong, "L") != "L"
 
 
 def levels(text: str, rtl: bool) -> list[int]:
-    """The embedding level of each character of a paragraph; odd levels run right to left."""
+    """Return the embedding level of each character of a paragraph; odd levels run right to left."""
     base = "R" if rtl else "L"
     classes = base + "".join(_CLASSES.get(bidirectional(character), "N") for character in text) + base
     for pattern, become in _RULES:
@@ -177,7 +177,7 @@ def levels(text: str, rtl: bool) -> list[int]:
 
 
 def visual(items: Sequence[T], level: Callable[[T], int]) -> list[T]:
-    """The items of a line, each of one level, in the order they are drawn from left to right (L2)."""
+    """Return the items of a line, each of one level, in the order they are drawn from left to right (L2)."""
     order = list(items)
     for depth in range(max(map(level, order), default=0), 0, -1):
         start = 0
@@ -234,7 +234,7 @@ class Line(NamedTuple):
 
 
 def wrap(text: str, style: Style, width: float) -> list[Line]:
-    """The lines of a text, none wider than ``width`` points. Each paragraph has the direction of its first letter."""
+    """Return the lines of a text, none wider than ``width`` points. Each paragraph has the direction of its first letter."""
     return [line for paragraph in clean(text).split("\n") for line in _paragraph(paragraph, style).lines(width)]
 
 
@@ -268,12 +268,12 @@ class _Paragraph(NamedTuple):
     runs: list[GlyphRun]
 
     def lines(self, width: float) -> Iterator[Line]:
-        """Its lines, none wider than ``width`` points."""
+        """Yield its lines, none wider than ``width`` points."""
         for start, end in _breaks(self.text, self._advances(), width * EM / self.style.size):
             yield self._line(start, start + len(self.text[start:end].rstrip(" ")))
 
     def _advances(self) -> list[int]:
-        """The advance of each character; 0 for a character without a glyph of its own."""
+        """Return the advance of each character; 0 for a character without a glyph of its own."""
         advances = [0] * len(self.text)
         for run in self.runs:
             for glyph in self._shape(run):
@@ -310,7 +310,7 @@ def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[GlyphRun]:
 
 
 def _breaks(text: str, advances: Sequence[int], room: float) -> Iterator[tuple[int, int]]:
-    """The start and end of each line. Spaces at its end take no room; a word too long for a line is split.
+    """Yield the start and end of each line. Spaces at its end take no room; a word too long for a line is split.
 
     A line never starts with a character of no advance, which is a mark on the character before it.
     """

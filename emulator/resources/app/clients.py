@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 
 def read_key(header: str | None) -> Key:
-    """The key in an ``Authorization`` header. Raises the five 401 of B-03 and 403 ``PUBLIC_KEY_NOT_ALLOWED``."""
+    """Return the key in an ``Authorization`` header. Raises the five 401 of B-03 and 403 ``PUBLIC_KEY_NOT_ALLOWED``."""
     if header is None:
         raise ApiError("MISSING_API_KEY")
     scheme, _, token = header.strip().partition(" ")
@@ -61,16 +61,16 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     operations: tuple[str, ...] = ()
 
     def concerns(self, key: Key) -> bool:
-        """Whether it applies to this key."""
+        """Return whether it applies to this key."""
         return key.name.rstrip("0123456789") == self.begins and (key.livemode or self.only != "live")
 
     def error(self) -> ApiError:
-        """The error, with a message that says that the name of the App is the cause."""
+        """Return the error, with a message that says that the name of the App is the cause."""
         cause = f"The name of the App is the cause: {self.begins!r}, alone or followed by digits, is a magic name."
         return ApiError(self.code, message=f"{ERRORS[self.code].message} {cause}")
 
     def forbids(self, operation_id: str, writes: bool) -> bool:
-        """Whether it forbids this operation to a key that it applies to."""
+        """Return whether it forbids this operation to a key that it applies to."""
         return (writes or self.only != "writes") and (not self.operations or operation_id in self.operations)
 
 
@@ -102,7 +102,7 @@ _LONGEST = 60
 
 
 def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) -> IpAddress:
-    """The address of the client: the socket's ``peer`` or, if that is a trusted proxy, the address it forwards for.
+    """Return the address of the client: the socket's ``peer`` or, if that is a trusted proxy, the address it forwards for.
 
     ``forwarded`` are the values of ``X-Forwarded-For``, read from the end as long as the address found so far is one of
     the ``trusted`` networks; anything but an address ends the search.
@@ -119,7 +119,7 @@ def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) 
 
 
 def address(text: str) -> IpAddress | None:
-    """The address in a text, with or without a port, or None; an IPv4-mapped IPv6 address becomes the IPv4 one."""
+    """Return the address in a text, with or without a port, or None; an IPv4-mapped IPv6 address becomes the IPv4 one."""
     return None if len(text) > _LONGEST else _address(text.strip())
 
 
@@ -137,12 +137,12 @@ def _address(text: str) -> IpAddress | None:
 
 @lru_cache(maxsize=1024)
 def network(text: str) -> IPv4Network | IPv6Network:
-    """The network in CIDR notation. Raises ``ValueError`` for any other text and for a network with host bits."""
+    """Return the network in CIDR notation. Raises ``ValueError`` for any other text and for a network with host bits."""
     return ip_network(text)
 
 
 def domain(origin: str) -> str:
-    """The domain of an ``Origin`` header in lower case, without the port; empty if it is not that of a website."""
+    """Return the domain of an ``Origin`` header in lower case, without the port; empty if it is not that of a website."""
     try:
         parts = urlsplit(origin)
     except ValueError:

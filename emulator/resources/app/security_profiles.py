@@ -46,7 +46,7 @@ def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
 
 
 def normalised(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a body as they are stored: domains in lower case (B-71), lists as tuples."""
+    """Return the fields of a body as they are stored: domains in lower case (B-71), lists as tuples."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
     if "allowed_domains" in fields:
         fields["allowed_domains"] = tuple(map(str.lower, fields["allowed_domains"]))
@@ -71,7 +71,7 @@ INITIATING = frozenset(["createPaymentIntent", "confirmPaymentIntent", "captureP
 
 
 def in_force(world: World) -> Sequence[SecurityProfile]:
-    """The profiles that apply now (rules 6 and 7)."""
+    """Return the profiles that apply now (rules 6 and 7)."""
     if not world.holds(SecurityProfile):
         return ()
     profiles = world.table(SecurityProfile)
@@ -115,13 +115,13 @@ def check_method(world: World, type: str, param: str = "payment_method") -> None
 
 
 def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
-    """The types among these that every profile allows (rule 4), for pages that offer a choice."""
+    """Return the types among these that every profile allows (rule 4), for pages that offer a choice."""
     lists = [profile.allowed_payment_methods for profile in in_force(world) if profile.allowed_payment_methods]
     return tuple(type for type in types if all(type in allowed for allowed in lists))
 
 
 def permits(world: World, amount: int, type: str) -> bool:
-    """Whether the profiles allow a payment (rules 3 and 4), for jobs, which cannot respond with an error."""
+    """Return whether the profiles allow a payment (rules 3 and 4), for jobs, which cannot respond with an error."""
     return not any(_exceeds_maximum(profile, amount) or _excludes(profile, type) for profile in in_force(world))
 
 
@@ -134,13 +134,13 @@ def _excludes(profile: SecurityProfile, type: str) -> bool:
 
 
 def opens_to(world: World, origin: str) -> bool:
-    """Whether a page of this origin may read responses: every profile with domains lists its domain (rule 2; B-72)."""
+    """Return whether a page of this origin may read responses: every profile with domains lists its domain (rule 2; B-72)."""
     domains = open_domains(world)
     return domains is None or domain(origin) in domains
 
 
 def open_domains(world: World) -> frozenset[str] | None:
-    """The domains whose pages may read responses; None for all."""
+    """Return the domains whose pages may read responses; None for all."""
     lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
     if not lists:
         return None if settings(world).assumptions.cors_without_domains == "any" else frozenset()

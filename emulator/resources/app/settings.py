@@ -58,7 +58,7 @@ class Logo(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_logo(uri: str) -> Logo:
-    """The picture of a ``data:`` URI. Raises ``ValueError`` with a sentence if it cannot be shown."""
+    """Return the picture of a ``data:`` URI. Raises ``ValueError`` with a sentence if it cannot be shown."""
     head, _, text = uri.partition(",")
     readers = {"data:image/png;base64": _png, "data:image/jpeg;base64": _jpeg}
     if head not in readers:
@@ -193,7 +193,7 @@ def values_of_assumptions(settings: Settings) -> dict[str, str]:
 
 
 def settings(world: World) -> Settings:
-    """The world's settings."""
+    """Return the world's settings."""
     return world.require(Settings, "settings")
 
 
@@ -207,7 +207,7 @@ def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Settings with some of them changed; ``assumptions`` are merged with the present ones (B-90, B-99).
+    """Return settings with some of them changed; ``assumptions`` are merged with the present ones (B-90, B-99).
 
     Raises ``ValueError`` with a sentence for a wrong name or value.
     """

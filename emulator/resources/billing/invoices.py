@@ -40,7 +40,7 @@ InvoiceLines = tuple[InvoiceLine, ...]
 
 
 def line(*, product: str | None, description: str, quantity: int, unit_amount: int) -> InvoiceLine:
-    """A line with its amount."""
+    """Return a line with its amount."""
     return InvoiceLine(
         product=product,
         description=description,
@@ -51,7 +51,7 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
 
 
 def check_line(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> InvoiceLines | None:
-    """The rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
+    """Return the rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
     sold = [
         products.check_line_item(found, world, item, currency, f"line_items.{number}")
         for number, item in enumerate(items)
@@ -60,13 +60,13 @@ def check_line(found: Violations, world: World, items: Sequence[Body], currency:
 
 
 def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> InvoiceLines:
-    """The lines a merchant asks for (Invoices)."""
+    """Return the lines a merchant asks for (Invoices)."""
     sold = products.priced(world, items, currency)
     return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
 
 
 def totals(world: World, lines: InvoiceLines) -> Mapping[str, Any]:
-    """The amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
+    """Return the amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
 
     Tax is that rate of the subtotal, half up (B-23, B-65).
     """
@@ -206,7 +206,7 @@ def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """It falls overdue at the first 00:00 UTC after its due date at which it is open (B-65).
+    """Fall overdue at the first 00:00 UTC after the due date at which it is open (B-65).
 
     A renewal schedules this after its charge, which may have paid the invoice.
     """
@@ -224,7 +224,7 @@ def send_email(world: World, invoice: Invoice) -> None:
 def mark_paid(
     world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
 ) -> Invoice:
-    """The invoice is paid in full, by the payment of an intent or manually."""
+    """Return the invoice is paid in full, by the payment of an intent or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
     paid: dict[str, Any] = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
     if intent is not None:
@@ -233,13 +233,13 @@ def mark_paid(
 
 
 def write_off(world: World, invoice: Invoice) -> Invoice:
-    """It becomes uncollectible; it can still be paid (B-45)."""
+    """Become uncollectible; it can still be paid (B-45)."""
     world.cancel_jobs(invoice, "invoice.overdue")
     return STATE_MACHINE.transition(world, invoice, "write off")
 
 
 def is_overdue(world: World, invoice: Invoice) -> bool:
-    """Whether its due date has passed without payment."""
+    """Return whether its due date has passed without payment."""
     return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
 
 
@@ -267,7 +267,7 @@ _check_metadata = metadata_check(Invoice)
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new invoice: its currency, its lines, their total and its due date."""
+    """Check a new invoice: its currency, its lines, their total and its due date."""
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
@@ -277,7 +277,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rules for the changes to a draft."""
+    """Check the changes to a draft."""
     invoice = world.get(Invoice, id)
     if invoice is None or invoice.status != "draft":
         return
@@ -327,7 +327,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
 
 
 def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes that a new currency or new lines bring, totals included."""
+    """Return the changes that a new currency or new lines bring, totals included."""
     currency = amounts.enabled(world, body.get("currency", invoice.currency))
     if "line_items" not in body:
         check_currency(world, invoice.line_items, currency)

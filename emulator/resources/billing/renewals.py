@@ -42,7 +42,7 @@ def charge_canceled(world: World, job: Job) -> None:
 
 
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
-    """An attempt to pay an open invoice of a subscription ended without success.
+    """React to an attempt to pay an open invoice of a subscription that ended without success.
 
     It is a failed charge, or the buyer's own attempt, after which a retry that waited for it runs now (B-62).
     """
@@ -83,7 +83,7 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice) -
 
 
 def retries(world: World, subscription: Subscription) -> list[Job]:
-    """The scheduled retries of its failed charge."""
+    """Return the scheduled retries of its failed charge."""
     return [job for job in world.jobs.where("about", subscription.id) if job.name == "subscription.retry"]
 
 
@@ -116,7 +116,7 @@ def begin_again(world: World, subscription: Subscription) -> Subscription:
 
 
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
-    """When the failed charge is retried: now, if a day for it has come; None where no retry is left."""
+    """Return when the failed charge is retried: now, if a day for it has come; None where no retry is left."""
     days = _days_left(world, subscription)
     return max(days[0], world.now) if days else None
 
@@ -131,7 +131,7 @@ def _schedule_next(world: World, subscription: Subscription) -> None:
 
 
 def _days_left(world: World, subscription: Subscription) -> list[Timestamp]:
-    """The instants of the retries that are left: days after the first failure (a setting)."""
+    """Return the instants of the retries that are left: days after the first failure (a setting)."""
     if not subscription.failures:
         return []
     days = settings(world).renewal_retry_days[subscription.failures - 1 :]
@@ -180,7 +180,7 @@ def settle(world: World, invoice: Invoice) -> None:
 
 
 def charges_every_period(world: World) -> bool:
-    """Whether periods are charged while an earlier one is owed, too (an assumption, B-45)."""
+    """Return whether periods are charged while an earlier one is owed, too (an assumption, B-45)."""
     return settings(world).assumptions.past_due_periods == "charged"
 
 
@@ -197,7 +197,7 @@ def _charge_next(world: World, subscription: Subscription) -> None:
 
 
 def _is_behind(world: World, subscription: Subscription) -> bool:
-    """Whether it is collected by invoices and any of them is overdue (B-44)."""
+    """Return whether it is collected by invoices and any of them is overdue (B-44)."""
     if subscription.collection_method != "send_invoice":
         return False
     own = world.table(Invoice).where("subscription", subscription.id)
@@ -250,12 +250,12 @@ def renew(world: World, job: Job) -> None:
 
 
 def _retry_due(world: World, subscription: Subscription) -> bool:
-    """Whether the failed charge is to be retried at this very instant."""
+    """Return whether the failed charge is to be retried at this very instant."""
     return any(job.due <= world.now for job in retries(world, subscription))
 
 
 def is_charged(world: World, subscription: Subscription) -> bool:
-    """Whether a period is charged that begins now.
+    """Return whether a period is charged that begins now.
 
     Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45).
     """
@@ -315,7 +315,7 @@ def charge(world: World, subscription: Subscription) -> None:
 
 
 def _is_collected(world: World, subscription: Subscription, customer: Customer) -> bool:
-    """Whether its invoices are charged; one of a customer who never had a method is emailed, under one assumption (B-41)."""
+    """Return whether its invoices are charged; without any method ever they are emailed, under one assumption (B-41)."""
     if subscription.collection_method == "send_invoice":
         return False
     if subscription.payment_method is not None or payment_methods.has_had_method(world, customer):
@@ -324,7 +324,7 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
 
 
 def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
-    """The amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
+    """Return the amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
     amount = subscriptions.next_period(world, subscription)["unit_amount"]
     line = invoices.line(product=None, description="", quantity=1, unit_amount=amount)
     return invoices.totals(world, (line,))
@@ -346,7 +346,7 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
 
 
 def item_name(world: World, subscription: Subscription) -> str | None:
-    """The name that invoices and emails show: the product's, else the plan's, else None."""
+    """Return the name that invoices and emails show: the product's, else the plan's, else None."""
     sold = world.get(Product, subscription.product) or world.get(SubscriptionPlan, subscription.plan)
     return None if sold is None else sold.name
 

@@ -18,7 +18,7 @@ from emulator.resources.customers.customer_records import Customer
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new subscription: its terms, its end, its customer and its payment method."""
+    """Check a new subscription: its terms, its end, its customer and its payment method."""
     subscriptions.check(found, world, body)
     with found:
         subscriptions.end_date(world, body)
@@ -36,7 +36,7 @@ OVER = ("canceled", "expired")
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rules for a new payment method and a new plan."""
+    """Check a new payment method and a new plan."""
     subscription = world.get(Subscription, id)
     if subscription is None or subscription.status in OVER:
         return
@@ -70,7 +70,7 @@ def create(world: World, body: Mapping[str, Any]) -> Subscription:
 
 
 def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
-    """A new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
+    """Return a new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
     agreed = dict(agreed)
     trial_days = agreed.pop("trial_period_days")
     trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
@@ -159,7 +159,7 @@ def reactivate(world: World, id: str) -> Subscription:
 
 
 def _why_not_reactivated(world: World, subscription: Subscription) -> str | None:
-    """Why a canceled subscription cannot be reactivated, or None where it can."""
+    """Return why a canceled subscription cannot be reactivated, or None where it can."""
     days = settings(world).reactivation_days
     if calendar.plus(subscription.canceled_at or world.now, days=days) < world.now:
         return f"The subscription was canceled more than {days} days ago."

@@ -177,7 +177,7 @@ and ``trial_period_days``."""
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for the terms of a new subscription (B-40)."""
+    """Check the terms of a new subscription (B-40)."""
     product: Product | None = None
     with found:
         product = _product(world, body)
@@ -207,7 +207,7 @@ def _check_against_plan(found: Violations, world: World, body: Body) -> None:
 
 
 def agreed(world: World, body: Mapping[str, Any]) -> Terms:
-    """The plan's terms where one is named, else the body's (B-40)."""
+    """Return the plan's terms where one is named, else the body's (B-40)."""
     product = _product(world, body)
     terms = _from_plan(world, body) if "plan" in body else _from_body(world, body, product)
     return {**terms, "product": product and product.id}
@@ -238,7 +238,7 @@ def _from_body(world: World, body: Mapping[str, Any], product: Product | None) -
 
 
 def _currency(world: World, body: Mapping[str, Any], product: Product | None) -> str:
-    """The product's currency, else the body's, else the App's main one (B-40)."""
+    """Return the product's currency, else the body's, else the App's main one (B-40)."""
     if product is None:
         return amounts.enabled(world, body.get("currency") or settings(world).main_currency)
     if body.get("currency", product.currency) != product.currency:
@@ -256,7 +256,7 @@ def _product(world: World, body: Mapping[str, Any]) -> Product | None:
 
 
 def _chargeable_plan(world: World, id: str) -> SubscriptionPlan:
-    """The plan with this id; 422 where it is deactivated, or its amount none that the App charges (B-15, B-23)."""
+    """Return the plan with this id; 422 where it is deactivated, or its amount none that the App charges (B-15, B-23)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     if not plan.active:
         raise invalid_field("plan", "this plan is deactivated")
@@ -265,7 +265,7 @@ def _chargeable_plan(world: World, id: str) -> SubscriptionPlan:
 
 
 def check_new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> None:
-    """The rules for the plan a subscription moves to: it is active and has the same period and currency (B-40)."""
+    """Check the plan that a subscription moves to: it is active and has the same period and currency (B-40)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     with found:
         _chargeable_plan(world, plan.id)
@@ -277,7 +277,7 @@ def check_new_plan(found: Violations, world: World, id: str, subscription: Subsc
 
 
 def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
-    """The id of the method to charge: the one in the body, an active one of this customer, else the default's."""
+    """Return the id of the method to charge: the one in the body, an active one of this customer, else the default's."""
     if "payment_method" not in body:
         default = payment_methods.default(world, customer)
         return None if default is None else default.id
@@ -288,7 +288,7 @@ def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str 
 
 
 def end_date(world: World, body: Mapping[str, Any]) -> str | None:
-    """The instant it expires, which must be in the future (B-40)."""
+    """Return the instant it expires, which must be in the future (B-40)."""
     if "ends_at" not in body:
         return None
     ends_at = calendar.normalise(body["ends_at"])
@@ -305,7 +305,7 @@ TRIAL_NOTICE_DAYS = 3
 
 
 def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """The fields of the following period, counted from the anchor (B-42), at the plan's price if it has one (B-40)."""
+    """Return the fields of the following period, counted from the anchor (B-42), at the plan's price if it has one (B-40)."""
     number = subscription.period + 1
     intervals = subscription.interval_count * number
     plan = world.get(SubscriptionPlan, subscription.plan)
@@ -318,7 +318,7 @@ def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
 
 
 def current_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """The fields of the period that runs now; empty where that is the stored one (B-48)."""
+    """Return the fields of the period that runs now; empty where that is the stored one (B-48)."""
     changes: dict[str, Any] = {}
     while subscription.current_period_end <= world.now < calendar.LAST:
         changes = next_period(world, subscription)
@@ -342,7 +342,7 @@ def schedule_expiry(world: World, subscription: Subscription) -> None:
 
 
 def trial_notice_at(subscription: Subscription) -> str:
-    """When ``subscription.trial_will_end`` is sent."""
+    """Return when ``subscription.trial_will_end`` is sent."""
     return calendar.plus(subscription.trial_end or subscription.created_at, days=-TRIAL_NOTICE_DAYS)
 
 
@@ -354,7 +354,7 @@ def schedule_trial_notice(world: World, subscription: Subscription) -> None:
 
 
 def ends_in_charge(world: World, subscription: Subscription) -> bool:
-    """Whether it is in a trial whose end is ahead, was not announced yet, and will be charged (B-43)."""
+    """Return whether it is in a trial whose end is ahead, was not announced yet, and will be charged (B-43)."""
     trial_end = subscription.trial_end
     if trial_end is None or trial_end <= world.now or subscription.trial_noticed:
         return False

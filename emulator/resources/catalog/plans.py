@@ -35,7 +35,7 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new plan: its currency and its amount."""
+    """Check a new plan: its currency and its amount."""
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])

@@ -44,7 +44,7 @@ class Product(Record, frozen=True, kw_only=True):
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new product: its currency and its price."""
+    """Check a new product: its currency and its price."""
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])
@@ -53,7 +53,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rule for a new price."""
+    """Check a new price."""
     product = world.get(Product, id)
     with found:
         if product is not None and "unit_amount" in body:
@@ -75,7 +75,7 @@ def price(world: World, unit_amount: int, currency: str | None, price_type: str)
 
 
 def require_free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
-    """The ``sku`` in a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
+    """Return the ``sku`` in a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
     if "sku" not in metadata:
         return None
     sku = str(metadata["sku"])
@@ -132,7 +132,7 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> t
 
 
 def check_line_item(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
-    """The rules for one line item; the line, or None where it breaks one. ``currency`` is None where it is invalid."""
+    """Return the rules for one line item; the line, or None where it breaks one. ``currency`` is None where it is invalid."""
     with found:
         if "product" in item and "description" in item:
             raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
@@ -169,7 +169,7 @@ def _product(world: World, item: Mapping[str, Any], currency: str | None, param:
 
 
 def on_sale(world: World, id: str, currency: str | None, param: str) -> Product:
-    """The product with this id; 404 if there is none, 422 if it is archived or sold in another currency (B-15)."""
+    """Return the product with this id; 404 if there is none, 422 if it is archived or sold in another currency (B-15)."""
     product = get_or_404(world, Product, id, param)
     if not product.active:
         raise invalid_field(param, "this product is archived")

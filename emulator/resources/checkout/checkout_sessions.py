@@ -50,7 +50,7 @@ CheckoutLines = tuple[CheckoutLine, ...]
 
 
 def check_lines(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
-    """The rules for each line; the lines, or None where one breaks a rule."""
+    """Return the rules for each line; the lines, or None where one breaks a rule."""
     sold = [_check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
     return None if None in sold else tuple(_with_total(each) for each in sold if each)
 
@@ -64,7 +64,7 @@ def _check(found: Violations, world: World, item: Body, currency: str | None, pa
 
 
 def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
-    """A plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
+    """Check that a plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
     first: int | None = None
     for number, item in enumerate(items):
         with found:
@@ -89,7 +89,7 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
 
 
 def priced(world: World, items: Sequence[Item], currency: str) -> CheckoutLines:
-    """The lines a merchant asks for, names and prices copied as they are now."""
+    """Return the lines a merchant asks for, names and prices copied as they are now."""
     sold = (_priced(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
     return tuple(map(_with_total, sold))
 
@@ -112,7 +112,7 @@ def _plan_line(world: World, item: Item, currency: str | None, param: str) -> Pr
 
 
 def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
-    """The terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
+    """Return the terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
     month where ``subscription_data`` does not say otherwise.
     """
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
@@ -125,14 +125,14 @@ def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) 
 
 
 def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
-    """The lines that are billed once, beside the plan; without a plan there are none."""
+    """Return the lines that are billed once, beside the plan; without a plan there are none."""
     if not any("plan" in item for item in items):
         return ()
     return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)
 
 
 def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
-    """The same lines on an invoice."""
+    """Return the same lines on an invoice."""
     return tuple(
         invoices.line(
             product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
@@ -211,7 +211,7 @@ STATE_MACHINE = StateMachine(
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new session."""
+    """Check a new session."""
     currency: str | None = None
     mode: str | None = None
     with found:
@@ -241,7 +241,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 def _check_lines(
     found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
 ) -> CheckoutLines | None:
-    """The rules for the lines and their sum; the lines, or None where one is broken."""
+    """Return the rules for the lines and their sum; the lines, or None where one is broken."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty but in setup mode")
     check_plans(found, items, mode)
@@ -252,7 +252,7 @@ def _check_lines(
 
 
 def _check_first_payment(world: World, body: Body, lines: CheckoutLines, currency: str) -> None:
-    """What is paid on the page in ``subscription`` mode can be charged (B-23)."""
+    """Check that the payment on the page in ``subscription`` mode can be charged (B-23)."""
     terms = agreed_terms(world, body, lines, currency)
     due = _lines_due("subscription", lines, terms, one_off_lines(body["line_items"], lines))
     _total(world, due, terms, currency)
@@ -303,7 +303,7 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
-    """The customer, if known, and the email that the form shows; ``customer_email`` finds its customer."""
+    """Return the customer, if known, and the email that the form shows; ``customer_email`` finds its customer."""
     if "customer" in body:
         customer = get_or_404(world, Customer, body["customer"], "customer")
         return customer, customer.email
@@ -312,7 +312,7 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
 
 
 def _subtotal(world: World, mode: str | None, lines: CheckoutLines, currency: str | None) -> int:
-    """The sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
+    """Return the sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
     subtotal = sum(line.amount_total for line in lines)
     if mode in ("setup", None):
         return amounts.bounded(world, subtotal, "line_items")
@@ -326,7 +326,7 @@ def _lines_due(mode: str, lines: CheckoutLines, terms: Terms | None, one_off: Ch
 
 
 def _total(world: World, due: CheckoutLines, terms: Terms | None, currency: str) -> int:
-    """What is paid now in minor units: the lines due; in ``subscription`` mode they are its first invoice, with tax."""
+    """Return the amount to pay now (minor units): the lines due; in ``subscription`` mode its first invoice, with tax."""
     subtotal = sum(line.amount_total for line in due)
     if terms is None or not subtotal:
         return subtotal
@@ -347,7 +347,7 @@ def close(world: World, id: str) -> CheckoutSession:
 
 
 def require_unexpired(session: CheckoutSession) -> CheckoutSession:
-    """The session; 422 ``CHECKOUT_SESSION_EXPIRED`` if it has expired."""
+    """Return the session; 422 ``CHECKOUT_SESSION_EXPIRED`` if it has expired."""
     if session.status == "expired":
         raise ApiError("CHECKOUT_SESSION_EXPIRED")
     return session
@@ -366,20 +366,20 @@ def expire(world: World, job: Job) -> None:
 
 
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
-    """The buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
+    """Return the buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
     return STATE_MACHINE.transition(world, session, "submit", **changes)
 
 
 def fail(world: World, session: CheckoutSession, code: str | None = None) -> CheckoutSession:
-    """The attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
+    """Return the attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
     session = STATE_MACHINE.transition(world, session, "fail", failure=code)
     schedule_expiry(world, session)
     return session
 
 
 def product_of(session: CheckoutSession) -> str | None:
-    """The id of the product sold, the first one of several, or None (B-97)."""
+    """Return the id of the product sold, the first one of several, or None (B-97)."""
     return next((line.product for line in session.line_items if line.product), None)
 
 

@@ -62,14 +62,14 @@ def _fail(world: World, intent: PaymentIntent) -> None:
 
 
 def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
-    """The session whose current attempt is this intent, if its state allows the trigger."""
+    """Return the session whose current attempt is this intent, if its state allows the trigger."""
     session = world.get(CheckoutSession, intent.checkout_session)
     current = session is not None and session.payment_intent == intent.id and STATE_MACHINE.allows(session, trigger)
     return session if current else None
 
 
 def save_method(world: World, session: CheckoutSession, details: PaymentDetails) -> CheckoutSession:
-    """A session with nothing to pay saves the method, which fails as a payment with it would (B-58)."""
+    """Return a session with nothing to pay saves the method, which fails as a payment with it would (B-58)."""
     session = checkout_sessions.submit(world, session, instrument=details, failure=None)
     customer = world.get(Customer, session.customer)
     if customer is not None and customers.is_blocked(customer):
@@ -92,7 +92,7 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def is_saving(session: CheckoutSession) -> bool:
-    """Whether it saves a method without a payment, and the operator has not answered yet.
+    """Return whether it saves a method without a payment, and the operator has not answered yet.
 
     A session whose status a tester set has neither.
     """
@@ -100,13 +100,13 @@ def is_saving(session: CheckoutSession) -> bool:
 
 
 def asks_for_check(world: World, session: CheckoutSession) -> bool:
-    """Whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
+    """Return whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
     answers = (job for job in world.jobs.where("about", session.id) if job.name == "checkout_session.answer")
     return is_saving(session) and next(answers, None) is None
 
 
 def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
-    """The operator answers before its time whether a method is saved; with a ``code`` it is not.
+    """Return the operator answers before its time whether a method is saved; with a ``code`` it is not.
 
     Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being saved.
     """
@@ -174,7 +174,7 @@ def _bill(
     method: PaymentMethod,
     intent: PaymentIntent | None,
 ) -> None:
-    """The invoice of what was paid on the page: the first period, one-off lines or both (B-58, B-97).
+    """Make the invoice of the payment on the page: the first period, one-off lines or both (B-58, B-97).
 
     Subscription and invoice have the ids that the intent's event named (B-67).
     """
@@ -334,7 +334,7 @@ def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
 
 
 def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> PaymentDetails:
-    """What is paid with; 422 for a type that is not allowed (B-55)."""
+    """Return the details of the payment method; 422 for a type that is not allowed (B-55)."""
     method = payment["method"]
     if method["type"] not in types:
         raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
@@ -353,7 +353,7 @@ class _LinkPurchase(NamedTuple):
 
 
 def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _LinkPurchase:
-    """A product at its price when the link was created, or the link's amount, or the amount the buyer enters (B-59)."""
+    """Return a product at its price when the link was created, or the link's amount, or the amount the buyer enters (B-59)."""
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
     asked = {"quantity": link.allow_quantity, "amount": price is None, "product": product is not None}
@@ -376,7 +376,7 @@ def _product(link: PaymentLink, payment: HostedPayment) -> str:
 def _buyer(
     world: World, payment: HostedPayment, customer: str | None, email: str | None
 ) -> tuple[Customer | None, str | None]:
-    """The known customer, else the one with the page's or the buyer's email, created if need be.
+    """Return the known customer, else the one with the page's or the buyer's email, created if need be.
 
     Without an email it is an anonymous customer, or None under the other assumption (B-58).
     """
@@ -401,7 +401,7 @@ def _found_or_created(world: World, email: str | None, given: Mapping[str, Any])
 
 
 def _link_buyer(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:
-    """The customer who pays a link: name and email are required where it collects them, else none is created (B-59)."""
+    """Return the customer who pays a link: name and email are required where it collects them, else none is created (B-59)."""
     given = payment.get("customer", {})
     if not link.collect_customer_info:
         return None, given.get("email")

@@ -111,7 +111,7 @@ def delete(world: World, id: str, addr_id: str) -> None:
 
 
 def check_address(found: Violations, world: World, id: str, body: Body, addr_id: str | None = None) -> None:
-    """The rule for a new or changed address: its country is one of the App's (Address fields; B-15)."""
+    """Check a new or changed address: its country is one of the App's (Address fields; B-15)."""
     covered = settings(world).countries
     with found:
         if "country" in body and body["country"] not in covered:
@@ -119,12 +119,12 @@ def check_address(found: Violations, world: World, id: str, body: Body, addr_id:
 
 
 def of_customer(world: World, customer: str) -> list[Address]:
-    """A customer's addresses, oldest first."""
+    """Return a customer's addresses, oldest first."""
     return world.table(Address).where("customer", customer)
 
 
 def default(world: World, customer: str) -> Address | None:
-    """The customer's default address, if any."""
+    """Return the customer's default address, if any."""
     return next((address for address in of_customer(world, customer) if address.is_default), None)
 
 

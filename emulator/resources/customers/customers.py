@@ -85,7 +85,7 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
 
 
 def is_blocked(customer: Customer) -> bool:
-    """Whether payments of this customer fail with ``CUSTOMER_BLACKLISTED`` (B-32)."""
+    """Return whether payments of this customer fail with ``CUSTOMER_BLACKLISTED`` (B-32)."""
     return customer.is_blacklisted or customer.status == "blocked"
 
 
@@ -102,7 +102,7 @@ def delete(world: World, id: str) -> None:
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Whether the text occurs in email, names or phone, ignoring letter case, or is the whole id (B-20)."""
+    """Return whether the text occurs in email, names or phone, ignoring letter case, or is the whole id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
     fields = (customer.email or "", name, customer.phone or "")
     text = text.strip().casefold()

@@ -77,12 +77,12 @@ _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def brand(number: str) -> str:
-    """The brand of a card number."""
+    """Return the brand of a card number."""
     return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
 
 
 def is_card_number(number: str) -> bool:
-    """Whether the check digit of a number of ASCII digits is right (Luhn)."""
+    """Return whether the check digit of a number of ASCII digits is right (Luhn)."""
     return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
@@ -122,29 +122,29 @@ _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
 
 
 def compact_iban(text: str) -> str:
-    """An IBAN as people write it, in capitals and without spaces, dashes and dots."""
+    """Return an IBAN as people write it, in capitals and without spaces, dashes and dots."""
     return _SEPARATORS.sub("", unicodedata.normalize("NFKC", text)).upper()
 
 
 def has_iban_form(number: str) -> bool:
-    """Whether it is a country, two check digits, and 11 to 30 letters or digits. All else here asks for this form."""
+    """Return whether it is a country, two check digits, and 11 to 30 letters or digits. All else here asks for this form."""
     return _FORM.fullmatch(number) is not None
 
 
 def iban_length(country: str) -> int:
-    """How many characters the IBANs of a country have, 0 if it has none."""
+    """Return how many characters the IBANs of a country have, 0 if it has none."""
     parts = _structures().get(country)
     return _UNREGISTERED.get(country, 0) if parts is None else 4 + sum(map(int, re.findall(r"\d+", parts)))
 
 
 def is_iban(number: str) -> bool:
-    """Whether the check digits are right, and the account number has the format that the country has registered."""
+    """Return whether the check digits are right, and the account number has the format that the country has registered."""
     account = _formats().get(number[:2])
     return _remainder(number) == 1 and (account is None or account.fullmatch(number, 4) is not None)
 
 
 def bank(number: str) -> str | None:
-    """The bank's code, the first part of the account number; None if the country has not registered its length."""
+    """Return the bank's code, the first part of the account number; None if the country has not registered its length."""
     account = _formats().get(number[:2])
     found = account and account.fullmatch(number, 4)
     return found[1] if found else None
@@ -200,7 +200,7 @@ ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once."
 
 
 def magic_value_of(world: World, type: str, value: str) -> MagicValue:
-    """The first row that matches a buyer's phone, card number, IBAN or email; ``ORDINARY`` if none does."""
+    """Return the first row that matches a buyer's phone, card number, IBAN or email; ``ORDINARY`` if none does."""
     return _first_match(world.reference_data, type, value)
 
 
@@ -211,12 +211,12 @@ def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
 
 @lru_cache(maxsize=64)
 def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
-    """The rows of a type of payment method, each with the pattern of its values."""
+    """Return the rows of a type of payment method, each with the pattern of its values."""
     return tuple((re.compile(translate(row.value)), row) for row in reference_data.magic.get(type, ()))
 
 
 def named_magic(world: World, type: str, name: str | None) -> MagicValue:
-    """The row with this name; ``ORDINARY`` if there is none."""
+    """Return the row with this name; ``ORDINARY`` if there is none."""
     rows: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
     return next((row for row in rows if row.name == name), ORDINARY)
 
@@ -248,7 +248,7 @@ def read(world: World, fields: Fields) -> PaymentDetails:
 
 
 def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
-    """Its magic value: that of a card was stored by name, that of others is found by the phone or email."""
+    """Return its magic value: that of a card was stored by name, that of others is found by the phone or email."""
     if instrument.type == "bank_card":
         return named_magic(world, instrument.type, instrument.magic)
     details = instrument.details
@@ -256,12 +256,12 @@ def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
 
 
 def operator_name(instrument: PaymentDetails) -> str | None:
-    """The payment operator, from the phone's prefix or the card's brand (B-56)."""
+    """Return the payment operator, from the phone's prefix or the card's brand (B-56)."""
     return instrument.details.get("operator") or instrument.details.get("brand")
 
 
 def expiry(instrument: PaymentDetails) -> Timestamp | None:
-    """The instant a card expires: the end of its month (UTC). None for other instruments."""
+    """Return the instant a card expires: the end of its month (UTC). None for other instruments."""
     if instrument.type != "bank_card":
         return None
     return _end_of_month(instrument.details["exp_year"], instrument.details["exp_month"])
@@ -283,12 +283,12 @@ ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
 
 
 def allowed(types: Iterable[str]) -> tuple[str, ...]:
-    """The allowed types of payment method: those given, without duplicates, or every type if none is given."""
+    """Return the allowed types of payment method: those given, without duplicates, or every type if none is given."""
     return tuple(dict.fromkeys(types)) or EVERY_TYPE
 
 
 def check(found: Violations, world: World, fields: Fields) -> None:
-    """The rules for what a buyer entered: the fields of its type and no others, check digits, the card's last month."""
+    """Check a buyer's input: the fields of its type and no others, check digits, the card's last month."""
     with found:
         _check_fields(found, fields, fields["type"])
     with found:

@@ -52,7 +52,7 @@ STATE_MACHINE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", 
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new method: what the buyer pays with."""
+    """Check the details of a new method."""
     payment_details.check(found, world, body)
 
 
@@ -124,7 +124,7 @@ def remove(world: World, method: PaymentMethod) -> None:
 
 
 def has_had_method(world: World, customer: Customer) -> bool:
-    """Whether the customer has or ever had a payment method (B-41)."""
+    """Return whether the customer has or ever had a payment method (B-41)."""
     return customer.lost_method or bool(of_customer(world, customer.id))
 
 
@@ -142,23 +142,23 @@ def clear_default(world: World, customer: str) -> None:
 
 
 def of_customer(world: World, customer: str) -> list[PaymentMethod]:
-    """A customer's methods, oldest first."""
+    """Return a customer's methods, oldest first."""
     return world.table(PaymentMethod).where("customer", customer)
 
 
 def default(world: World, customer: str) -> PaymentMethod | None:
-    """The customer's default method, if any."""
+    """Return the customer's default method, if any."""
     return next((method for method in of_customer(world, customer) if method.is_default), None)
 
 
 def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | None:
-    """The customer's mobile money method with this number; the oldest of several."""
+    """Return the customer's mobile money method with this number; the oldest of several."""
     methods = of_customer(world, customer)
     return next((each for each in methods if each.type == "mobile_money" and each.details["phone"] == phone), None)
 
 
 def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """The method to charge, if it is active: the one with this id or, without an id, the default (B-41)."""
+    """Return the method to charge, if it is active: the one with this id or, without an id, the default (B-41)."""
     method = world.get(PaymentMethod, id) or default(world, customer)
     return method if method is not None and method.status == "active" else None
 

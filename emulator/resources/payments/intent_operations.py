@@ -28,7 +28,7 @@ from emulator.resources.payments.transactions import Transaction
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new intent: its currency, its amount and its method."""
+    """Check a new intent: its currency, its amount and its method."""
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])
@@ -39,7 +39,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def check_confirm(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rule for the method to charge, where the intent takes one."""
+    """Check the method to charge, where the intent takes one."""
     intent = world.get(PaymentIntent, id)
     with found:
         if intent is not None and STATE_MACHINE.allows(intent, "choose"):
@@ -50,7 +50,7 @@ def check_confirm(found: Violations, world: World, id: str, body: Body) -> None:
 
 
 def check_capture(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rule for the amount to capture, where the intent can be captured."""
+    """Check the amount to capture, where the intent can be captured."""
     intent = world.get(PaymentIntent, id)
     with found:
         if intent is not None and STATE_MACHINE.allows(intent, "capture"):
@@ -74,12 +74,12 @@ COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "desc
 
 
 def _optional(world: World, kind: type[R], body: Mapping[str, Any], param: str) -> R | None:
-    """The object whose id the body gives, if it gives one."""
+    """Return the object whose id the body gives, if it gives one."""
     return get_or_404(world, kind, body[param], param) if param in body else None
 
 
 def _method(world: World, body: Mapping[str, Any], customer: Customer | None) -> PaymentMethod | None:
-    """The method of the body, if it names one; it must be usable."""
+    """Return the method of the body, if it names one; it must be usable."""
     method = _optional(world, PaymentMethod, body, "payment_method")
     if method is not None:
         _require_usable(world, method, customer, payment_details.allowed(body.get("payment_method_types", ())))
@@ -112,7 +112,7 @@ def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
 
 
 def _outlives_customer(world: World, intent: PaymentIntent) -> bool:
-    """Whether its customer was deleted, and the method with the customer (B-32)."""
+    """Return whether its customer was deleted, and the method with the customer (B-32)."""
     return (
         intent.customer is None
         and intent.instrument is not None
@@ -209,7 +209,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def phone_number(text: str) -> str:
-    """The E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
+    """Return the E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise ApiError("NOT_FOUND", message="A phone has a number in E.164, such as +24177123456.")
@@ -217,13 +217,13 @@ def phone_number(text: str) -> str:
 
 
 def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
-    """The payments whose prompts are waiting on a phone, newest first."""
+    """Return the payments whose prompts are waiting on a phone, newest first."""
     asked = world.table(PaymentIntent).where("status", "requires_action")
     return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
 
 
 def prompt_shown(world: World, intent: PaymentIntent) -> Prompt:
-    """The prompt of a payment."""
+    """Return the prompt of a payment."""
     return Prompt(
         payment_intent=intent.id,
         merchant=world.name,
@@ -263,7 +263,7 @@ def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
 
 
 def _verdict(world: World, intent: PaymentIntent) -> str | None:
-    """The operator's error code for an approved payment, if any; codes for what buyers do are left out."""
+    """Return the operator's error code for an approved payment, if any; codes for what buyers do are left out."""
     instrument = intent.instrument or PaymentDetails(type="mobile_money", details=intent.next_action or {})
     code = payment_details.magic_of(world, instrument).code
     return None if code in (REJECTED, UNANSWERED) else code

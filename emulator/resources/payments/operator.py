@@ -30,7 +30,7 @@ class OutcomeMatch(msgspec.Struct, frozen=True, kw_only=True):
     payment_method_type: str | None = None
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a payment, refund or delivery with these facts is one of them."""
+        """Return whether a payment, refund or delivery with these facts is one of them."""
         wanted = msgspec.structs.asdict(self)
         return all(facts.get(name) == value for name, value in wanted.items() if value is not None)
 
@@ -75,7 +75,7 @@ def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
 
 
 def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
-    """The code of a failed outcome or answer, None for success; 422 for a code beside ``succeeded``."""
+    """Return the code of a failed outcome or answer, None for success; 422 for a code beside ``succeeded``."""
     if body["result"] == "failed":
         return body.get("code") or DEFAULT_FAILURE_CODE[operation]
     if body.get("code") is not None:
@@ -84,7 +84,7 @@ def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
 
 
 def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
-    """The outcome arranged first that fits this operation, if any; it is used up by one."""
+    """Return the outcome arranged first that fits this operation, if any; it is used up by one."""
     for outcome in world.table(Outcome).where("operation", operation):
         if outcome.match.fits(facts):
             if outcome.times > 1:
@@ -167,13 +167,13 @@ def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> O
 
 
 def settles(world: World, details: PaymentDetails) -> Timestamp | None:
-    """When the money of a payment that succeeds now arrives; None: at once."""
+    """Return when the money of a payment that succeeds now arrives; None: at once."""
     delay = payment_details.magic_of(world, details).settles
     return _later(world, delay) if delay else None
 
 
 def disputed(world: World, details: PaymentDetails) -> Timestamp | None:
-    """When the buyer disputes a transaction that completes now; None: never."""
+    """Return when the buyer disputes a transaction that completes now; None: never."""
     delay = payment_details.magic_of(world, details).disputed
     return _later(world, delay) if delay else None
 
@@ -198,7 +198,7 @@ def on_refund(world: World, details: PaymentDetails, *, customer: str | None, am
 
 
 def _refund_due(world: World, type: str) -> Timestamp:
-    """The lower bound of the documented delay of each channel (B-57)."""
+    """Return the lower bound of the documented delay of each channel (B-57)."""
     if settings(world).refund_timing == "instant" or type == "paypal":
         return world.now
     if type == "bank_card":

@@ -212,7 +212,7 @@ def charge(
 def _set_method(
     world: World, intent: PaymentIntent, details: PaymentDetails, payment_method: str | None
 ) -> PaymentIntent:
-    """The intent with what it is paid with, unless it was created with just that."""
+    """Return the intent with what it is paid with, unless it was created with just that."""
     created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
     if created_with and intent.status == "requires_confirmation":
         return intent
@@ -241,7 +241,7 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
 
 
 def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
-    """The operator's answer, now or at its time; a card check is answered by the buyer alone."""
+    """Return the operator's answer, now or at its time; a card check is answered by the buyer alone."""
     if decision.step:
         return intent
     if decision.due > world.now:
@@ -259,7 +259,7 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
-    """The operator answers a payment in progress before its time; with a ``code`` the payment fails."""
+    """Return the operator answers a payment in progress before its time; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "succeed"):
         raise ApiError(
@@ -269,7 +269,7 @@ def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
 
 
 def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentIntent:
-    """The operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
+    """Return the operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
     world.cancel_jobs(intent, "payment_intent.answer")
     if code is not None:
         return fail(world, intent, code)
@@ -279,7 +279,7 @@ def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentInte
 
 
 def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
-    """The payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
+    """Return the payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
     deposit = transactions.approve_until_settled(world, deposit)
     STATE_MACHINE.transition(
@@ -298,7 +298,7 @@ def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> P
 
 
 def _first_period(world: World, intent: PaymentIntent) -> dict[str, str]:
-    """The ids that the subscription begun by this payment and its first invoice will have (B-67)."""
+    """Return the ids that the subscription begun by this payment and its first invoice will have (B-67)."""
     if not intent.begins_subscription or intent.customer is None:
         return {}
     return {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
@@ -320,7 +320,7 @@ def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transacti
 
 
 def fail(world: World, intent: PaymentIntent, code: str, message: str | None = None) -> PaymentIntent:
-    """The payment failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
+    """Return the payment failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
     return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
@@ -353,7 +353,7 @@ UNDER_WAY = ("requires_action", "processing", "requires_capture")
 
 
 def current_payment(world: World, owner: Record) -> PaymentIntent | None:
-    """The intent under way or ``succeeded`` of an invoice, a session or a link, whichever ``owner`` is (B-62)."""
+    """Return the intent under way or ``succeeded`` of an invoice, a session or a link, whichever ``owner`` is (B-62)."""
     attempts = world.table(PaymentIntent).where(owner.kind, owner.id)
     return next((each for each in reversed(attempts) if each.status == "succeeded" or each.status in UNDER_WAY), None)
 
@@ -376,7 +376,7 @@ def cancel_current(world: World, owner: Record) -> None:
 
 
 def is_received(world: World, intent: PaymentIntent) -> bool:
-    """Whether its payment is received: the intent succeeded or, under the other assumption, its transaction did (B-61)."""
+    """Return whether its payment is received: the intent succeeded or, under one assumption, its transaction did (B-61)."""
     if intent.status != "succeeded":
         return False
     if settings(world).assumptions.payment_received == "intent":
@@ -386,7 +386,7 @@ def is_received(world: World, intent: PaymentIntent) -> bool:
 
 
 def received_by(world: World, event: Event) -> PaymentIntent | None:
-    """The intent whose payment is received with this ``payment_intent.succeeded`` or ``transaction.succeeded``.
+    """Return the intent whose payment is received with this ``payment_intent.succeeded`` or ``transaction.succeeded``.
 
     Where one unit of work sends both, it is the second (B-44), so that what follows comes after both.
     """

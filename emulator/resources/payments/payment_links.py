@@ -72,7 +72,7 @@ STATE_MACHINE = StateMachine(
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new link: its currency, its products or its amount, and its limits."""
+    """Check a new link: its currency, its products or its amount, and its limits."""
     currency: str | None = None
     kind: str | None = None
     with found:
@@ -88,7 +88,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """The rules for new limits."""
+    """Check new limits."""
     link = world.get(PaymentLink, id)
     if link is not None:
         _check_limits(found, world, body, link.validity_type, link)
@@ -127,7 +127,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
 
 
 def _default_type(body: Mapping[str, Any]) -> str:
-    """The type of a link whose body names none (B-59)."""
+    """Return the type of a link whose body names none (B-59)."""
     if "products" in body:
         return "product"
     return "custom" if "amount" in body else "donation"
@@ -146,7 +146,7 @@ def _check_products(found: Violations, world: World, kind: str | None, body: Bod
 
 
 def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
-    """The products of a ``product`` link; other types have none."""
+    """Return the products of a ``product`` link; other types have none."""
     if body["payment_link_type"] != "product":
         return []
     params = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
@@ -154,14 +154,14 @@ def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Prod
 
 
 def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str | None) -> int | None:
-    """The amount of a ``custom`` link in minor units; ignored for other types."""
+    """Return the amount of a ``custom`` link in minor units; ignored for other types."""
     if kind != "custom":
         return None
     return amounts.chargeable(world, body["amount"], currency, "amount")
 
 
 def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that limit its use; ``one_time`` is ``max_usage`` 1."""
+    """Return the fields that limit its use; ``one_time`` is ``max_usage`` 1."""
     limits = _limits(body)
     max_usage = 1 if body["validity_type"] == "one_time" else None
     return {"validity_type": body["validity_type"], "max_usage": max_usage, "expires_at": None, **limits}
@@ -219,7 +219,7 @@ def restore(world: World, id: str) -> PaymentLink:
 
 
 def closed(world: World, link: PaymentLink) -> str | None:
-    """Why it accepts no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
+    """Return why it accepts no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
     if link.status == "archived":
         return "archived"
     if link.max_usage is not None and link.usage_count >= link.max_usage:

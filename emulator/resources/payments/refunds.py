@@ -120,7 +120,7 @@ COUNTING = ("pending", "processing", "succeeded")
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rule for a new refund: its amount is not above the rest of a completed deposit."""
+    """Check a new refund: its amount is not above the rest of a completed deposit."""
     with found:
         deposit = world.get(Transaction, body["transaction"])
         if deposit is not None:
@@ -158,7 +158,7 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
 
 
 def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
-    """What to refund: the given amount, or the whole refundable balance (minor units).
+    """Return the amount to refund: the given one, or the whole refundable balance (minor units).
 
     409 where the transaction is not ``completed``, or nothing is left and no amount given; 400 above the rest (B-57).
     """
@@ -180,7 +180,7 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
 
 
 def refundable(world: World, deposit: Transaction) -> int:
-    """The refundable balance: the amount less refunds that are pending, processing or succeeded."""
+    """Return the refundable balance: the amount less refunds that are pending, processing or succeeded."""
     refunds = world.table(Refund).where("transaction", deposit.id)
     return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
 
@@ -210,7 +210,7 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
-    """The operator answers a refund in progress before its time; with a ``code`` the refund fails."""
+    """Return the operator answers a refund in progress before its time; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
     if not STATE_MACHINE.allows(refund, "succeed"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
@@ -218,7 +218,7 @@ def answer_now(world: World, id: str, code: str | None) -> Refund:
 
 
 def answer(world: World, refund: Refund, code: str | None) -> Refund:
-    """The operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
+    """Return the operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
     world.cancel_jobs(refund)
     if code is not None:
         return STATE_MACHINE.transition(world, refund, "fail", failure_reason=code)

@@ -126,7 +126,7 @@ def _shares(amount: int, fee_rate: float, commission_rate: float) -> tuple[int, 
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
-    """The payment succeeded: approve a transaction whose money arrives later; any other is returned as it is."""
+    """Return the payment succeeded: approve a transaction whose money arrives later; any other is returned as it is."""
     settles_at = operator.settles(world, transaction.instrument)
     if settles_at is None:
         return transaction
@@ -142,7 +142,7 @@ def settle_later(world: World, job: Job) -> None:
 
 
 def complete(world: World, transaction: Transaction) -> Transaction:
-    """The money has arrived: the customer's totals count it (B-30) and ``transaction.succeeded`` is sent."""
+    """Return the money has arrived: the customer's totals count it (B-30) and ``transaction.succeeded`` is sent."""
     customer = world.get(Customer, transaction.customer)
     if customer is not None:
         world.replace(
@@ -156,7 +156,7 @@ def complete(world: World, transaction: Transaction) -> Transaction:
 
 
 def _spent(customer: Customer, transaction: Transaction, amount: int) -> int:
-    """How much of an amount ``total_spent`` counts: none in another currency than the customer's (B-30)."""
+    """Return how much of an amount ``total_spent`` counts: none in another currency than the customer's (B-30)."""
     return amount if transaction.currency == customer.currency else 0
 
 

@@ -48,7 +48,7 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def language_of(world: World, customer: Customer | None) -> str:
-    """The language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
+    """Return the language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
     metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
     offered: tuple[str, ...] = world.reference_data.languages
@@ -56,7 +56,7 @@ def language_of(world: World, customer: Customer | None) -> str:
 
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
-    """The content of an invoice's PDF as of now."""
+    """Return the content of an invoice's PDF as of now."""
     customer = world.get(Customer, invoice.customer)
     language = language_of(world, customer)
     return InvoiceDocument(
@@ -69,7 +69,7 @@ def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
 
 
 def invoice_token_opens(invoice: Invoice, token: str) -> bool:
-    """Whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
+    """Return whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
     query = parse_qs(urlsplit(invoice.pdf_url or "").query)
     return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
 
@@ -148,7 +148,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
 
 
 def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:
-    """The first picture of each product that is billed or subscribed to (B-67)."""
+    """Return the first picture of each product that is billed or subscribed to (B-67)."""
     ids = [line.product for line in invoice.line_items] if invoice else []
     if subscription is not None and not ids:
         ids = [subscription.product]
@@ -215,7 +215,7 @@ def _to_subscriber(world: World, topic: str, subscription: Subscription, about: 
 
 
 def _item(world: World, subscription: Subscription) -> str | None:
-    """The names of the product and of the plan that it subscribes to (B-67)."""
+    """Return the names of the product and of the plan that it subscribes to (B-67)."""
     sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
     return " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
 
@@ -228,7 +228,7 @@ def record_outcome(world: World, id: str, error: str | None) -> None:
 
 
 def unsent(world: World) -> list[SendEmail]:
-    """The emails that no SMTP server has taken or rejected yet, oldest first."""
+    """Return the emails that no SMTP server has taken or rejected yet, oldest first."""
     return [SendEmail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]
 
 

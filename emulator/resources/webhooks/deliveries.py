@@ -58,7 +58,7 @@ class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str, epoch: int) -> SignedRequest:
-    """The signed request with this body. ``epoch`` is the system's time in seconds, for the claims of a JWT."""
+    """Return the signed request with this body. ``epoch`` is the system's time in seconds, for the claims of a JWT."""
     headers = {"Content-Type": "application/json"}
     if endpoint.security_profile == "HMAC_SHA256":
         headers["Service-Signature"] = signature(endpoint.secret, body)
@@ -70,29 +70,29 @@ def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str,
 
 
 def ping(effect: PingEndpoint, epoch: int) -> SignedRequest:
-    """The request of a validation ping, whose JWT names the event also as its delivery, since it has none (B-82)."""
+    """Return the request of a validation ping, whose JWT names the event also as its delivery, since it has none (B-82)."""
     endpoint = effect.endpoint
     assert isinstance(endpoint, WebhookEndpoint)
     return signed(endpoint, effect.body, delivery=effect.event, event=effect.event, epoch=epoch)
 
 
 def signature(secret: str, body: bytes) -> str:
-    """The lower-case hex HMAC-SHA256 of the body."""
+    """Return the lower-case hex HMAC-SHA256 of the body."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 def credentials(endpoint: Credentials) -> str:
-    """The endpoint's id as user and its secret as password, as HTTP Basic writes them."""
+    """Return the endpoint's id as user and its secret as password, as HTTP Basic writes them."""
     return base64.b64encode(f"{endpoint.id}:{endpoint.secret}".encode()).decode()
 
 
 def digest(body: bytes) -> str:
-    """The claim ``body_sha256`` of a JWT."""
+    """Return the claim ``body_sha256`` of a JWT."""
     return hashlib.sha256(body).hexdigest()
 
 
 def verify(endpoint: Credentials, headers: Mapping[str, str], raw: bytes, epoch: float) -> bool:
-    """Whether a request is signed as the endpoint's method asks: what every receiver should check (B-83).
+    """Return whether a request is signed as the endpoint's method asks: what every receiver should check (B-83).
 
     Names of headers are in lower case. ``epoch`` is the system's time in seconds, at which a JWT must be valid.
     """
@@ -140,7 +140,7 @@ def _token(endpoint: WebhookEndpoint, body: bytes, delivery: str, event: str, ep
 
 
 def _with_signature(signed_part: str, secret: str) -> str:
-    """A JWT's header and claims with their HS256 signature (RFC 7515)."""
+    """Return a JWT's header and claims with their HS256 signature (RFC 7515)."""
     return f"{signed_part}.{_base64url(hmac.digest(secret.encode(), signed_part.encode(), hashlib.sha256))}"
 
 
@@ -255,7 +255,7 @@ def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
 
 
 def under_way(world: World) -> list[DeliverWebhook]:
-    """The attempts that are due and have no outcome, oldest first; there is no job for them."""
+    """Return the attempts that are due and have no outcome, oldest first; there is no job for them."""
     jobs = world.table(Job)
     return [
         _deliver(delivery)
@@ -268,7 +268,7 @@ def under_way(world: World) -> list[DeliverWebhook]:
 
 
 def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-    """The request to send for a delivery; None if it has an outcome or its endpoint is disabled or deleted.
+    """Return the request to send for a delivery; None if it has an outcome or its endpoint is disabled or deleted.
 
     ``epoch`` is the system's time in seconds.
     """
@@ -316,12 +316,12 @@ def record_attempt(
 
 
 def is_success(world: World, answer: HttpResult) -> bool:
-    """Whether the receiver has the event: it answered 200 or, under one assumption, any 2xx (B-84)."""
+    """Return whether the receiver has the event: it answered 200 or, under one assumption, any 2xx (B-84)."""
     return answer.ok if settings(world).assumptions.webhook_success == "2xx" else answer.status_code == 200
 
 
 def _final(world: World, answer: HttpResult) -> bool:
-    """Whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
+    """Return whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
     if settings(world).assumptions.webhook_retry == "all":
         return False
     return answer.status_code is not None and answer.status_code // 100 != 5
@@ -339,7 +339,7 @@ def _attempt(world: World, sent: SignedRequest, answer: HttpResult, at: str) -> 
 
 
 def _refused_success(world: World, answer: HttpResult) -> str | None:
-    """Why an attempt failed that was answered with another 2xx than 200."""
+    """Return why an attempt failed that was answered with another 2xx than 200."""
     if not answer.ok or is_success(world, answer):
         return None
     return f"status {answer.status_code} is no success: the receiver must answer 200 (B-84)"
@@ -372,7 +372,7 @@ def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[Deliv
 
 
 def _test_data(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
-    """The data of a test event: the example in the OpenAPI document, or the endpoint if its type has no example."""
+    """Return the data of a test event: the example in the OpenAPI document, or the endpoint if its type has no example."""
     example = world.reference_data.samples.get(type)
     if example is None:
         return EventData(to_wire(endpoint))

@@ -46,7 +46,7 @@ LAST_32_BITS = (*map(ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96")), 
 
 
 def forbidden(host: str) -> bool:
-    """Whether this host name or IP address is never called."""
+    """Return whether this host name or IP address is never called."""
     address = _address(host)
     if address is None:
         return host.rstrip(".").lower() in FORBIDDEN_HOSTS
@@ -54,7 +54,7 @@ def forbidden(host: str) -> bool:
 
 
 def loopback(host: str) -> bool:
-    """Whether this host name or IP address is that of the local machine."""
+    """Return whether this host name or IP address is that of the local machine."""
     address = _address(host)
     return host == "localhost" or host.endswith(".localhost") if address is None else address.is_loopback
 
@@ -68,7 +68,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses to which a network may translate, or tunnel, what is sent to an IPv6 address."""
+    """Yield the IPv4 addresses to which a network may translate, or tunnel, what is sent to an IPv6 address."""
     if isinstance(address, IPv4Address):
         return
     number = int(address)
@@ -120,12 +120,12 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
     secret: Annotated[str, HIDDEN]
 
     def listens(self, type: str) -> bool:
-        """Whether events of this type are sent to it."""
+        """Return whether events of this type are sent to it."""
         return EVERY_EVENT in self.events or type in self.events
 
 
 def check(found: Violations, world: World, body: Body, id: str | None = None) -> None:
-    """The rules for a new or changed endpoint: its URL may be called, and ``*`` stands alone among its events."""
+    """Check a new or changed endpoint: its URL may be called, and ``*`` stands alone among its events."""
     with found:
         if "url" in body:
             permitted_url(world, body["url"])
@@ -199,12 +199,12 @@ def roll_secret(world: World, id: str) -> dict[str, Any]:
 
 
 def new_secret(world: World) -> str:
-    """A signing secret: ``whsec_`` and 32 characters."""
+    """Return a signing secret: ``whsec_`` and 32 characters."""
     return world.secret("whsec")
 
 
 def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    """The endpoint with its secret."""
+    """Return the endpoint with its secret."""
     return {**msgspec.structs.asdict(to_wire(endpoint)), "secret": endpoint.secret}
 
 

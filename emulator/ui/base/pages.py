@@ -51,7 +51,7 @@ def remember_language(response: Response, code: str | None, path: str, seconds: 
 
 
 def url(path: str, query: Mapping[str, object]) -> str:
-    """A path with its query; empty parameters are left out."""
+    """Return a path with its query; empty parameters are left out."""
     given = {name: value for name, value in query.items() if value not in ("", None)}
     return f"{path}?{urlencode(given)}" if given else path
 
@@ -64,7 +64,7 @@ class BodyTooLong(ValueError):
 
 
 async def body(request: Request, limit: int) -> bytearray:
-    """The posted bytes. Raises :class:`BodyTooLong` beyond the limit, after which nothing more is read."""
+    """Return the posted bytes. Raises :class:`BodyTooLong` beyond the limit, after which nothing more is read."""
     raw = bytearray()
     async for part in request.stream():
         raw += part
@@ -74,7 +74,7 @@ async def body(request: Request, limit: int) -> bytearray:
 
 
 def fields(raw: bytearray, limit: int) -> dict[str, str]:
-    """The fields, empty ones included. Raises ``ValueError`` for what is not UTF-8 and beyond the limit of fields."""
+    """Return the fields, empty ones included. Raises ``ValueError`` for what is not UTF-8 and beyond the limit of fields."""
     return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=limit))
 
 
@@ -82,18 +82,18 @@ def fields(raw: bytearray, limit: int) -> dict[str, str]:
 
 
 def content_security_policy(*, form_action: str = "'self'", **sources: str) -> str:
-    """A ``Content-Security-Policy`` that allows nothing but the named sources: ``img_src="'self' data:"``, …"""
+    """Return a ``Content-Security-Policy`` that allows nothing but the named sources: ``img_src="'self' data:"``, …"""
     allowed = "; ".join(f"{directive.replace('_', '-')} {source}" for directive, source in sources.items())
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action {form_action}; frame-ancestors 'none'"
 
 
 def hash_of(text: str) -> str:
-    """A source that allows this text in the page itself, as its style sheet or script."""
+    """Return a source that allows this text in the page itself, as its style sheet or script."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def public_headers(policy: str) -> dict[str, str]:
-    """The headers of a page that is the same for every reader."""
+    """Return the headers of a page that is the same for every reader."""
     return {
         "Content-Security-Policy": policy,
         "Referrer-Policy": "no-referrer",
@@ -102,7 +102,7 @@ def public_headers(policy: str) -> dict[str, str]:
 
 
 def private_headers(policy: str) -> dict[str, str]:
-    """The headers of a page that depends on who reads it, and that has forms."""
+    """Return the headers of a page that depends on who reads it, and that has forms."""
     return {
         "Content-Security-Policy": policy,
         # With "no-referrer" browsers post forms with "Origin: null", which does not say which site sent them.
@@ -117,7 +117,7 @@ def private_headers(policy: str) -> dict[str, str]:
 
 @cache
 def environment(package: str, static: str | None = None) -> Environment:
-    """The templates of a package and of this one; every value is escaped, and an undefined one is an error.
+    """Return the templates of a package and of this one; every value is escaped, and an undefined one is an error.
 
     ``static`` is a package whose static files stand in pages, too.
     """
@@ -137,7 +137,7 @@ def environment(package: str, static: str | None = None) -> Environment:
 
 
 def in_language(language: Language) -> dict[str, Any]:
-    """What templates translate and format with."""
+    """Return the functions that templates translate and format with."""
     return {
         "_": language.gettext,
         "ngettext": language.ngettext,
@@ -154,7 +154,7 @@ ErrorPage = Callable[[Request, Exception], Awaitable[Response]]
 
 
 def application(routes: Sequence[BaseRoute], not_found: ErrorPage, method_not_allowed: ErrorPage) -> Starlette:
-    """The application. A path with a slash too many or too few is not found either."""
+    """Return the application. A path with a slash too many or too few is not found either."""
     # Any page will do for a client that went away before its form was complete; an error would be logged.
     answers = {404: not_found, 405: method_not_allowed, ClientDisconnect: not_found}
     app = Starlette(routes=routes, exception_handlers=answers)

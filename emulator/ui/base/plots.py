@@ -64,7 +64,7 @@ class Axis(NamedTuple):
     ended: datetime
 
     def x(self, at: datetime) -> float:
-        """Where an instant stands: 0 to 100."""
+        """Return where an instant stands: 0 to 100."""
         whole = (self.ended - self.began) / timedelta(seconds=1)
         return round(100 * ((at - self.began) / timedelta(seconds=1)) / whole, 2) if whole else 0
 
@@ -77,13 +77,13 @@ class Axis(NamedTuple):
             yield self.x(at), language.instant(at.isoformat(), form)
 
     def room(self, stretch: Stretch, name: str) -> str:
-        """Whether the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
+        """Return whether the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
         share = (self.x(stretch.end) - self.x(stretch.start)) / 100
         needed = len(name) * 7 + 16
         return "always" if share * NARROW > needed else "desk" if share * DESK > needed else "never"
 
     def steps(self, curve: Curve) -> Iterator[tuple[float, float, float, float]]:
-        """A curve as lines from point to point: an amount stands until the next change. Percents and pixels."""
+        """Yield a curve as lines from point to point: an amount stands until the next change. Percents and pixels."""
         low, high = bounds(curve)
 
         def y(amount: int) -> float:
@@ -98,13 +98,13 @@ class Axis(NamedTuple):
 
 
 def bounds(curve: Curve) -> tuple[int, int]:
-    """The least and the greatest amount on the scale of a curve, 0 included."""
+    """Return the least and the greatest amount on the scale of a curve, 0 included."""
     amounts = [curve.start, *(amount for _, amount in curve.points)]
     return min(0, *amounts), max(1, *amounts)
 
 
 def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
-    """The time from the first thing that is drawn: before it, nothing is known where the data was cut."""
+    """Return the time from the first thing that is drawn: before it, nothing is known where the data was cut."""
     times = [now]
     for each in drawn:
         if isinstance(each, Curve):
@@ -115,7 +115,7 @@ def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
 
 
 def shown(at: datetime, language: Language) -> str:
-    """An instant in UTC, to the second."""
+    """Return an instant in UTC, to the second."""
     return language.instant(at.isoformat(), "d MMM y, HH:mm:ss")
 
 
@@ -156,7 +156,7 @@ OUTCOMES = {
 
 
 def instant(text: str) -> datetime:
-    """A timestamp of the API."""
+    """Return a timestamp of the API."""
     return datetime.fromisoformat(text)
 
 
@@ -174,7 +174,7 @@ class Newest(NamedTuple):
 
 
 def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[Curve]:
-    """The merchant's account over time, by currency: the newest entries of the ledger lead to its totals."""
+    """Return the merchant's account over time, by currency: the newest entries of the ledger lead to its totals."""
     curves = []
     for total in ledger["totals"]:
         if total["account"] != "merchant":
@@ -188,7 +188,7 @@ def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[
 
 
 def subscription_lane(name: str, subscription: Any, chain: Sequence[Any], events: Sequence[Any], now: datetime) -> Lane:
-    """The states of a subscription, from its explanation, and the events that concern its renewals."""
+    """Return the states of a subscription, from its explanation, and the events that concern its renewals."""
     moves = [(instant(step["at"]), state) for step in chain if (state := _state(step))]
     ends = [*(at for at, _ in moves[1:]), now]
     # Nothing is known of moves before a world was restored or imported, so there may be none to end now.
@@ -206,12 +206,12 @@ def _concerned(about: Any) -> tuple[Any, Any]:
 
 
 def _state(step: Any) -> str:
-    """The state that a step of an explanation leads to; empty for other steps."""
+    """Return the state that a step of an explanation leads to; empty for other steps."""
     return str(step["subject"].partition("→ ")[2]) if step["kind"] == "transition" else ""
 
 
 def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:
-    """The attempts of the deliveries to a webhook endpoint."""
+    """Return the attempts of the deliveries to a webhook endpoint."""
     marks = [
         Mark(instant(attempt["at"]), _outcome(attempt), f"{each['event_type']}: {_reason(attempt)}")
         for each in deliveries
@@ -230,7 +230,7 @@ def _reason(attempt: Any) -> str:
 
 
 def event_lanes(events: Sequence[Any]) -> list[Lane]:
-    """A row for each type of event, in the order of their first."""
+    """Return a row for each type of event, in the order of their first."""
     marks: dict[str, list[Mark]] = defaultdict(list)
     for event in events:
         outcome = OUTCOMES.get(event["type"].split(".")[-1].split("_")[-1], "succeeded")

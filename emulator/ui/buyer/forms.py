@@ -32,11 +32,11 @@ class FormTokens:
         self._secret = secrets.token_bytes(32)
 
     def new(self, id: str) -> str:
-        """A token for the form of an object."""
+        """Return a token for the form of an object."""
         return self._signed(id, secrets.token_urlsafe(16))
 
     def valid(self, id: str, token: str) -> bool:
-        """Whether this token was made here, for this object."""
+        """Return whether this token was made here, for this object."""
         if not _FORM.fullmatch(token):
             return False
         return hmac.compare_digest(token, self._signed(id, token.partition(".")[0]))
@@ -71,7 +71,7 @@ class FormResult(NamedTuple):
 
 
 def read(payable: Payable, form: Form, language: Language) -> FormResult:
-    """The payment in a form; fields that the page does not have are ignored."""
+    """Return the payment in a form; fields that the page does not have are ignored."""
     errors: dict[str, str] = {}
     payment: dict[str, Any] = {"method": _method(payable, form, errors)}
     if customer := _customer(payable, form, errors):
@@ -102,7 +102,7 @@ def _text(form: Form, field: str) -> str:
 
 
 def _checked(form: Form, field: str, good: Callable[[str], bool], errors: dict[str, str], tidy: str = "") -> str:
-    """A field's text without the characters of ``tidy``, which people type to make it easier to read."""
+    """Return a field's text without the characters of ``tidy``, which people type to make it easier to read."""
     text = re.sub(f"[{tidy}]", "", _text(form, field)) if tidy else _text(form, field)
     if not good(text):
         _wrong(field, errors)
@@ -150,7 +150,7 @@ _READERS = {"mobile_money": _phone, "bank_card": _card, "bank_transfer": _accoun
 
 
 def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str, str]:
-    """Who pays, where the page asks for it."""
+    """Return who pays, where the page asks for it."""
     if payable.asks == "nothing":
         return {}
     name, email = _text(form, "name"), _text(form, "email")
@@ -177,7 +177,7 @@ def _quantity(form: Form, errors: dict[str, str]) -> int:
 
 
 def _amount(payable: Payable, form: Form, language: Language, errors: dict[str, str]) -> int | None:
-    """What the buyer wants to pay, in minor units; None where the amount is not theirs to choose."""
+    """Return the amount that the buyer chose (minor units); None where the amount is not theirs to choose."""
     chosen = next((choice for choice in payable.choices if choice.id == form.get("product")), None)
     if not payable.asks_amount or (chosen is not None and chosen.amount is not None):
         return None
@@ -192,7 +192,7 @@ _FIELDS_OF_RULES = {"exp_month": "expiry", "exp_year": "expiry", "email": "paypa
 
 
 def field_errors(error: ApiError) -> dict[str, str]:
-    """The messages of an API error, by field of the page; empty where it is about no field."""
+    """Return the messages of an API error, by field of the page; empty where it is about no field."""
     found: dict[str, str] = {}
     for path in error.errors or {}:
         *outer, name = path.split(".")

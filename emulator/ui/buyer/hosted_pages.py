@@ -64,7 +64,7 @@ class Pages:
         self._tokens = FormTokens()
 
     def routes(self) -> list[Route]:
-        """One route for each kind of page, and the receipts."""
+        """Return one route for each kind of page, and the receipts."""
         paying = [Route(f"/{kind}/{{id}}", self._page(kind), methods=["GET", "POST"]) for kind in KINDS]
         return [*paying, Route("/receipt/{id}", self._receipt)]
 
@@ -89,7 +89,7 @@ class Pages:
 
 
 async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
-    """The receipt in the world that has an object of this id, after the jobs that are due."""
+    """Return the receipt in the world that has an object of this id, after the jobs that are due."""
     await runtime.catch_up()
     receipt = runtime.world.get(Receipt, request.id)
     if receipt is None:
@@ -100,7 +100,7 @@ async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
 
 
 async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
-    """The answer of the world that has the object, after the jobs that are due."""
+    """Return the answer of the world that has the object, after the jobs that are due."""
     await runtime.catch_up()
     if request.payable(runtime.world) is None:
         return _unknown(request)
@@ -108,7 +108,7 @@ async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
 
 
 def _get(request: PageRequest, runtime: Runtime) -> Response:
-    """The page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
+    """Return the page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
     token, last = request.token(runtime.world)
     payable = _present(request, runtime, last)
     if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
@@ -123,7 +123,7 @@ def _present(request: PageRequest, runtime: Runtime, intent: PaymentIntent | Non
 
 
 async def _post(request: PageRequest, runtime: Runtime) -> Response:
-    """A form of the buyer, or of a tester who answers for phone and bank."""
+    """Return a form of the buyer, or of a tester who answers for phone and bank."""
     form = await _form(request.http)
     payable = _present(request, runtime)
     if request.foreign or not request.is_valid(form.get("token", "")):
@@ -176,7 +176,7 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
 
 
 def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError) -> Response:
-    """The page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
+    """Return the page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
     payable = _present(request, runtime)
     if payable.state != "payable":
         return _go_on(request, runtime, "")
@@ -206,7 +206,7 @@ def _again(
     errors: Mapping[str, str] | None = None,
     problem: str | None = None,
 ) -> Response:
-    """The form again with what was typed and what is wrong. A token that has not paid stays valid."""
+    """Return the form again with what was typed and what is wrong. A token that has not paid stays valid."""
     token = form.get("token", "")
     token = token if request.is_valid(token) else request.token(runtime.world)[0]
     return _show(request, runtime, payable, token, status=status, form=form, errors=errors or {}, problem=problem)
@@ -234,7 +234,7 @@ def _show(
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
+    """Return the posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
     try:
         raw = await posted.body(request, FORM.most)
         if request.headers.get("content-type", "").startswith("application/json"):

@@ -33,7 +33,7 @@ from emulator.web.root_app import is_host
 
 
 def origins(*urls: str | None) -> list[str]:
-    """The origins of those URLs that have one, without doubles."""
+    """Return the origins of those URLs that have one, without doubles."""
     return sorted({origin for url in urls if url and (origin := _origin(url))})
 
 
@@ -43,7 +43,7 @@ def _origin(url: str) -> str | None:
 
 
 def web_url(url: str | None) -> str | None:
-    """A merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
+    """Return a merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
     return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
 
 
@@ -51,7 +51,7 @@ def web_url(url: str | None) -> str | None:
 
 
 def amount_and_period(world: World, session: CheckoutSession) -> dict[str, Any] | None:
-    """What a subscription will charge each period (minor units, tax included), and how often."""
+    """Return the charge of a subscription for each period (minor units, tax included), and how often it comes."""
     if session.terms is None:
         return None
     line = invoices.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
@@ -60,7 +60,7 @@ def amount_and_period(world: World, session: CheckoutSession) -> dict[str, Any] 
 
 
 def next_charge_at(world: World, session: CheckoutSession) -> str | None:
-    """When the subscription that began here charges again; before that, when it would if it began now."""
+    """Return when the subscription that began here charges again; before that, when it would if it began now."""
     if session.terms is None:
         return None
     begun = world.get(Subscription, session.subscription)
@@ -73,7 +73,7 @@ def next_charge_at(world: World, session: CheckoutSession) -> str | None:
 
 
 def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """The period of a subscription's terms."""
+    """Return the period of a subscription's terms."""
     return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
 
 
@@ -189,7 +189,7 @@ class Payable:
 
 
 def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:
-    """The payable for the buyer of this payment: under way, paid, or failed and still payable."""
+    """Return the payable for the buyer of this payment: under way, paid, or failed and still payable."""
     if intent is None:
         return payable
     payable = replace(payable, intent=intent)
@@ -205,13 +205,13 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
 
 
 def _image(world: World, id: str | None) -> str | None:
-    """The first picture of a product (B-67)."""
+    """Return the first picture of a product (B-67)."""
     product = world.get(Product, id)
     return web_url(product.images[0]) if product is not None and product.images else None
 
 
 def of_session(world: World, session: CheckoutSession) -> Payable:
-    """A checkout session's page."""
+    """Return a checkout session's page."""
     states: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
     tax = session.amount_total - session.amount_subtotal
     payable = Payable(
@@ -267,7 +267,7 @@ def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
 
 
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
-    """A payment link's page, for the buyer of this payment if there is one."""
+    """Return a payment link's page, for the buyer of this payment if there is one."""
     products = [product for id in link.products if (product := world.get(Product, id))]
     choices = tuple(_choice(link, product) for product in products)
     single = choices[0] if len(choices) == 1 else None
@@ -298,7 +298,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
 
 
 def _choice(link: PaymentLink, product: Product) -> Choice:
-    """The product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
+    """Return the product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
     amount = link.prices.get(product.id)
     return Choice(id=product.id, name=product.name, description=product.description, amount=amount)
 
@@ -312,7 +312,7 @@ _CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exha
 
 
 def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
-    """An invoice's page. It shows the current payment, made in this browser or not (B-62)."""
+    """Return an invoice's page. It shows the current payment, made in this browser or not (B-62)."""
     changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
     sums = tuple((name, amount) for name, amount in changes if amount)
     states: dict[str, State] = {"paid": "paid", "void": "void"}

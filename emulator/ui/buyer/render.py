@@ -100,7 +100,7 @@ def buyer_page(
     images: Iterable[str] = (),
     **values: Any,
 ) -> Response:
-    """A page for a buyer: it runs only its own style and script, which carry a nonce.
+    """Return a page for a buyer: it runs only its own style and script, which carry a nonce.
 
     Its forms lead to the page itself and on to the merchant's ``origins``: a browser counts the redirect after a form.
     ``images`` are the origins that pictures of products come from.
@@ -112,7 +112,7 @@ def buyer_page(
 
 
 def buyer_headers(nonce: str, origins: Iterable[str], images: Iterable[str] = ()) -> dict[str, str]:
-    """The headers of a buyer's page, which posts forms to ``origins`` and loads pictures from ``images``."""
+    """Return the headers of a buyer's page, which posts forms to ``origins`` and loads pictures from ``images``."""
     policy = content_security_policy(
         style_src=f"'nonce-{nonce}'",
         script_src=f"'nonce-{nonce}'",

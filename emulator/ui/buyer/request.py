@@ -47,7 +47,7 @@ class PageRequest(BrowserRequest):
         self._tokens = tokens
 
     def payable(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:
-        """What can be paid on this page now; None if it is nothing for a buyer."""
+        """Return the object that can be paid on this page now; None if it is nothing for a buyer."""
         named = self._own(world, self.query.get("payment")) or intent
         record = world.get(KINDS[self.kind][0], self.id)
         if isinstance(record, CheckoutSession):
@@ -59,17 +59,17 @@ class PageRequest(BrowserRequest):
         return None
 
     def _own(self, world: World, id: str | None) -> PaymentIntent | None:
-        """An intent, if it pays what this page is about: a page never shows other payments."""
+        """Return an intent, if it pays what this page is about: a page never shows other payments."""
         intent = world.get(PaymentIntent, id)
         return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
 
     def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
-        """The payment under way that a form is about."""
+        """Return the payment under way that a form is about."""
         intent = self._own(world, form.get("payment"))
         return intent if intent is not None and intent.status in UNDER_WAY else None
 
     def token(self, world: World) -> tuple[str, PaymentIntent | None]:
-        """The token of this browser's next form here, and the payment its last one made.
+        """Return the token of this browser's next form here, and the payment its last one made.
 
         All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
         """
@@ -91,17 +91,17 @@ class PageRequest(BrowserRequest):
         return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
 
     def is_valid(self, token: str) -> bool:
-        """Whether a posted token was made for this page."""
+        """Return whether a posted token was made for this page."""
         return self._tokens.valid(self.id, token)
 
     def link(self, **changes: object) -> str:
-        """The URL of this page with other parameters; empty ones are left out."""
+        """Return the URL of this page with other parameters; empty ones are left out."""
         current = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
         return url(f"/{self.kind}/{self.id}", {**current, **changes})
 
 
 def idempotency_key(token: str) -> str:
-    """The idempotency key of the form with this token (B-16)."""
+    """Return the idempotency key of the form with this token (B-16)."""
     return f"page {token.partition('.')[0]}"
 
 

@@ -27,7 +27,7 @@ from emulator.ui.buyer.payables import Payable
 
 
 def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
-    """The values of the page of a payable that is paid."""
+    """Return the values of the page of a payable that is paid."""
     _ = language.gettext
     heading, text = _("Payment successful"), _("Nothing was charged.")
     if payable.kind == "invoice":
@@ -47,7 +47,7 @@ def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
 
 
 def _next_charge(payable: Payable, language: Language) -> str | None:
-    """When a subscription charges next, and how much."""
+    """Return when a subscription charges next, and how much."""
     if payable.recurs is None or payable.next_charge_at is None:
         return None
     amount = language.money_with_symbol(payable.recurs["amount"], payable.currency)
@@ -56,7 +56,7 @@ def _next_charge(payable: Payable, language: Language) -> str | None:
 
 
 def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[str, Any]:
-    """The values of a receipt's page."""
+    """Return the values of a receipt's page."""
     transaction = world.get(Transaction, receipt.transaction)
     intent = world.get(PaymentIntent, transaction.payment_intent) if transaction else None
     invoice = world.get(Invoice, intent.invoice) if intent else None
@@ -88,7 +88,7 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
 
 
 def _lines(intent: PaymentIntent | None, invoice: Invoice | None) -> list[tuple[int, str, int]]:
-    """What was paid for: quantity, name and minor units of each line."""
+    """Return quantity, name and amount (minor units) of each line that was paid for."""
     if invoice is not None:
         return [(line.quantity, line.description, line.amount) for line in invoice.line_items]
     return list(intent.sold) if intent is not None else []
@@ -150,7 +150,7 @@ class View:
         return 410 if self.payable.state in GONE else 200
 
     def values(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
-        """Everything the template of this state needs."""
+        """Return everything the template of this state needs."""
         payable = self.payable
         common = {
             "payable": payable,
@@ -214,7 +214,7 @@ class View:
     def _typed(
         self, query: Mapping[str, str], form: Form, magic: Mapping[str, list[MagicExample]]
     ) -> tuple[dict[str, str], bool]:
-        """The fields' values: those sent, except the card's; else those known or of a magic value (``fill``)."""
+        """Return the fields' values: those sent, except the card's; else those known or of a magic value (``fill``)."""
         if form:
             return {name: text for name, text in form.items() if name not in NEVER_SHOWN}, False
         wanted = (value for value in magic.get(query.get("method", ""), ()) if value.name == query.get("fill"))
@@ -235,7 +235,7 @@ class View:
         return values
 
     def _magic(self, type: str) -> list[MagicExample]:
-        """The magic values of a method, an ordinary one first (B-54)."""
+        """Return the magic values of a method, an ordinary one first (B-54)."""
         lines: tuple[MagicValue, ...] = self._world.reference_data.magic.get(type, ())
         if type in ORDINARY:
             lines = (MagicValue(name="ordinary", value="", example=ORDINARY[type], meaning=N_("Succeeds.")), *lines)
@@ -261,7 +261,7 @@ class View:
         return self.language.money_with_symbol(amount, self.payable.currency)
 
     def _each(self) -> dict[str, Any] | None:
-        """The prices, for the script of a page on which the buyer chooses a product or a quantity."""
+        """Return the prices, for the script of a page on which the buyer chooses a product or a quantity."""
         payable = self.payable
         if not payable.asks_quantity and not payable.choices:
             return None
@@ -279,7 +279,7 @@ class View:
         return int((self.payable.recurs or {}).get("trial_period_days") or 0)
 
     def _terms(self) -> str | None:
-        """What a subscription will charge, and how often."""
+        """Return the sentence on the amount and the period of a subscription."""
         recurs, language = self.payable.recurs, self.language
         if recurs is None:
             return None
@@ -297,7 +297,7 @@ class View:
 
 
 def unknown(language: Language) -> dict[str, Any]:
-    """The values of the page for an object that does not exist."""
+    """Return the values of the page for an object that does not exist."""
     heading = language.gettext("There is nothing here")
     text = language.gettext("Check the address, or ask the merchant for a new link.")
     shown = {"heading": heading, "text": text, "merchant": "", "state": "unknown"}
@@ -308,7 +308,7 @@ def unknown(language: Language) -> dict[str, Any]:
 
 
 def as_json(view: View, token: str) -> dict[str, Any]:
-    """What the page shows, what it asks for, and the payment it made."""
+    """Return the contents of the page, the fields of its form, and the payment that it made."""
     payable, language = view.payable, view.language
     return {
         "object": "payment_page",
@@ -340,7 +340,7 @@ def as_json(view: View, token: str) -> dict[str, Any]:
 
 
 def _fields(payable: Payable) -> dict[str, Any]:
-    """The fields of the form: always, and by method."""
+    """Return the fields of the form: always, and by method."""
     if payable.state != "payable":
         return {}
     asks_who = payable.asks != "nothing"

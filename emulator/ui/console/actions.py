@@ -165,7 +165,7 @@ def _body(action: Action, form: Mapping[str, str]) -> Any:
 
 
 async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
-    """The values for the placeholders of a notice: the answer's fields, those that need it in words."""
+    """Return the values for the placeholders of a notice: the answer's fields, those that need it in words."""
     fields, language = dict(answer or {}), request.language
     if isinstance(fields.get("status"), str):
         fields["status"] = status_name(language, fields["status"])
@@ -189,7 +189,7 @@ _CONSOLE_URL = re.compile(
 
 
 def back(path: str | None) -> str:
-    """Where a form sends the browser next, if that is a page of the console; else the overview."""
+    """Return where a form sends the browser next, if that is a page of the console; else the overview."""
     return path if path and _CONSOLE_URL.fullmatch(path) and "//" not in path else HOME
 
 
@@ -221,7 +221,7 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice
 
 
 async def recording(request: ConsoleRequest) -> TemplateAndValues:
-    """The test of what was recorded."""
+    """Return the test of what was recorded."""
     code = await _test(request)
     return "recording.html", {
         "as_code": code.text,
@@ -232,7 +232,7 @@ async def recording(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def file(request: ConsoleRequest) -> Response:
-    """The same as a file."""
+    """Return the same as a file."""
     answer = await _test(request)
     saved = {"Content-Disposition": f'attachment; filename="{FILES[_form(request)]}"'}
     return Response(answer.content, headers=saved, media_type="text/plain; charset=utf-8")
@@ -248,7 +248,7 @@ async def _test(request: ConsoleRequest) -> httpx.Response:
 
 
 def _marks(request: ConsoleRequest) -> dict[str, str]:
-    """The form, and what was recorded, as parameters of an address."""
+    """Return the form, and what was recorded, as parameters of an address."""
     return {"as": _form(request)} | {name: value for name, value in request.query.items() if name in ("since", "until")}
 
 

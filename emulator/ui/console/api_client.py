@@ -52,7 +52,7 @@ class ApiClient:
         return httpx.AsyncClient(transport=transport, headers={"User-Agent": "payments-emulator-console"})
 
     async def call(self, key: str, method: str, url: str, *, query: Mapping[str, Any], body: Any) -> httpx.Response:
-        """One request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
+        """Return one request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
         given = {name: value for name, value in query.items() if value not in (None, "")}
         headers = {"Authorization": f"Bearer {key}"}
         # Without parameters None: httpx takes an empty mapping for an empty query, and drops that of the URL.
@@ -81,7 +81,7 @@ def _host(scope: Scope) -> bytes:
 
 
 def error_message(answer: httpx.Response) -> str:
-    """The message of an API error, with those of single fields."""
+    """Return the message of an API error, with those of single fields."""
     error = _error(answer)
     if error is None:
         return f"HTTP {answer.status_code}"
@@ -91,13 +91,13 @@ def error_message(answer: httpx.Response) -> str:
 
 
 def wrong_fields(answer: httpx.Response) -> tuple[str, ...]:
-    """The fields of the request that an API error names."""
+    """Return the fields of the request that an API error names."""
     error = _error(answer) or {}
     return tuple(error.get("errors") or filter(None, [error.get("param")]))
 
 
 def _error(answer: httpx.Response) -> dict[str, Any] | None:
-    """The error in an answer of either API; None if it is not JSON."""
+    """Return the error in an answer of either API; None if it is not JSON."""
     try:
         body = answer.json()
     except ValueError:
@@ -110,7 +110,7 @@ def _error(answer: httpx.Response) -> dict[str, Any] | None:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
+    """Return the posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
     try:
         return posted.fields(await posted.body(request, CONSOLE_FORM.most), 200)
     except posted.BodyTooLong:
@@ -120,7 +120,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def body_of(form: Mapping[str, str]) -> Any:
-    """The body of a request from the fields of a form. A field whose name is only a type is the whole body."""
+    """Return the body of a request from the fields of a form. A field whose name is only a type is the whole body."""
     result: dict[str, Any] = {}
     for name, text in form.items():
         path, _, type = name.partition(":")

@@ -26,7 +26,7 @@ FORWARDED = ("content-type", "content-security-policy", "referrer-policy", "x-co
 
 
 async def html(request: ConsoleRequest) -> Response:
-    """An email as HTML. The page shows it in a sandboxed frame."""
+    """Return an email as HTML. The page shows it in a sandboxed frame."""
     answer = await request.response("GET", _path(request, "html"))
     return Response(
         answer.content, headers={name: answer.headers[name] for name in FORWARDED if name in answer.headers}
@@ -34,13 +34,13 @@ async def html(request: ConsoleRequest) -> Response:
 
 
 async def raw(request: ConsoleRequest) -> Response:
-    """The raw source of an email, as text."""
+    """Return the raw source of an email, as text."""
     answer = await request.response("GET", _path(request, "raw"))
     return Response(answer.content, media_type="text/plain; charset=utf-8")
 
 
 async def attachment(request: ConsoleRequest) -> Response:
-    """An attachment of an email, by its name."""
+    """Return an attachment of an email, by its name."""
     # Loaded on first use: most servers never show an email.
     from email import message_from_bytes, policy
 
@@ -53,7 +53,7 @@ async def attachment(request: ConsoleRequest) -> Response:
 
 
 async def export(request: ConsoleRequest) -> Response:
-    """A snapshot as a file; by the link to share it, a scrubbed one."""
+    """Return a snapshot as a file; by the link to share it, a scrubbed one."""
     name = request.id
     share = request.query.get("share") == "true"
     answer = await request.response("GET", f"{CONTROL}/snapshots/{name}", {"share": str(share).lower()})
@@ -143,7 +143,7 @@ class _AppFile(msgspec.Struct):
 
 
 def opened(text: str) -> OpenedReport:
-    """The report of a JSON text. Raises ``ValueError`` for one that is neither of these."""
+    """Return the report of a JSON text. Raises ``ValueError`` for one that is neither of these."""
     try:
         return _app(msgspec.json.decode(text, type=_AppFile))
     except (msgspec.DecodeError, RecursionError):

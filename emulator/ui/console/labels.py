@@ -341,21 +341,21 @@ OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = {
 
 
 def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
-    """What an arranged outcome or fault does."""
+    """Return the effect of an arranged outcome or fault."""
     if arranged["object"] == "outcome":
         return language.gettext(OUTCOMES[f"{arranged['operation']} {arranged['result']}"])
     return effect(language, arranged["then"])
 
 
 def effect(language: Language, then: Mapping[str, Any]) -> str:
-    """What a fault does, by its ``then``."""
+    """Return the effect of a fault, by its ``then``."""
     name, value = next((name, value) for name, value in then.items() if name not in ("executed", "body") and value)
     said = language.gettext(EFFECTS.get(f"{name} {value}") or EFFECTS[name], value=value)
     return language.gettext("{effect} (after it is done)", effect=said) if then.get("executed") else said
 
 
 def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
-    """What an arranged outcome or fault applies to, and how often or when: ids and names of the API, and texts."""
+    """Return the scope of an arranged outcome or fault, and how often or when: ids and names of the API, and texts."""
     found = [str(value) for name, value in arranged["match"].items() if value is not None and name != "nth"]
     if nth := arranged["match"].get("nth"):
         found.append(language.gettext("from number {count} on", count=nth))
@@ -529,7 +529,7 @@ MESSAGES: Sequence[str] = (
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """The pattern of each message, those of the table of errors included."""
+    """Return the pattern of each message, those of the table of errors included."""
     messages = (*MESSAGES, *(row.message for row in ERRORS.values()))
     return {
         message: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(message)), re.DOTALL)
@@ -538,7 +538,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def translated(language: Language, message: str, fields: Sequence[str] = ()) -> str:
-    """The message of an API error, in which ``field: text`` stands for each wrong field; unknown texts stay."""
+    """Return the message of an API error, in which ``field: text`` stands for each wrong field; unknown texts stay."""
     names = "|".join(map(re.escape, fields))
     parts = re.split(rf"(?:^|\s)({names}): ", message) if names else [message]
     texts = [_text(language, parts[0])] if parts[0] else []
@@ -548,7 +548,7 @@ def translated(language: Language, message: str, fields: Sequence[str] = ()) -> 
 
 
 def _text(language: Language, text: str) -> str:
-    """One text, of which several for one field are separated by commas."""
+    """Return one text, of which several for one field are separated by commas."""
     for message, pattern in _patterns().items():
         if found := pattern.fullmatch(text):
             return language.gettext(message, **found.groupdict())

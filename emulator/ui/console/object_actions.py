@@ -36,7 +36,7 @@ class ObjectAction(NamedTuple):
     refrain: str = N_("Cancel")
 
     def fits(self, object: Mapping[str, Any]) -> bool:
-        """Whether the state of an object allows it."""
+        """Return whether the state of an object allows it."""
         return object.get(self.field) in self.values and not object.get(self.unless)
 
 
@@ -286,7 +286,7 @@ class NextStep(NamedTuple):
 
 
 def next_steps(object: Mapping[str, Any], url: str = "") -> list[NextStep]:
-    """What to offer for an object; ``url`` is that of the endpoint of a delivery."""
+    """Return the actions to offer for an object; ``url`` is that of the endpoint of a delivery."""
     kind = object["object"]
     if kind == "webhook_delivery":
         return [*_delivery(object, url)]
@@ -307,7 +307,7 @@ class Button(NamedTuple):
 
 
 def buttons(object: Mapping[str, Any], url: str = "") -> list[Button]:
-    """What can be done with an object in its present state: what is next, other steps, operations, dangerous ones last."""
+    """Return the buttons of an object in its present state: the next step, others, operations, dangerous ones last."""
     actions = OBJECT_ACTIONS.get(object["object"], {})
     offers = [Button(None, name, action) for name, action in actions.items() if action.fits(object)]
     offers.sort(key=lambda each: each.offer is not None and (each.offer.danger, not each.offer.is_next))

@@ -42,36 +42,36 @@ TYPES = {"console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 @cache
 def content(name: str) -> bytes:
-    """The content of a file."""
+    """Return the content of a file."""
     return files("emulator.ui.console").joinpath("static", name).read_bytes()
 
 
 @cache
 def style() -> Markup:
-    """The style sheet, that of plots included. It stands in each page, which is so painted without another request."""
+    """Return the style sheet, that of plots included. It stands in each page, which is so painted without another request."""
     plots = files("emulator.ui.base").joinpath("templates", "plots.css").read_text("utf-8")
     return Markup(content("console.css").decode() + plots)  # noqa: S704  # the package's own files
 
 
 @cache
 def inline(name: str) -> Markup:
-    """The content of a file, to stand in a page."""
+    """Return the content of a file, to stand in a page."""
     return Markup(content(name).decode())  # noqa: S704  # the package's own files
 
 
 def style_source() -> str:
-    """The style sheet as a source of a ``Content-Security-Policy``."""
+    """Return the style sheet as a source of a ``Content-Security-Policy``."""
     return hash_of(style())
 
 
 def script_source() -> str:
-    """The scripts as a source of a ``Content-Security-Policy``: the one in the page, and the one that it fetches."""
+    """Return the scripts as a source of a ``Content-Security-Policy``: the one in the page, and the one that it fetches."""
     return f"'self' {hash_of(inline('loader.js'))}"
 
 
 @cache
 def static_url(name: str) -> str:
-    """The URL of a file."""
+    """Return the URL of a file."""
     return f"{CONSOLE}static/{sha256(content(name)).hexdigest()[:12]}/{name}"
 
 
@@ -179,7 +179,7 @@ TONES: Mapping[str, str] = {
 
 
 def tone(status: object) -> str:
-    """The tone of a status, of a flag or of an HTTP status."""
+    """Return the tone of a status, of a flag or of an HTTP status."""
     if isinstance(status, int) and not isinstance(status, bool):
         return "good" if status < 400 else "warn" if status < 500 else "bad"
     return TONES.get(str(status).lower(), "plain")
@@ -200,38 +200,38 @@ NO_NAMES: Mapping[str, str] = {}
 
 
 def instant(at: str, seconds: bool = False, *, language: Language) -> Markup:
-    """A day, or an instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
+    """Return a day, or an instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
     is_day = "T" not in at
     pattern = "d MMM y" if is_day else "d MMM y, HH:mm:ss" if seconds or at[17:19] != "00" else "d MMM y, HH:mm"
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
 def ids_in(value: Any) -> list[str]:
-    """Every id that occurs in a JSON value, once, in order."""
+    """Return every id that occurs in a JSON value, once, in order."""
     return list(dict.fromkeys(ID.findall(json.dumps(value, default=str))))
 
 
 def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
-    """An id as a link to its page: the name of the object, with the id as its title, or the id where it has none."""
+    """Return an id as a link to its page: the name of the object, with the id as its title, or the id where it has none."""
     if id not in names:
         return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
     return Markup('<a href="{}" title="{}" dir="auto">{}</a>').format(page_of(id), id, names[id])
 
 
 def linked(text: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
-    """A text in which every id is a link to its page."""
+    """Return a text in which every id is a link to its page."""
     parts = ID.split(text)
     links = [id_link(id, page_of=page_of, names=names) for id in ID.findall(text)]
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
 def breakable(text: str) -> Markup:
-    """A name of the API that may be broken after its dots and underscores."""
+    """Return a name of the API that may be broken after its dots and underscores."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._])(?=.)", text))
 
 
 def short_instants(text: str, language: Language) -> str:
-    """A text of changes with days and instants as on every page, without the time of day where it is midnight."""
+    """Return a text of changes with days and instants as on every page, without the time of day where it is midnight."""
 
     def short(at: re.Match[str]) -> str:
         return language.instant(at[0], "d MMM y" if at[1] in (None, "00:00") else "d MMM y, HH:mm")
@@ -241,7 +241,7 @@ def short_instants(text: str, language: Language) -> str:
 
 
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
-    """A value as indented JSON, highlighted by type, in which ids are links."""
+    """Return a value as indented JSON, highlighted by type, in which ids are links."""
     if isinstance(value, dict) and value and depth < DEEPEST:
         lines = [_key(name) + tree(item, page_of=page_of, depth=depth + 1) for name, item in value.items()]
         return _block("{", lines, "}", depth)
@@ -272,7 +272,7 @@ def _leaf(value: Any, page_of: UrlOf) -> Markup:
 
 @cache
 def headers() -> dict[str, str]:
-    """The headers of every page."""
+    """Return the headers of every page."""
     own = "'self'"
     policy = content_security_policy(
         style_src=style_source(),
@@ -286,7 +286,7 @@ def headers() -> dict[str, str]:
 
 @cache
 def environment() -> Environment:
-    """The console's templates, with the tables and functions that all of them use."""
+    """Return the console's templates, with the tables and functions that all of them use."""
     environment = pages.environment("emulator.ui.console")
     environment.filters |= {"breakable": breakable, "short_instants": short_instants}
     environment.globals |= {
@@ -306,7 +306,7 @@ def environment() -> Environment:
 
 
 def page(request: ConsoleRequest, template: str, status: int = 200, **values: Any) -> Response:
-    """A page. Every template is given the request, its language, and functions for links, instants and JSON."""
+    """Return a page. Every template is given the request, its language, and functions for links, instants and JSON."""
     url_of = partial(page_of, request)
     shared = {
         **pages.in_language(request.language),
@@ -333,6 +333,6 @@ SHARED_PAGES = {"app": "settings", "flt": "failures", "outc": "failures"}
 
 
 def page_of(request: ConsoleRequest, id: str) -> str:
-    """The URL of the page that shows what has this id."""
+    """Return the URL of the page that shows what has this id."""
     prefix = id.partition("_")[0]
     return request.link(SHARED_PAGES.get(prefix) or f"{PAGES.get(prefix, 'objects')}/{id}")

@@ -68,38 +68,38 @@ class ConsoleRequest(BrowserRequest):
         return theme if theme in labels.THEMES else next(iter(labels.THEMES))
 
     def not_found(self) -> ApiRequestError:
-        """The error for a path without a page."""
+        """Return the error for a path without a page."""
         return ApiRequestError(404, self.language.gettext("There is no such page."))
 
     async def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """What the API answers, as JSON. Raises :class:`ApiRequestError`."""
+        """Return the JSON of the API's response. Raises :class:`ApiRequestError`."""
         answer = await self.response(method, path, query, body)
         return answer.json() if answer.content else None
 
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> httpx.Response:
-        """The same, as the whole response."""
+        """Return the same, as the whole response."""
         return await self._api.call(str(self.app), method, self.base_url + path, query=query or {}, body=body)
 
     async def get(self, path: str, **query: Any) -> Any:
-        """What the control API answers to a GET."""
+        """Return the JSON of the control API's response to a GET."""
         return await self.call("GET", f"{CONTROL}/{path}", query)
 
     async def page(self, path: str, **filters: Any) -> Any:
-        """The page of a list of the control API that the query asks for."""
+        """Return the page of a list of the control API that the query asks for."""
         return await self.get(path, page=self.query.get("page"), page_size=SIZE, **filters)
 
     async def names(self, ids: list[str]) -> Any:
-        """What people call the objects and requests with these ids, by id; those without a name are left out."""
+        """Return the names of the objects and requests with these ids, by id; those without a name are left out."""
         return await self.get("names", ids=",".join(ids[:NAMED]), language=self.language.code) if ids else {}
 
     def link(self, path: str = "", /, **query: Any) -> str:
-        """The URL of a page of the console, in the same world."""
+        """Return the URL of a page of the console, in the same world."""
         return url(CONSOLE + path if path else HOME, {**self.world_query, **query})
 
     def here(self, **changes: Any) -> str:
-        """The URL of this page with some parameters of its query changed."""
+        """Return the URL of this page with some parameters of its query changed."""
         current = {name: value for name, value in self.query.items() if name not in ("notice", "lang")}
         path = self.http.url.path.removeprefix(CONSOLE) if self.http.url.path != HOME else ""
         return self.link(path, **{**current, **changes})

@@ -51,13 +51,13 @@ class Login:
         self._cookie_name = f"emulator_pass_{self._signed('name')[:8]}"
 
     def allows(self, request: Request) -> bool:
-        """Whether a request has the cookie, or the header with which programs send the token to the control API."""
+        """Return whether a request has the cookie, or the header with which programs send the token to the control API."""
         cookie = request.cookies.get(self._cookie_name, "")
         token = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
         return self._token is None or self._is_valid(cookie) or self._is_token(token)
 
     def accepts(self, token: str) -> bool:
-        """Whether this is the token."""
+        """Return whether this is the token."""
         return self._is_token(token.encode())
 
     def remember(self, response: Response) -> None:
@@ -187,7 +187,7 @@ class Console:
         ]
 
     def _logged_in(self, handler: PageHandler) -> Callable[[Request], Awaitable[Response]]:
-        """A handler that is called only after login, and whose API errors become a page."""
+        """Return a handler that is called only after login, and whose API errors become a page."""
 
         async def show(http: Request) -> Response:
             request = ConsoleRequest(http, self._api)
@@ -215,7 +215,7 @@ class Console:
         return await self._read(views.search, request)
 
     async def _frame(self, request: ConsoleRequest) -> dict[str, Any]:
-        """The values that every page needs for its header."""
+        """Return the values that every page needs for its header."""
         return {
             "clock": await request.get("clock"),
             "apps": await request.get("apps", page_size=100),
@@ -300,7 +300,7 @@ class Console:
         return response
 
     async def _unopened_page(self, request: ConsoleRequest) -> Response | None:
-        """The page for a link of another site to a world that is not open; None for any other request.
+        """Return the page for a link of another site to a world that is not open; None for any other request.
 
         A link of another site opens no world. The person who followed it can, by the link on this page.
         """

@@ -28,7 +28,7 @@ from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, Templ
 
 
 async def settings(request: ConsoleRequest) -> TemplateAndValues:
-    """The settings of the App, as a form made from their schema."""
+    """Return the settings of the App, as a form made from their schema."""
     properties = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     # An assumption that is a setting as well has its one field on the page of assumptions.
     fields = {name: field for name, field in properties.items() if name not in ("assumptions", *named_assumptions())}
@@ -36,7 +36,7 @@ async def settings(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def assumptions(request: ConsoleRequest) -> TemplateAndValues:
-    """What each named assumption does and is set to, as a form; and every assumption by its number and area."""
+    """Return the page of the switchable assumptions, as a form, and of all assumptions by number and area."""
     known = named_assumptions()
     listed = (await request.get("assumptions", page_size=len(known)))["data"]
     areas = groupby(numbered_assumptions().items(), key=lambda each: each[1].area)
@@ -67,7 +67,7 @@ LISTS: Mapping[str, str] = {
 
 
 async def charts(request: ConsoleRequest) -> TemplateAndValues:
-    """The merchant's money, the states of subscriptions, events and deliveries, as plots over the world's time."""
+    """Return the merchant's money, the states of subscriptions, events and deliveries, as plots over the world's time."""
     now = instant((await request.get("clock"))["now"])
     ledger = await request.get("ledger", page_size=1)
     events, entries = await _newest(request, "events"), await _newest(request, "entries")
@@ -98,7 +98,7 @@ async def charts(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def _newest(request: ConsoleRequest, name: str) -> Newest:
-    """The newest events, or entries of the ledger."""
+    """Return the newest events, or entries of the ledger."""
     found: list[Any] = []
     for page in range(1, PAGES_READ + 1):
         answer = await request.get("events" if name == "events" else "ledger", page=page, page_size=100)
@@ -110,18 +110,18 @@ async def _newest(request: ConsoleRequest, name: str) -> Newest:
 
 
 async def _kind(request: ConsoleRequest, kind: str, most: int = LANES, related: str | None = None) -> Newest:
-    """The newest objects of a kind, of all or related to one."""
+    """Return the newest objects of a kind, of all or related to one."""
     found = await request.get("objects", kind=kind, page_size=most, related=related)
     return Newest(found["data"][::-1], found["pagination"]["count"], LISTS[kind])
 
 
 async def coverage(request: ConsoleRequest) -> TemplateAndValues:
-    """Which parts of the service's document were exercised in this world, and which were not."""
+    """Return the page of the parts of the service's document that were exercised in this world, and that were not."""
     return "coverage.html", {"coverage": await request.get("coverage")}
 
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
-    """Where the money is, the newest entries, and what broke the balance."""
+    """Return where the money is, the newest entries, and what broke the balance."""
     filters = {name: request.query.get(name) or None for name in ("object", "currency")}
     found = await request.page("ledger", **filters)
     totals: dict[str, dict[str, int]] = {}
@@ -139,12 +139,12 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
 
 
 def _movements(entries: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The entries of each movement of money: those of one instant with one cause."""
+    """Return the entries of each movement of money: those of one instant with one cause."""
     return [list(own) for _, own in groupby(entries, lambda each: (each["at"], each["cause"]["summary"]))]
 
 
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """A movement as it is listed: the object that it began with, and the most that an account gained in a currency."""
+    """Return a movement as it is listed: the object that it began with, and the most that an account gained in a currency."""
     gained: dict[str, int] = {}
     for each in entries:
         gained[each["currency"]] = max(each["amount"], gained.get(each["currency"], 0))
@@ -159,24 +159,24 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
 
 
 async def worlds(request: ConsoleRequest) -> TemplateAndValues:
-    """All open worlds: what they hold, and how long ago they were used."""
+    """Return all open worlds: what they hold, and how long ago they were used."""
     return "worlds.html", {"list": await request.page("apps")}
 
 
 async def inboxes(request: ConsoleRequest) -> TemplateAndValues:
-    """The built-in webhook receivers."""
+    """Return the built-in webhook receivers."""
     return "inboxes.html", {"list": await request.page("inboxes")}
 
 
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
-    """What one inbox received, and how it answers."""
+    """Return the page of an inbox: its deliveries, and how it responds."""
     every = (await request.get("inboxes", page_size=100))["data"]
     response = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
     return "inbox.html", {"name": request.id, "response": response, "list": await request.page(f"inbox/{request.id}")}
 
 
 async def reports(request: ConsoleRequest) -> TemplateAndValues:
-    """A form that opens the JSON of test app or test all."""
+    """Return a form that opens the JSON of test app or test all."""
     return "reports.html", {"report": None, "error": None}
 
 
@@ -188,12 +188,12 @@ CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
 
 
 def api_of(chosen: str | None) -> str | None:
-    """The API whose requests are listed: the service, unless the control API or ``all`` is chosen."""
+    """Return the API whose requests are listed: the service, unless the control API or ``all`` is chosen."""
     return None if chosen == "all" else chosen or "service"
 
 
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
-    """The journal."""
+    """Return the journal."""
     filters = {name: request.query.get(name) for name in ("method", "status", "api", "changed", "operation", "object")}
     return "requests.html", {
         "list": await request.page("requests", **{**filters, "api": api_of(filters["api"])}),
@@ -206,7 +206,7 @@ async def requests(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
-    """One request of the journal with the changes and events it caused."""
+    """Return one request of the journal with the changes and events it caused."""
     entry = await request.get(f"requests/{request.id}")
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
     changes = net_changes(entry["changes"])
@@ -225,7 +225,7 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
 
 
 def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[dict[str, Any]]) -> str:
-    """What a request did, or why it was rejected, in one sentence."""
+    """Return the sentence on what a request did, or why it was rejected."""
     if entry["status"] >= 400:
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)
@@ -242,7 +242,7 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
 
 
 def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One change for each object: what all its changes amount to."""
+    """Return one change for each object: what all its changes amount to."""
     found: dict[str, dict[str, Any]] = {}
     for change in changes:
         known = found.setdefault(change["id"], {**change, "fields": {}})
@@ -258,7 +258,7 @@ def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def _event(request: ConsoleRequest, id: str) -> Any:
-    """An event; only its id where it no longer exists."""
+    """Return an event; only its id where it no longer exists."""
     try:
         return await request.get(f"objects/{id}")
     except ApiRequestError:
@@ -281,12 +281,12 @@ STATUSES: Mapping[str, tuple[str, ...]] = {
 
 
 def statuses_of(kind: str, language: Language) -> list[tuple[str, str]]:
-    """The statuses of a kind, each with its name."""
+    """Return the statuses of a kind, each with its name."""
     return [(status, status_name(language, status)) for status in STATUSES.get(kind, ())]
 
 
 async def objects(request: ConsoleRequest) -> TemplateAndValues:
-    """The objects of one kind, with a search."""
+    """Return the objects of one kind, with a search."""
     kind = request.query.get("kind", "customer")
     if kind not in COLUMNS:
         raise request.not_found()
@@ -303,7 +303,7 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def object_test(request: ConsoleRequest) -> TemplateAndValues:
-    """A test that ends with the object as it is now."""
+    """Return a test that ends with the object as it is now."""
     object = await request.get(f"objects/{request.id}")
     field = "status" if "status" in object else "object"
     form = request.query.get("as", FORMS[0])
@@ -313,7 +313,7 @@ async def object_test(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def object_page(request: ConsoleRequest) -> TemplateAndValues:
-    """One object with its history, its relations and the chain of causes that explains it."""
+    """Return one object with its history, its relations and the chain of causes that explains it."""
     id = request.id
     object = await request.get(f"objects/{id}")
     kind = object["object"]
@@ -364,7 +364,7 @@ SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 
 
 async def overview(request: ConsoleRequest) -> TemplateAndValues:
-    """What needs attention, the clock, the next jobs, and the latest requests, events, deliveries and emails."""
+    """Show what needs attention, the clock, the next jobs, and the latest requests, events, deliveries and emails."""
     return "overview.html", {
         "attention": await _attention(request),
         "upcoming": grouped((await request.get("schedule", page_size=SIZE))["data"])[:FEW],
@@ -377,7 +377,7 @@ async def overview(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]:
-    """What is wrong or arranged to go wrong: a tone, a text, how many, and where they are."""
+    """Return problems and arranged failures: a tone, a text, how many, and where they are."""
     found: list[tuple[str, str, int, str]] = []
 
     async def note(tone: str, text: str, path: str, page: str = "", **filters: str) -> None:
@@ -397,7 +397,7 @@ async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]
 
 
 async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
-    """How many entries a list has."""
+    """Return how many entries a list has."""
     return int((await request.get(path, page_size=1, **filters))["pagination"]["count"])
 
 
@@ -424,7 +424,7 @@ def _row(jobs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 async def schedule(request: ConsoleRequest) -> TemplateAndValues:
-    """The jobs that are planned; with ``until`` everything that would happen until then."""
+    """Return the jobs that are planned; with ``until`` everything that would happen until then."""
     filters = {name: request.query.get(name) for name in ("until", "kind")}
     kinds = [(name, request.language.gettext(text)) for name, text in labels.JOBS.items()]
     found = await request.page("schedule", **filters)
@@ -432,14 +432,14 @@ async def schedule(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def events(request: ConsoleRequest) -> TemplateAndValues:
-    """The events."""
+    """Return the events."""
     filters = {name: request.query.get(name) for name in ("type", "object")}
     types = [row["type"] for row in (await request.get("catalog"))["event_types"]]
     return "events.html", {"list": await request.page("events", **filters), "filters": filters, "types": types}
 
 
 async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
-    """The endpoints and the deliveries to them."""
+    """Return the endpoints and the deliveries to them."""
     filters = {name: request.query.get(name) for name in ("status", "related", "query")}
     endpoints = await request.get("objects", kind="webhook_endpoint", page_size=SIZE)
     return "webhooks.html", {
@@ -453,18 +453,18 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def emails(request: ConsoleRequest) -> TemplateAndValues:
-    """The emails."""
+    """Return the emails."""
     filters = {name: request.query.get(name) for name in ("to", "kind")}
     return "emails.html", {"list": await request.page("emails", **filters), "filters": filters}
 
 
 async def email(request: ConsoleRequest) -> TemplateAndValues:
-    """One email."""
+    """Return one email."""
     return "email.html", {"email": await request.get(f"emails/{request.id}")}
 
 
 async def audit(request: ConsoleRequest) -> TemplateAndValues:
-    """Which recommendations of the service the client follows."""
+    """Return the page of the service's recommendations and how the client follows them."""
     return "audit.html", {"audit": await request.get("audit"), "tones": SEVERITY_TONES}
 
 
@@ -473,7 +473,7 @@ ABOUT = ("payments", "requests", "webhooks")
 
 
 async def failures(request: ConsoleRequest) -> TemplateAndValues:
-    """What is arranged to fail, each with its removal, and the form of one part to arrange more."""
+    """Show arranged failures, each with its removal, and the form of one part to arrange more."""
     catalog, language = await request.get("catalog"), request.language
     kinds = [(await request.get(kind, page_size=100))["data"] for kind in ("outcomes", "faults")]
     arranged = [
@@ -507,7 +507,7 @@ NEWEST = 50
 
 
 async def compare(request: ConsoleRequest) -> TemplateAndValues:
-    """An object side by side with another, or with itself as an event had it: ``left`` and ``right`` are their ids."""
+    """Return an object side by side with another, or with itself as an event had it: ``left`` and ``right`` are their ids."""
     object = await request.get(f"objects/{request.id}")
     events = (await request.get("events", object=object["id"], page_size=NEWEST))["data"]
     others = (await request.get("objects", kind=object["object"], page_size=NEWEST))["data"]
@@ -540,17 +540,17 @@ def _at(language: Language, instant: str) -> str:
 
 
 async def snapshots(request: ConsoleRequest) -> TemplateAndValues:
-    """The snapshots, and the reset of the world."""
+    """Return the snapshots, and the reset of the world."""
     return "snapshots.html", {"list": await request.page("snapshots")}
 
 
 async def magic(request: ConsoleRequest) -> TemplateAndValues:
-    """The magic values."""
+    """Return the magic values."""
     return "magic.html", {"catalog": await request.get("catalog")}
 
 
 async def search(request: ConsoleRequest) -> TemplateAndValues:
-    """What is called so, the best match first; and how many objects of each kind contain the text.
+    """Show the matches of a search, the best first, and how many objects of each kind contain the text.
 
     With ``names=1`` only the best, for the suggestions under the field.
     """

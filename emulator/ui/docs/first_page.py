@@ -16,7 +16,7 @@ from emulator.web.context import context_of
 
 
 def first_route(engine: Engine, *, shows_last: bool) -> Route:
-    """The route of ``/``. Behind a control token ``shows_last`` is false: the journal is for those who have it."""
+    """Return the route of ``/``. Behind a control token ``shows_last`` is false: the journal is for those who have it."""
 
     async def show(request: Request) -> Response:
         base = context_of(request.scope).base_url
@@ -39,7 +39,7 @@ PLACES = {
 
 
 def _last(engine: Engine) -> dict[str, Any] | None:
-    """The latest request of any world: what it was, where it is shown, and how long ago it was answered."""
+    """Return the latest request of any world: what it was, where it is shown, and how long ago it was answered."""
     logged = [(runtime.journal.entries[-1], key) for key, runtime in engine.runtimes.items() if runtime.journal.entries]
     if not logged:
         return None

@@ -51,7 +51,7 @@ PATH = "/docs/guide"
 
 
 def policy(style_src: str = "'self'") -> str:
-    """Everything that a page needs is served here; search runs in a worker."""
+    """Return everything that a page needs is served here; search runs in a worker."""
     return content_security_policy(
         script_src="'self'",
         style_src=style_src,
@@ -83,7 +83,7 @@ def page(
     headers: Mapping[str, str] = HEADERS,
     **values: Any,
 ) -> Response:
-    """A page in the face of the guide, in English; without a guide there is nothing to search."""
+    """Return a page in the face of the guide, in English; without a guide there is nothing to search."""
     menu = guide_folder() / "menu.json"
     has_guide = menu.is_file()
     face = {
@@ -128,14 +128,14 @@ class ErrorSection(NamedTuple):
 
 
 def entries() -> list[ErrorSection]:
-    """Every documented code with the requests that provoke it, by status."""
+    """Return every documented code with the requests that provoke it, by status."""
     known = error_examples()
     found = [ErrorSection(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
     return sorted(found, key=lambda entry: entry.row.status)
 
 
 def _line(step: Step) -> str:
-    """A step as a line to read."""
+    """Return a step as a line to read."""
     if step.advance:
         return f'POST /_emulator/clock/advance {{"by": "{step.advance}"}}'
     headers = "".join(f"  {name}: {value}" for name, value in step.headers.items())
@@ -146,13 +146,13 @@ def _line(step: Step) -> str:
 
 
 def areas() -> list[tuple[str, list[tuple[str, Assumption]]]]:
-    """Every assumption with its number, under the heading it belongs to."""
+    """Return every assumption with its number, under the heading it belongs to."""
     grouped = groupby(numbered_assumptions().items(), lambda numbered: numbered[1].area)
     return [(area, list(numbered)) for area, numbered in grouped]
 
 
 def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
-    """The assumptions with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
+    """Return the assumptions with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
 
     ``app`` is its key; an App whose world is not open has the defaults, and ``app`` is None.
     """
@@ -184,7 +184,7 @@ async def _events(_: Request) -> Response:
 
 
 def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
-    """The pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
+    """Return the pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
     facts = engine.reference_data
 
     async def errors(_: Request) -> Response:
@@ -289,7 +289,7 @@ async def with_slash(request: Request) -> Response:
 
 
 async def llms_txt(_: Request) -> Response:
-    """The list of the guide's pages, as language models are given it (llmstxt.org)."""
+    """Return the list of the guide's pages, as language models are given it (llmstxt.org)."""
     pages = sorted(guide_pages_folder().glob("*.md"))
     links = [f"- [{_title(page)}]({PATH}/{page.name})" for page in pages]
     return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=HEADERS)
@@ -309,13 +309,13 @@ LLMS_TXT = (
 
 
 def _title(page: Path) -> str:
-    """The heading of a page."""
+    """Return the heading of a page."""
     with page.open(encoding="utf-8") as lines:
         return lines.readline().removeprefix("#").strip()
 
 
 async def markdown(request: Request) -> Response:
-    """A page of the guide as Markdown."""
+    """Return a page of the guide as Markdown."""
     name = request.path_params["name"]
     page = skill_file() if name == "skill" else guide_pages_folder() / f"{name}.md"
     if not page.is_file():

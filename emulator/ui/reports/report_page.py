@@ -84,7 +84,7 @@ def collect(get: Get) -> WorldReport:
 
 
 def _newest(said: str, page_of: Callable[[int], Any]) -> Newest:
-    """The newest ``MOST`` objects of a list, read page by page."""
+    """Return the newest ``MOST`` objects of a list, read page by page."""
     rows: list[Any] = []
     for page in range(1, MOST // PAGE + 1):
         found = page_of(page)
@@ -95,7 +95,7 @@ def _newest(said: str, page_of: Callable[[int], Any]) -> Newest:
 
 
 def _listed(get: Get, path: str, said: str, most: int = LANES) -> Newest:
-    """The newest objects of a list of the service."""
+    """Return the newest objects of a list of the service."""
     found = get(path, page_size=most)
     return Newest(found["data"][::-1], found["pagination"]["count"], said)
 
@@ -117,17 +117,17 @@ class TestedWorld(NamedTuple):
 
 
 def page(report: WorldReport, language: Language) -> str:
-    """The file about one world, in a language."""
+    """Return the file about one world, in a language."""
     return _rendered("report.html", language, **_values(report, prefix=""))
 
 
 def charts(report: WorldReport, language: Language) -> str:
-    """One world as a part of the file of a test run; its App's name begins the ids, which are unique there."""
+    """Return one world as a part of the file of a test run; its App's name begins the ids, which are unique there."""
     return _rendered("world.html", language, **_values(report, prefix=f"{report.app}-"))
 
 
 def page_of_tests(tests: Iterable[TestedWorld], language: Language) -> str:
-    """The file about a test run, in the order of the tests' names, whichever worker ran them."""
+    """Return the file about a test run, in the order of the tests' names, whichever worker ran them."""
     return _rendered("tests.html", language, tests=sorted(tests))
 
 

@@ -35,7 +35,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def render(recording: Recording) -> str:
-    """The workflow as YAML, with the documents beside it, as the workflows of ``docs/workflows`` have them.
+    """Return the workflow as YAML, with the documents beside it, as the workflows of ``docs/workflows`` have them.
 
     By URL they would be read over a connection that the server closes while a runner compiles them.
     """
@@ -104,7 +104,7 @@ def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, st
 
 
 def _resolved(value: Any) -> Any:
-    """A JSON value with runtime expressions in place of references."""
+    """Return a JSON value with runtime expressions in place of references."""
     if isinstance(value, dict):
         return {name: _resolved(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -128,7 +128,7 @@ def _output(reference: Reference) -> str:
 
 
 def _path(path: tuple[str | int, ...]) -> str:
-    """A JSON pointer without its first slash."""
+    """Return a JSON pointer without its first slash."""
     return "/".join(map(str, path))
 
 
@@ -137,10 +137,10 @@ def _pointer(expected: ExpectedField) -> str:
 
 
 def _constant(value: Any) -> str:
-    """A literal of Arazzo's simple conditions."""
+    """Return a literal of Arazzo's simple conditions."""
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else json.dumps(value)
 
 
 def _query(path: str) -> dict[str, str]:
-    """The parameters in the query of a path."""
+    """Return the parameters in the query of a path."""
     return dict(parse_qsl(path.partition("?")[2], keep_blank_values=True))

@@ -32,7 +32,7 @@ class Dialect(NamedTuple):
     template: Callable[[Sequence[str | Reference]], str]
 
     def literal(self, value: Any, level: int = 1, used: int = 0) -> str:
-        """The value on one line, or on several if it is long.
+        """Return the value on one line, or on several if it is long.
 
         ``level`` is the depth of the line it begins on, ``used`` the number of characters before it on that line.
         """
@@ -62,7 +62,7 @@ class Dialect(NamedTuple):
         return null if value is None else repr(value)
 
     def string(self, text: str) -> str:
-        """A text, which may contain references."""
+        """Return a text, which may contain references."""
         found = parts(text)
         if len(found) == 1 and isinstance(found[0], Reference):
             return self.expression(found[0])
@@ -83,7 +83,7 @@ class Statements(NamedTuple):
     events: Callable[[list[str]], str]
 
     def of(self, recording: Recording) -> Iterator[str]:
-        """The steps, then what is expected at the end."""
+        """Yield the steps, then what is expected at the end."""
         for step in recording.steps:
             yield self.move(step) if isinstance(step, ClockMove) else self.call(step)
         for expected in recording.expectations:

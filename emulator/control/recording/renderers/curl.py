@@ -52,7 +52,7 @@ expect() { # FIELD JSON: a field of the answer has this value
 
 
 def render(recording: Recording) -> str:
-    """The script."""
+    """Return the script."""
     return HEAD + "\n" + "\n".join(_lines(recording)) + "\n"
 
 
@@ -92,7 +92,7 @@ def _json(value: Any) -> str:
 
 
 def _filter(path: tuple[str | int, ...]) -> str:
-    """A filter of jq."""
+    """Return a filter of jq."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
 
 
@@ -103,6 +103,6 @@ def _variable(reference: Reference) -> str:
 
 
 def _word(text: str) -> str:
-    """A word of the shell, with the values of its references."""
+    """Return a word of the shell, with the values of its references."""
     found = [f'"${_variable(part)}"' if isinstance(part, Reference) else quote(part) for part in parts(text)]
     return "".join(found) or "''"

@@ -29,7 +29,7 @@ def _keys(path: Sequence[str | int]) -> str:
 
 
 def _variable(name: str) -> str:
-    """A name in the style of JavaScript: ``subscription2``, ``paymentMethod``."""
+    """Return a name in the style of JavaScript: ``subscription2``, ``paymentMethod``."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
@@ -51,7 +51,7 @@ JAVASCRIPT = Dialect(INDENT, " ", ("null", "true", "false"), _text, _key, _expre
 
 
 def render(recording: Recording) -> str:
-    """The module with the test."""
+    """Return the module with the test."""
     body = "\n".join(f"{' ' * INDENT}{line}" for line in STATEMENTS.of(recording))
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}

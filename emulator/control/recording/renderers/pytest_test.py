@@ -16,7 +16,7 @@ def _keys(reference: Reference) -> str:
 
 
 def _text(text: str) -> str:
-    """A string literal in double quotes, as formatters of code write it."""
+    """Return a string literal in double quotes, as formatters of code write it."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
@@ -25,7 +25,7 @@ def _expression(reference: Reference) -> str:
 
 
 def _template(found: Sequence[str | Reference]) -> str:
-    """An f-string: its literal parts escaped, with single quotes in its expressions, as Python before 3.12 needs."""
+    """Return an f-string: its literal parts escaped, with single quotes in its expressions, as Python before 3.12 needs."""
     inner = [
         f"{{{_expression(part)}}}".replace('"', "'")
         if isinstance(part, Reference)
@@ -39,7 +39,7 @@ PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expressio
 
 
 def render(recording: Recording) -> str:
-    """The module with the test."""
+    """Return the module with the test."""
     body = STATEMENTS.of(recording)
     text = "\n".join(f"{' ' * INDENT}{line}" for line in body) or f"{' ' * INDENT}pass"
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
@@ -71,7 +71,7 @@ def _call(call: Call) -> str:
 
 
 def _raw_call(call: Call, name: str) -> str:
-    """A request through the client underneath, for an error answer, for headers, and for bodies that are no JSON."""
+    """Return a request through the client underneath, for an error answer, for headers, and for bodies that are no JSON."""
     keyword = "content" if isinstance(call.body, str) else "json"
     body = [] if call.body is None else [f"{keyword}={PYTHON.literal(call.body, 2, len(keyword) + 2)}"]
     headers = [f"headers={PYTHON.literal(call.headers, 2, len('headers') + 2)}"] if call.headers else []
