@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,14 +25,17 @@ import yaml
 from contract_tests import ROOT
 from contract_tests.quality.package import container
 from contract_tests.quality.package.test_ci_files import play
-from contract_tests.quality.pythons import REQUIRED, SUPPORTED, found
+from contract_tests.quality.pythons import SUPPORTED, found
 from contract_tests.surfaces.node import __main__ as node
 from emulator.version import VERSION
+
+FEATURE = "docs/examples/devcontainer/payments-emulator"
+GITLAB = "docs/examples/gitlab/payments-emulator.gitlab-ci.yml"
 
 REPOSITORY = "rehearsal/payments-emulator"
 
 NEWEST = "3.15"
-"""A Python that may fail, since dependencies have no wheels for it yet."""
+"""Tried where it is found, though dependencies have no wheels for it yet."""
 
 MINUTES = 5
 """How long a stranger may need for the first hour's tasks: demo, pytest, Node, an examination."""
@@ -87,7 +91,7 @@ class Rehearsal:
         return next(self.dist.glob("*.whl"))
 
     def call(self, *command: object, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
-        """Run a command; what it printed. Raises ``AssertionError`` for another exit status."""
+        """Run a command; what it printed, errors too if it is to fail. Raises ``AssertionError`` for another exit status."""
         done = subprocess.run(
             [*map(str, command)],
             cwd=cwd or self.folder,
@@ -98,7 +102,7 @@ class Rehearsal:
             check=False,
         )
         assert done.returncode == status, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
-        return done.stdout
+        return done.stdout + (done.stderr if status else "")
 
     def environment_of(self, python: str, name: str, *packages: object) -> Path:
         """The folder of commands of a new environment with these packages."""
@@ -131,20 +135,21 @@ class Rehearsal:
         for made in self.dist.iterdir():
             assert made.read_bytes() == (self.folder / "dist2" / made.name).read_bytes(), f"{made.name} differs"
         self.call(self.tools / "python", "-m", "twine", "check", "--strict", *self.dist.iterdir())
+        with zipfile.ZipFile(self.wheel) as wheel:
+            clones = [
+                name for name in wheel.namelist() if re.search(rb"[Ii]n a clone|git\.example\.com", wheel.read(name))
+            ]
+        assert clones == [], f"{clones} speak of a clone"
         sizes = ", ".join(f"{made.name} {made.stat().st_size / 1e6:.1f} MB" for made in sorted(self.dist.iterdir()))
         return f"{sizes}; twice, the same bytes"
 
     def pythons(self) -> str:
         """The wheel on each Python: demo, the fixture of pytest, a command with a sandbox."""
-        passed = []
-        for version in (*SUPPORTED, NEWEST):
-            python = found(version)
-            if python is None:
-                assert version not in REQUIRED, f"no Python {version}"
-                continue
+        here = {version: python for version in (*SUPPORTED, NEWEST) if (python := found(version))}
+        for version, python in here.items():
             self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
-            passed.append(version)
-        return f"installed and used on Python {', '.join(passed)}"
+        missing = ", ".join(set(SUPPORTED) - here.keys())
+        return f"installed and used on Python {', '.join(here)}" + (f"; not found: {missing}" if missing else "")
 
     def use(self, commands: Path) -> None:
         """Use an installation in an empty folder."""
@@ -174,6 +179,7 @@ class Rehearsal:
         assert node.main(tarball) == 0
         empty = self.node_project("npx", tarball)
         assert self.call("npx", "payments-emulator", "--version", cwd=empty).endswith(f" {VERSION}\n")
+        self.call("npx", "payments-emulator", "exec", "--", "npx", "payments-emulator", "health", cwd=empty)
         return f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs the emulator"
 
     def node_project(self, name: str, tarball: Path) -> Path:
@@ -187,35 +193,58 @@ class Rehearsal:
         return empty
 
     def image(self) -> str:
-        """The Dockerfile's steps, one after another."""
-        return f"Dockerfile played: {container.main(self.source)}; demo, fixture"
+        """The Dockerfile's steps, one after another; for arm64, whether there is a wheel of each dependency."""
+        arm = (f"--platform=manylinux_{glibc}_aarch64" for glibc in ("2_17", "2_28", "2_34"))
+        target = ("--python-version=3.13", "--only-binary=:all:", *arm, "--dest", self.folder / "arm64")
+        self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[sql,smtp]")
+        return f"{container.main(self.source)}; wheels for arm64"
 
     def ci(self) -> str:
-        """The steps of the action and of GitLab's template, with the wheel."""
+        """The steps of the action, of GitLab's template and of the development container's feature, with the wheel."""
         action = yaml.safe_load((self.source / "action.yml").read_text("utf-8"))
         _, install, run, _ = action["runs"]["steps"]
-        given = {
-            "PACKAGE": str(self.wheel),
-            "PYTHON": sys.executable,
-            "RUNNER_TEMP": str(self.folder),
-            "PIP_NO_INDEX": "0",
-        }
-        asked = {
-            "COMMAND": 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"',
-            "OPTIONS": "--report payments-report.html",
-        }
-        ended = play(self.folder, [install["run"], run["run"]], **given, **asked)
+        asks = 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"'
+        report = "--report payments-report.html"
+        given = {"PACKAGE": str(self.wheel), "PYTHON": sys.executable, "RUNNER_TEMP": "."}
+        self.job("action", [install["run"], run["run"]], COMMAND=asks, OPTIONS=report, **given)
+        (template,) = yaml.safe_load((self.source / GITLAB).read_text("utf-8")).values()
+        scripts = [each.replace("/tmp/", "./") for each in (*template["before_script"], *template["script"])]
+        self.job("gitlab", scripts, PAYMENTS_EMULATOR_PACKAGE=str(self.wheel), RUN=asks, OPTIONS=report)
+        feature = (self.source / FEATURE / "install.sh").read_text("utf-8").replace("/usr/local/", "./")
+        runs = f"mkdir bin\n{feature}\n./lib/payments-emulator/bin/payments-emulator exec {report} -- sh -c '{asks}'"
+        self.job("devcontainer", [runs], PACKAGE=str(self.wheel))
+        return "steps of the action, GitLab's template, the feature of development containers, each with a report"
+
+    def job(self, name: str, scripts: list[str], **variables: str) -> None:
+        """Run the scripts of a job in an empty folder; a report must come of it."""
+        empty = self.folder / name
+        empty.mkdir()
+        ended = play(empty, scripts, PIP_NO_INDEX="0", **variables)
         assert ended.returncode == 0, ended.stderr
-        assert (self.folder / "payments-report.html").exists()
-        return "the action's steps, with a report"
+        assert (empty / "payments-report.html").exists()
 
     def assistants(self) -> str:
-        """``mcp`` of the wheel with its extra: it starts a sandbox of its own, and lists its tools."""
-        commands = self.environment_of(sys.executable, "assistants", f"{self.wheel}[mcp]")
+        """``mcp`` names the command that adds its extra, which works; then ``mcp`` as the entry of the registry starts it."""
+        commands = self.environment_of(sys.executable, "assistants", self.wheel)
+        refused = self.call(commands / "payments-emulator", "mcp", status=2)
+        advice = refused.rpartition(": pip ")[2]
+        self.call("sh", "-c", f"{commands}/python -m pip {advice}", PIP_FIND_LINKS="")
+        tools = self.talk(commands / "payments-emulator", "mcp")
+        (package,) = json.loads((self.source / "server.json").read_text("utf-8"))["packages"]
+        before, after = (
+            [part for each in package[kind] for part in (each.get("name"), each["value"]) if part]
+            for kind in ("runtimeArguments", "packageArguments")
+        )
+        versioned = f"{package['identifier']}=={package['version']}"
+        assert self.talk(self.tools / package["runtimeHint"], *before, versioned, *after) == tools
+        return f"pip {advice.strip()}; {tools} tools on a sandbox of its own; the same by server.json"
+
+    def talk(self, *command: object) -> int:
+        """Initialize a server of the Model Context Protocol and call a tool wrongly; how many tools it has."""
         calls = [("initialize", INITIALIZE), ("tools/list", {}), ("tools/call", {"name": "call", "arguments": {}})]
-        lines = [{"jsonrpc": "2.0", "id": n, "method": name, "params": given} for n, (name, given) in enumerate(calls)]
+        answers = []
         with subprocess.Popen(
-            [commands / "payments-emulator", "mcp"],
+            [*map(str, command)],
             env={**self.environment, "PAYMENTS_EMULATOR_PORT": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -223,15 +252,14 @@ class Rehearsal:
         ) as mcp:
             assert mcp.stdin
             assert mcp.stdout
-            answers = []
-            for line in lines:
-                mcp.stdin.write(json.dumps(line) + "\n")
-                mcp.stdin.flush()
+            for number, (name, given) in enumerate(calls):
+                line = {"jsonrpc": "2.0", "id": number, "method": name, "params": given}
+                print(json.dumps(line), file=mcp.stdin, flush=True)
                 answers.append(json.loads(mcp.stdout.readline())["result"])
             mcp.stdin.close()
         assert answers[0]["serverInfo"] == {"name": "payments-emulator", "version": VERSION}
         assert "method is missing" in answers[2]["content"][0]["text"]
-        return f"{len(answers[1]['tools'])} tools, on a sandbox of its own"
+        return len(answers[1]["tools"])
 
     def stranger(self) -> str:
         """Demo, pytest, a test in Node and an examination, from the artefacts alone, within five minutes."""
@@ -259,7 +287,7 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "uvx and pipx": Rehearsal.runners,
     "npm": Rehearsal.node,
     "image": Rehearsal.image,
-    "action": Rehearsal.ci,
+    "jobs": Rehearsal.ci,
     "mcp": Rehearsal.assistants,
     "stranger": Rehearsal.stranger,
 }

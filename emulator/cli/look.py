@@ -254,8 +254,8 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     payments-emulator explain inv_3Hj6kL9pQ2rS5tU8vW1xY4zA --all
     payments-emulator explain whd_2Lp7wQ9xR4tY6uN1mB3vC8zK --json | jq -r .summary
 
-    First how it stands and what comes next. Then each request and job that led there, with what it caused in lanes:
-    clock, money, webhooks, mail. Repeats are counted.
+    Print the current state and the next step, then every request and job that led to it, with what each
+    caused in columns: clock, money, webhooks, mail. Repeats are counted.
     """
     print_line(emulator.get(f"/explain/{id}"), lambda found: _searchable("\n".join(story(found, every))), as_json)
 

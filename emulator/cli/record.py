@@ -106,7 +106,7 @@ def record(
 
     Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes nothing is left out. Card
     numbers and secrets are replaced by test values. With ID only what it depends on stays; played in a fresh world, it is
-    equal in every field but for ids and numbers of documents.
+    equal in every field except ids and document numbers.
 
     Exit status 1 with ID or --shrink if a fresh world does not end as expected.
     """

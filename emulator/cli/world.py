@@ -256,7 +256,7 @@ def report(emulator: ControlClient, file: Path, language: str) -> None:
     payments-emulator world report --out shop.html --language fr
     payments-emulator exec --report shop.html -- pytest
 
-    One file with nothing from elsewhere: charts that need no colour, each with a table of the same facts.
+    A self-contained HTML file. Every chart has a table and works without colour.
     """
     write_report(emulator, file, language)
     click.echo(f"wrote {file}")

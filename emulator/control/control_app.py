@@ -31,7 +31,7 @@ from emulator.engine.runtime import Runtime
 from emulator.engine.world_clock import FROZEN
 from emulator.web.context import RequestContext
 from emulator.web.operation import OperationHandler, build_app
-from emulator.web.routing import Authenticate
+from emulator.web.routing import Authenticate, documented_api
 
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""
@@ -103,7 +103,7 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
     published = bundles.load("control" + bundles.OPENAPI_3_0) if strict else None
     return build_app(
-        bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, published=published
+        documented_api("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, published=published
     )
 
 

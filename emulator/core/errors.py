@@ -97,7 +97,7 @@ ERRORS: dict[str, ErrorSpec] = {
         VALIDATION, 400, "The amount exceeds the refundable balance of {available}.", "AMOUNT_TOO_LARGE"
     ),
     # 422: invalid.
-    "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Several fields are wrong; see errors."),
+    "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Invalid fields: {fields}."),
     "MISSING_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is required."),
     "INVALID_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is wrong."),
     "INVALID_FILTER_PARAM": ErrorSpec(VALIDATION, 422, "The query parameter {field} is wrong."),

@@ -155,10 +155,16 @@ def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -
     """The record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
     record = world.get(kind, id)
     if record is None:
-        raise ApiError(
-            kind.not_found_code, id=id, param=param, errors=(param and {param: [f"there is no {id}"]}) or None
-        )
+        raise not_found(kind, id, param)
     return record
+
+
+def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError:
+    """Return the 404 of a kind (B-15)."""
+    errors = {param: [f"there is no {id}"]} if param else None
+    # Kinds without a code of their own share one, which cannot name them.
+    message = f"There is no {kind.kind.replace('_', ' ')} {id}." if kind.not_found_code == "NOT_FOUND" else None
+    return ApiError(kind.not_found_code, id=id, param=param, errors=errors, message=message)
 
 
 def get_handler(kind: type[R]) -> Callable[..., R]:

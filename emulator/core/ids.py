@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import shake_256
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -15,6 +16,8 @@ LENGTH = 24
 SECRET_LENGTH = 32
 """Characters of a secret after its prefix (B-81)."""
 
+_EACH = re.compile(f".{{{LENGTH}}}")
+
 _POSITIONS = 64
 """Positions of a page. They are computed at once: one long hash costs far less than many short ones."""
 
@@ -22,35 +25,31 @@ _FEW = 8
 """Positions that are computed at first: most worlds draw few ids, and there may be tens of thousands of worlds."""
 
 
-class IdSource:
+class IdSource(dict[int, str]):
     """A sequence of random-looking ids, each decided by the seed and its position alone.
 
-    So one integer, the last position used, is all that a saved world needs of its random source. The ids of the last
-    page are cached for speed only.
+    So one integer, the last position used, is all that a saved world needs of its random source. As a dict it holds the
+    last page for speed only: the characters of each position.
     """
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
-        self._page: dict[int, str] = {}
+
+    def __missing__(self, position: int) -> str:
+        """Compute the page of a position, or the beginning of it."""
+        place = position % _POSITIONS
+        first, size = position - place, _FEW if place < _FEW else _POSITIONS
+        self.clear()
+        self.update(enumerate(_EACH.findall(self._characters(f"page {first}", LENGTH * size)), first))
+        return self[position]
 
     def id(self, prefix: str, position: int) -> str:
         """``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
-        characters = self._page.get(position)
-        if characters is None:
-            characters = self._turn_to(position)
-        return f"{prefix}_{characters}"
+        return f"{prefix}_{self[position]}"
 
     def secret(self, prefix: str, position: int) -> str:
         """``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
-
-    def _turn_to(self, position: int) -> str:
-        """The characters of a position outside the cached page, after its own, or the beginning of it, is cached."""
-        place = position % _POSITIONS
-        first, size = position - place, _FEW if place < _FEW else _POSITIONS
-        page = self._characters(f"page {first}", LENGTH * size)
-        self._page = {first + n: page[n * LENGTH : (n + 1) * LENGTH] for n in range(size)}
-        return self._page[position]
 
     def _characters(self, name: str, length: int) -> str:
         return shake_256(f"{name}/".encode() + self._seed).digest(length).translate(_CHARACTERS).decode("ascii")

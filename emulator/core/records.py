@@ -87,7 +87,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def public_view(self) -> Self:
         """The record as it is sent to clients: without its hidden fields."""
         hidden = hidden_fields(type(self))
-        return self.replace(**hidden) if hidden else self
+        return msgspec.structs.replace(self, **hidden) if hidden else self
 
 
 R = TypeVar("R", bound=Record)

@@ -116,9 +116,8 @@ class Repository:
             number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
         unit = self._unit or no_unit_of_work()
         # If the table raises, it has changed nothing, and there must be no change to undo.
-        kind = type(record)
-        if (table := self._tables.get(kind)) is None:
-            table = self._tables.make(kind)
+        if (table := self._tables.get(type(record))) is None:
+            table = self._tables.make(type(record))
         table.add(record, number)
         unit.changes.append(change := Change(None, record, number))
         if table.checks_additions:

@@ -6,7 +6,7 @@ Its mappings have parts: however large one grows, no single addition takes longe
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any, Generic, Self, TypeVar, cast
@@ -33,13 +33,14 @@ class PartedDict(dict[K, V | None]):
     """The newest part is the dict itself; ``older`` are those that were full. ``parts[key]`` is None for no entry.
 
     The newest part answers first, without a call in Python: in a long history, most of what is read is recent. Of the
-    methods of a dict, only those below know the older parts.
+    methods of a dict, only those below know the older parts. Before an entry is added to a part of ``PART`` entries,
+    :meth:`begin_part` is called.
     """
 
     __slots__ = ("older",)
 
-    def __init__(self, older: tuple[PartedDict[K, V], ...] = ()) -> None:
-        self.older = older
+    def __init__(self) -> None:
+        self.older: tuple[dict[K, V | None], ...] = ()
 
     def __missing__(self, key: K) -> V | None:
         for part in reversed(self.older):
@@ -47,9 +48,10 @@ class PartedDict(dict[K, V | None]):
                 return value
         return None
 
-    def grown(self) -> Self:
-        """Where the next entry goes: this part, or a new one if it is full."""
-        return self if len(self) < PART else type(self)((*self.older, self))
+    def begin_part(self) -> None:
+        """Let the next entries go into a new part; a copy of a full dict takes a quarter of its last growth."""
+        self.older = (*self.older, dict(self))
+        self.clear()
 
     def discard(self, key: K) -> V | None:
         """Remove an entry, if there is one; its value."""
@@ -63,12 +65,10 @@ class PartedDict(dict[K, V | None]):
 
     def mapped(self, function: Callable[[V], V]) -> Self:
         """The same keys in the same parts, each value replaced by what the function makes of it."""
-        parts = [type(self)() for _ in range(len(self.older) + 1)]
-        sources: tuple[PartedDict[K, V], ...] = (*self.older, self)
-        for part, source in zip(parts, sources, strict=True):
-            part.update((key, function(value)) for key, value in source.items() if value is not None)
-        parts[-1].older = tuple(parts[:-1])
-        return parts[-1]
+        mapped = type(self)()
+        mapped.older = tuple(dict(_mapped(part, function)) for part in self.older)
+        mapped.update(_mapped(self, function))
+        return mapped
 
     def all_values(self) -> Iterator[V]:
         """The values of all parts, the oldest part first."""
@@ -81,6 +81,10 @@ class PartedDict(dict[K, V | None]):
     def size(self) -> int:
         """The number of entries in all parts."""
         return len(self) + sum(map(len, self.older))
+
+
+def _mapped(part: Mapping[K, Any], function: Callable[[Any], V]) -> Iterator[tuple[K, V]]:
+    return ((key, function(value)) for key, value in part.items() if value is not None)
 
 
 # -- tables
@@ -104,7 +108,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
     """The slots of a table by the value of one field, those of each value in order; null is not indexed.
 
     A value that one record has is stored with its slot itself: in some indexes each value is of one record, and a list
-    takes more memory than a slot. Each method that adds returns where the next value goes, as :meth:`grown` does.
+    takes more memory than a slot.
     """
 
     __slots__ = ()
@@ -116,33 +120,28 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
             return []
         return run if isinstance(run, list) else [run]
 
-    def added(self, value: object, slot: Slot[R]) -> Self:
+    def add(self, value: object, slot: Slot[R]) -> None:
         """File a slot under a value."""
-        run = self[value] if self.older else self.get(value)
+        run = self[value]
         if isinstance(run, list):
             _insert(run, slot)
-            return self
-        if value is None:
-            return self
-        newest = self if len(self) < PART else self.grown()
-        if run is None:
-            newest[value] = slot
-        else:
-            self.discard(value)
-            newest[value] = [run, slot] if run < slot else [slot, run]
-        return newest
+        elif value is not None:
+            if run is not None:
+                self.discard(value)
+            if len(self) >= PART:
+                self.begin_part()
+            self[value] = slot if run is None else [run, slot] if run < slot else [slot, run]
 
-    def removed(self, value: object, slot: Slot[R]) -> Self:
+    def remove(self, value: object, slot: Slot[R]) -> None:
         """Take out a slot that is filed under this value."""
         run = self[value]
         if isinstance(run, list):
             _remove(run, slot)
             if len(run) == 1:
                 self.discard(value)
-                return self.added(value, run[0])
+                self.add(value, run[0])
         elif run is not None:
             self.discard(value)
-        return self
 
     def copied(self, slots: PartedDict[str, Slot[R]]) -> Self:
         """An index of the slots with the same ids among these."""
@@ -150,7 +149,7 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
 
 
 _NONE: dict[str, Any] = {}
-"""The indexes of a kind that has none. Nothing is ever put into it, for its tables loop over its fields."""
+"""The indexes of a kind that has none, and its unique values. Nothing is ever put into it."""
 
 
 class Table(Generic[R]):
@@ -163,8 +162,7 @@ class Table(Generic[R]):
 
     __slots__ = (
         "_dated",
-        "_last_date",
-        "_last_number",
+        "_last",
         "_paged",
         "_slot_fields",
         "checked",
@@ -181,8 +179,8 @@ class Table(Generic[R]):
         self.kind = kind
         self._paged = kind.paged
         self._dated, self.stamped, self._slot_fields = _traits(kind)
-        # The latest date and the highest number of any record so far: a new one beyond both comes last in every list.
-        self._last_date, self._last_number = "", 0
+        # The last place in the order of any record so far: a new one beyond it comes last in every list.
+        self._last = ("", 0)
         self.checked = kind.checked
         self.checks_additions = "id" in kind.checked
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
@@ -197,7 +195,7 @@ class Table(Generic[R]):
         duplicate = type(self)(self.kind)
         slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
         duplicate.order = _same(self.order, slots)
-        duplicate._last_number, duplicate._last_date = self._last_number, self._last_date
+        duplicate._last = self._last
         duplicate.indexes = {field: index.copied(slots) for field, index in self.indexes.items()}
         duplicate.unique = {
             field: found.mapped(lambda slot: _same([slot], slots)[0]) for field, found in self.unique.items()
@@ -232,7 +230,10 @@ class Table(Generic[R]):
 
     def where(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first; none for null, which is not indexed."""
-        return [slot.record for slot in self.indexes[field].run(value)]
+        run = self.indexes[field][value]
+        if run is None:
+            return []
+        return [slot.record for slot in run] if isinstance(run, list) else [run.record]
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
@@ -244,29 +245,26 @@ class Table(Generic[R]):
 
         Raises ``ValueError``, as :meth:`replace` does, if its id or a unique value is taken; nothing has changed then.
         """
-        if self.unique:
-            self._require_unique(record)
+        keys = self._free_keys(record) if self.unique else _NONE
         slot = Slot(number, record)
         slots = self.slots
         if len(slots) >= PART:
-            slots = self.slots = slots.grown()
+            slots.begin_part()
         if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        date = record.created_at if self._dated else ""  # type: ignore[attr-defined]  # _dated says that the kind has it
-        if is_newest := number > self._last_number and date >= self._last_date:
-            self._last_number, self._last_date = number, date
-        else:
-            self._last_number, self._last_date = max(number, self._last_number), max(date, self._last_date)
+        place = (record.created_at if self._dated else "", number)  # type: ignore[attr-defined]  # _dated says that the kind has it
+        if is_newest := place > self._last:
+            self._last = place
         if self._paged:
             self.order.append(slot) if is_newest else _insert(self.order, slot)
         for field, index in self.indexes.items():
-            value = getattr(record, field)
-            if is_newest and isinstance(run := index.get(value), list):
-                run.append(slot)
-            elif value is not None:
-                self.indexes[field] = index.added(value, slot)
-        if self.unique:
-            self._add_unique(record, slot)
+            if (value := getattr(record, field)) is not None:
+                if is_newest and isinstance(run := index[value], list):
+                    run.append(slot)
+                else:
+                    index.add(value, slot)
+        if keys:
+            self._file_keys(keys, slot)
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
         """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
@@ -277,13 +275,14 @@ class Table(Generic[R]):
         slot = self.place(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
         if not self._slot_fields.isdisjoint(fields) and _differ(old, new, self._slot_fields):
-            self._require_unique(new)
+            self._free_keys(new)
             self.remove(old)
             self.add(new, slot.number)
             return
-        for field, index in self.indexes.items():
-            if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
-                self.indexes[field] = index.removed(before, slot).added(after, slot)
+        for field in self.indexes.keys() & fields:
+            if (before := getattr(old, field)) != (after := getattr(new, field)):
+                self.indexes[field].remove(before, slot)
+                self.indexes[field].add(after, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -293,16 +292,10 @@ class Table(Generic[R]):
         if self._paged:
             _remove(self.order, slot)
         for field, index in self.indexes.items():
-            self.indexes[field] = index.removed(getattr(record, field), slot)
+            index.remove(getattr(record, field), slot)
         for field, found in self.unique.items():
             found.discard(self._key(field, getattr(record, field)))
         return slot.number
-
-    def _add_unique(self, record: R, slot: Slot[R]) -> None:
-        for field, found in self.unique.items():
-            if (value := getattr(record, field)) is not None:
-                self.unique[field] = found.grown()
-                self.unique[field][self._key(field, value)] = slot
 
     def _key(self, field: str, value: Any) -> Any:
         """The form in which unique values are compared."""
@@ -311,11 +304,23 @@ class Table(Generic[R]):
         # A value that is in lower case already is its own key, which saves one string per customer.
         return value if (folded := value.casefold()) == value else folded
 
-    def _require_unique(self, record: R) -> None:
+    def _free_keys(self, record: R) -> dict[str, Any]:
+        """By field the record's unique values that are not null. Raises ``ValueError`` if another record has one."""
+        keys = {}
         for field, found in self.unique.items():
-            slot = found[self._key(field, getattr(record, field))]
+            key = self._key(field, getattr(record, field))
+            slot = found[key]
             if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
+            if key is not None:
+                keys[field] = key
+        return keys
+
+    def _file_keys(self, keys: dict[str, Any], slot: Slot[R]) -> None:
+        for field, key in keys.items():
+            if len(found := self.unique[field]) >= PART:
+                found.begin_part()
+            found[key] = slot
 
 
 @cache

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from emulator.core.records import Record
-from emulator.core.tables import PartedDict
+from emulator.core.tables import PART, PartedDict
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.resources.app.clients import Key, domain
@@ -88,7 +88,8 @@ class Directory:
     def _add_owner(self, id: str, key: Key) -> None:
         owner = self._owners[id]
         if owner is None:
-            self._owners = self._owners.grown()
+            if len(self._owners) >= PART:
+                self._owners.begin_part()
             self._owners[id] = key
         elif owner != key and key not in self._further_owners[id]:
             self._further_owners[id].append(key)

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
 
@@ -24,6 +25,9 @@ KEEP_ALIVE = 75
 
 GRACE = 1
 """Seconds that answers under way have when the server ends, which it does within two, whatever hangs."""
+
+MOMENT = 0.001
+"""Seconds between two looks at whether all is answered, when the server ends."""
 
 _STARTING = threading.Lock()
 """msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
@@ -103,19 +107,35 @@ def config(root_app: RootApp) -> uvicorn.Config:
         # The system's date in each answer would break "same seed, same bytes" (B-93).
         date_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
     )
 
 
 class Uvicorn(uvicorn.Server):
-    """Calls ``ready`` once requests are answered, and ends long answers before it waits for those under way."""
+    """Calls ``ready`` once requests are answered, and ends long answers before it waits for those under way.
+
+    It ends as soon as it can. uvicorn looks ten times a second whether it is to end, and waits a tenth more for
+    connections, which may be closed already: too long for a sandbox that a single test starts.
+    """
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], end_long_answers: Callable[[], None]) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._ending = asyncio.Event()
         super().__init__(config)
         self._ready = ready
         self._end_long_answers = end_long_answers
         self.failure: Exception | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def should_exit(self) -> bool:
+        """Whether the server is to end; set by uvicorn's handler of signals, or by any thread."""
+        return self._should_exit
+
+    @should_exit.setter
+    def should_exit(self, wanted: bool) -> None:
+        self._should_exit = wanted
+        if wanted and self.loop:
+            with suppress(RuntimeError):  # it has ended already
+                self.loop.call_soon_threadsafe(self._ending.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self.loop = asyncio.get_running_loop()
@@ -128,10 +148,24 @@ class Uvicorn(uvicorn.Server):
             self.failure = error
             self.should_exit = True
 
+    async def main_loop(self) -> None:
+        await self._ending.wait()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # uvicorn waits for answers under way: a stream of events has no end of its own, and an advance a late one.
+        # Answers under way are waited for: a stream of events has no end of its own, and an advance a late one.
         self._end_long_answers()
-        await super().shutdown(sockets)
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in [*self.server_state.connections]:
+            connection.shutdown()
+        loop = asyncio.get_running_loop()
+        until, state = loop.time() + GRACE, self.server_state
+        while (state.connections or state.tasks) and loop.time() < until and not self.force_exit:
+            await asyncio.sleep(MOMENT)
+        for task in state.tasks:
+            task.cancel()
+        if not self.force_exit:
+            await self.lifespan.shutdown()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -190,7 +190,8 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._read_again = b""
         super().on_message_begin()
-        cast("dict[str, Any]", self.scope)[CONNECTION_KEY] = self._controlled
+        scope: Any = self.scope
+        scope[CONNECTION_KEY] = self._controlled
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > limits.HEADERS.most:

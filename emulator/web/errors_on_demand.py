@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +18,6 @@ from emulator.core.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_fi
 from emulator.core.limits import BODY
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.document.tree import Document
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
@@ -33,7 +31,7 @@ from emulator.resources.registry import REGISTRY, STATE_MACHINES
 from emulator.web import validation
 from emulator.web.context import RequestContext, Response, send_response
 from emulator.web.operation import cast, explain, fields, unknown_parameter
-from emulator.web.routing import Definition, definitions
+from emulator.web.routing import Definition, DocumentedApi
 from emulator.web.validation import CompiledSchema, Violation, error_of
 
 # -- what validation says of a field that is made invalid
@@ -169,16 +167,11 @@ NOBODY = "0" * 24
 
 
 class ForcedErrors:
-    """The errors of the operations of one document."""
+    """The errors of the operations of one API."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
+    def __init__(self, api: DocumentedApi) -> None:
+        self._document, self._definitions = api
         self._forms: dict[str, FormErrors] = {}
-
-    @cached_property
-    def _definitions(self) -> Mapping[str, Definition]:
-        # Made on first use: most servers force no error.
-        return definitions(self._document)
 
     def asked_for(self, context: RequestContext) -> ApiError | None:
         """The error a request asks for by its header; an unknown code gives 422 (B-95)."""

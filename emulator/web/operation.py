@@ -28,11 +28,11 @@ from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation
 from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream
-from emulator.web.root_app import as_api_error
 from emulator.web.routing import (
     Authenticate,
     AuthenticationMiddleware,
     Definition,
+    DocumentedApi,
     Router,
     connexion_app,
     definitions,
@@ -409,7 +409,7 @@ logger = logging.getLogger("emulator")
 
 
 def build_app(
-    document: dict[str, Any],
+    api: DocumentedApi,
     operations: Mapping[str, Callable[..., Any]],
     *,
     authenticate: Authenticate,
@@ -417,42 +417,19 @@ def build_app(
     published: Document | None,
     layers: Sequence[Layer] = (),
 ) -> ASGIApp:
-    """The application of one document. ``operations`` maps each of its operationIds to a function.
+    """The application of one API. ``operations`` maps each of its operationIds to a function.
 
     ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
     none is. ``layers`` come after authentication, before the body is read. Raises ``LookupError`` for an operation
     without a function, and the reverse.
     """
-    if unmatched := operations.keys() ^ _operation_ids(document):
+    if unmatched := operations.keys() ^ api.definitions.keys():
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
     return connexion_app(
-        document,
+        api,
         operations,
-        [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
+        [Router, AuthenticationMiddleware, *layers, OperationMiddleware],
         authenticate=authenticate,
         execute=execute,
         published={} if published is None else definitions(published),
     )
-
-
-def _operation_ids(document: Mapping[str, Any]) -> set[str]:
-    return {
-        operation["operationId"]
-        for item in document["paths"].values()
-        for operation in item.values()
-        if "operationId" in operation
-    }
-
-
-class ErrorMiddleware:
-    """The outermost layer of a stack: makes every exception a response in the form of all errors."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context: RequestContext = scope[SCOPE_KEY]
-        try:
-            await self._app(scope, receive, send)
-        except Exception as error:
-            await send_response(context.error_response(as_api_error(context, error)), send)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from connexion import ConnexionMiddleware
@@ -18,11 +19,13 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
+from emulator.document import bundles
 from emulator.document.tree import Document, at, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
-from emulator.web.context import SCOPE_KEY, RequestContext
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response
+from emulator.web.root_app import as_api_error
 
 # -- Connexion: what it is given of a document, and which layers it stacks
 
@@ -34,8 +37,22 @@ ROUTE_KEYS = ("operationId", "security", "x-also")
 """What Connexion, and the router on top of it, needs of an operation."""
 
 
+class DocumentedApi(NamedTuple):
+    """A document and its :func:`definitions`, which nothing changes."""
+
+    document: Document
+    definitions: Mapping[str, Definition]
+
+
+@cache
+def documented_api(name: str) -> DocumentedApi:
+    """The API of a document, such as ``service``; the sandboxes of a process share it."""
+    document = bundles.load(name)
+    return DocumentedApi(document, definitions(document))
+
+
 def connexion_app(
-    document: Document, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
+    api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
 ) -> ASGIApp:
     """A Connexion application of one document with exactly these layers; ``options`` go to each layer's ``add_api``.
 
@@ -45,7 +62,7 @@ def connexion_app(
     app = ConnexionMiddleware(
         _unanswered, import_name="emulator", middlewares=list(layers), resolver=Resolver(functions.__getitem__)
     )
-    app.add_api(routes(document), definitions=definitions(document), **options)
+    app.add_api(routes(api.document), definitions=api.definitions, **options)
     return cast(ASGIApp, app)
 
 
@@ -153,7 +170,8 @@ class Router(SpecMiddleware):
     """Stands in place of Connexion's routing layer, which tries one regular expression after the other.
 
     A path without its slash is not redirected: it is unknown, and the error names the right one (B-06). The error for
-    a wrong method names all right ones.
+    a wrong method names all right ones. As the outermost layer it makes every exception a response in the form of all
+    errors.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -172,8 +190,15 @@ class Router(SpecMiddleware):
                 for spelling in (path, *item[method].get("x-also", ())):
                     self._end_of(self._base_path + spelling).operations[method.upper()] = routed
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
+        try:
+            await self.app(self._routed(scope, context), receive, send)
+        except Exception as error:
+            await send_response(context.error_response(as_api_error(context, error)), send)
+
+    def _routed(self, scope: Scope, context: RequestContext) -> Scope:
+        """The scope with its operation, which the context gets, too. Raises 404 or 405."""
         path = segments(scope)
         end = self._find(path)
         if end is None:
@@ -189,7 +214,7 @@ class Router(SpecMiddleware):
         context.operation_id = routed["operation_id"]
         context.path_params = {name: path[place] for name, place in end.places.items()}
         scope.setdefault("extensions", {})[ROUTING_CONTEXT] = routed
-        return self.app(scope, receive, send)
+        return scope
 
     def _end_of(self, path: str) -> PathSegment:
         """The last segment of a documented path, which is added."""

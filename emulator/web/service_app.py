@@ -37,6 +37,7 @@ from emulator.web.context import SCOPE_KEY, RequestContext, Response
 from emulator.web.errors_on_demand import HEADER, FaultInjection, ForcedErrors, read_ahead
 from emulator.web.operation import OperationHandler, build_app, fields
 from emulator.web.origins import Cors
+from emulator.web.routing import documented_api
 
 # -- between key and body (B-05)
 
@@ -172,11 +173,11 @@ def fingerprint(method: str, path: str, raw: bytes) -> str:
 
 def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/v1``."""
-    document = bundles.load("service")
+    document = documented_api("service").document
     authenticator = Authenticator(engine, sandbox_only(document))
-    policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(document))
+    policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(documented_api("service")))
     app = build_app(
-        document,
+        documented_api("service"),
         OPERATIONS,
         authenticate=authenticator.authenticate,
         execute=execute,

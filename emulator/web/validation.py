@@ -496,9 +496,15 @@ def error_of(violations: Sequence[Violation]) -> ApiError:
     first = violations[0]
     codes = {violation.code for violation in violations}
     if len({violation.path for violation in violations}) > 1 and codes != {"INVALID_FILTER_PARAM"}:
-        return ApiError("VALIDATION_ERROR", errors=errors)
+        return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     code = first.code if len(codes) == 1 else "INVALID_FIELD"
     return ApiError(code, param=first.path or None, errors=errors, message=f"{first.path}: {first.message}".strip(": "))
+
+
+def named(fields: Iterable[str]) -> str:
+    """Return the names of fields in one line, the first ten of them."""
+    names = list(fields)
+    return ", ".join([*names[:10], "…"] if len(names) > 10 else names)
 
 
 def body_of(error: ApiError, *, request_id: str, docs_url: str, shape: str) -> bytes:

@@ -127,7 +127,7 @@ class TableMachine(RuleBasedStateMachine):
         fresh = Table(self.kind)
         for number, toy in self.model.values():
             fresh.add(toy, number)
-        for name in {*Table.__slots__} - {"_last_date", "_last_number"}:
+        for name in {*Table.__slots__} - {"_last"}:
             assert contents(getattr(self.table, name)) == contents(getattr(fresh, name))
 
 

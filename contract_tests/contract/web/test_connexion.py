@@ -26,7 +26,7 @@ from emulator.core import calendar
 from emulator.document import bundles
 from emulator.web.operation import build_app
 from emulator.web.root_app import RootApp
-from emulator.web.routing import ROUTE_KEYS, definitions, routes
+from emulator.web.routing import ROUTE_KEYS, DocumentedApi, definitions, routes
 
 DOCUMENT: Document = bundles.load("service")
 BASE = "/v1"
@@ -57,8 +57,13 @@ def _plan(heard: Heard) -> Any:
         heard.append((operation.operation_id, arguments))
 
     functions = _recorders(lambda name: lambda: None)
+    document = _open(DOCUMENT)
     app = build_app(
-        _open(DOCUMENT), functions, authenticate=lambda context, required: None, execute=execute, published=None
+        DocumentedApi(document, definitions(document)),
+        functions,
+        authenticate=lambda context, required: None,
+        execute=execute,
+        published=None,
     )
     return RootApp(
         [("", app)], new_request_id=lambda: "req_0", start=_nothing, stop=_nothing, base_url="http://sandbox.local"

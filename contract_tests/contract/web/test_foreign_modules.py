@@ -128,10 +128,12 @@ OPTIONAL = (
     "emulator.server.telemetry",
     "emulator.testing",
     "emulator.ui.reports",
+    "filelock",
     "hypothesis",
     "mcp",
     "opentelemetry",
     "schemathesis",
+    "tinydb",
 )
 """What some commands and test suites need, and a server does not."""
 

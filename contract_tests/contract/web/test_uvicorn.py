@@ -7,6 +7,7 @@ allows only versions up to the newest one that these tests have passed with.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from inspect import iscoroutinefunction, signature
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from emulator.server import server
+from emulator.testing import LocalServer
 from emulator.web.connection import CoalescingTransport, Connection
 from emulator.web.context import Stream, send_stream
 
@@ -35,7 +37,11 @@ OVERRIDDEN: dict[str, tuple[str, ...]] = {
 }
 """Methods of the protocol that :class:`Connection` overrides, with their parameters."""
 
-SERVER_METHODS: dict[str, tuple[str, ...]] = {"startup": ("sockets",), "shutdown": ("sockets",)}
+SERVER_METHODS: dict[str, tuple[str, ...]] = {
+    "startup": ("sockets",),
+    "main_loop": (),
+    "shutdown": ("sockets",),
+}
 """Coroutine functions of the server that ours overrides."""
 
 
@@ -89,7 +95,36 @@ def test_a_method_of_the_server_takes_what_ours_takes(name: str) -> None:
 
 def test_a_server_takes_sockets_and_ends_on_request() -> None:
     assert "sockets" in parameters(uvicorn.Server.run)
-    assert uvicorn.Server(uvicorn.Config(_answer, log_config=None)).should_exit is False
+    theirs = uvicorn.Server(uvicorn.Config(_answer, log_config=None))
+    assert (theirs.should_exit, theirs.force_exit) == (False, False)
+
+
+def test_a_server_that_runs_has_what_ours_ends() -> None:
+    """``servers`` that listen, connections and tasks of requests in ``server_state``, and ``lifespan``."""
+
+    class Ending(uvicorn.Server):
+        async def main_loop(self) -> None:
+            """It ends at once."""
+            ending.append((self.servers, self.server_state.connections, self.server_state.tasks, self.lifespan))
+
+    ending: list[Any] = []
+    config = uvicorn.Config(_answer, port=0, http="httptools", ws="none", lifespan="off", log_config=None)
+    Ending(config).run()
+    [(servers, connections, tasks, lifespan)] = ending
+    assert len(servers) == 1
+    assert connections == tasks == set()
+    assert iscoroutinefunction(lifespan.shutdown)
+
+
+def test_a_server_without_requests_ends_at_once() -> None:
+    """uvicorn's own takes a tenth of a second at least, for each of the sandboxes that a test run starts."""
+    seconds = []
+    for _ in range(5):
+        local = LocalServer()
+        started = time.perf_counter()
+        local.stop()
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.1
 
 
 async def _answer(scope: Any, receive: Any, send: Any) -> None:

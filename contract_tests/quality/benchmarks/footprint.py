@@ -16,7 +16,7 @@ from statistics import median
 from contract_tests.quality.benchmarks.measures import Row, Size, beside
 from contract_tests.quality.benchmarks.servers import EMULATOR, ENVIRONMENT, ROOT, running
 
-PROGRAM = ("-m", "emulator.cli.main")
+PROGRAM = ("-P", "-m", "emulator.cli.main")
 
 INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 """What a new environment holds already."""

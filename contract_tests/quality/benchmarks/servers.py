@@ -26,7 +26,8 @@ HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 BARE = ("bare", ("-m", "contract_tests.quality.benchmarks.bare"))
 RAW = ("raw ASGI", (*BARE[1], "--raw"))
 BUSY = ("bare", (*BARE[1], "--busy"))
-EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0", "--quiet"))
+# -P: the installed package and not this folder, which would bring the bundles up to date first.
+EMULATOR = ("emulator", ("-P", "-m", "emulator.cli.main", "serve", "--port", "0", "--quiet"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
 # An installed package has its bytecode, and here the first start leaves it for those that are measured.

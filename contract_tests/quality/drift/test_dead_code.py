@@ -31,7 +31,7 @@ CALLED_BY_OTHERS = [
         "get_command",
     ),  # click as well
     *("make_operation", "api_cls"),  # Connexion
-    *("on_header", "eof_received", "keep_alive"),  # httptools, uvicorn
+    *("on_header", "eof_received", "keep_alive", "main_loop"),  # httptools, uvicorn
     *("redirect_slashes", "globals"),  # Starlette and Jinja
     *("isolation_level", "WRITE_CACHE_SIZE"),  # sqlite3 and TinyDB
     *("scale", "direction", "flags"),  # HarfBuzz

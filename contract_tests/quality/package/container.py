@@ -118,12 +118,16 @@ class Play:
         if not command.startswith(("useradd", "python -m pip uninstall")):
             subprocess.run(["sh", "-ec", self.placed(command)], env=self.environment, cwd=self.folder, check=True)
 
+    def inside(self, program: str, *given: str) -> list[str]:
+        """A command as the container's user runs it."""
+        alone = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", CONFINED, "sh", self.placed("/state")]
+        found = shutil.which(program, path=self.environment["PATH"]) or program
+        return [*(alone if self.confined else ()), found, *given]
+
     def call(self, *command: str) -> None:
         """Run a command of what was installed."""
         print("$", *command, flush=True)
-        path = self.environment["PATH"]
-        program = shutil.which(command[0], path=path) or command[0]
-        subprocess.run([program, *command[1:]], env=self.environment, cwd=self.workdir, check=True)
+        subprocess.run(self.inside(*command), env=self.environment, cwd=self.workdir, check=True)
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -131,10 +135,8 @@ class Play:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = str(free.getsockname()[1])
         ours = {"PAYMENTS_EMULATOR_HOST": "127.0.0.1", "PAYMENTS_EMULATOR_PORT": port}
-        program = shutil.which(self.start[0], path=self.environment["PATH"]) or self.start[0]
-        alone = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", CONFINED, "sh", self.placed("/state")]
         with subprocess.Popen(
-            [*(alone if self.confined else ()), program, *self.start[1:]],
+            self.inside(*self.start),
             env={**self.environment, **ours},
             cwd=self.workdir,
             stdout=subprocess.PIPE,
@@ -195,8 +197,8 @@ def main(source: Path = ROOT) -> str:
         subprocess.run([play.python, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
         (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")
         play.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    confined = f"by user {USER} on a read-only root" if play.confined else "not confined, since that takes root"
-    return f"served {confined}; with its base image {(size + BASE) / 1e6:.0f} MB as pulled"
+    confined = f"as user {USER} on a read-only root" if play.confined else "not confined, since that takes root"
+    return f"serve, health, demo, fixture {confined}; with its base image {(size + BASE) / 1e6:.0f} MB as pulled"
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ KILLED = Advice("What was under way when the application was killed is lost, or 
 SILENT = Advice("A charge that is answered late is not understood", "Wait for the operator")
 
 FOLLOWS = (RACING.problem, FORGOTTEN.problem, REISSUED.problem, KILLED.problem)
-"""What goes without saying where an event that simply comes twice is handled twice."""
+"""The problems that follow from handling an event that comes twice twice; they are not reported beside it."""
 
 
 class FaultKind(NamedTuple):
@@ -62,11 +62,13 @@ class FaultKind(NamedTuple):
 
 FAULT_KINDS = (
     FaultKind("drop-before", REQUEST, {"drop": "before"}, "connection lost before it was executed", AGAIN),
-    FaultKind("drop-after", REQUEST, {"drop": "after"}, "answer lost after it was executed", AGAIN, writes_only=True),
+    FaultKind("drop-after", REQUEST, {"drop": "after"}, "executed, but its response was lost", AGAIN, writes_only=True),
     FaultKind(
         "error-after", REQUEST, {"code": "INTERNAL_ERROR", "executed": True}, "executed, but answered 500", AGAIN
     ),
-    FaultKind("garbled", REQUEST, {"garble": True}, "executed, but its answer was unreadable", AGAIN, writes_only=True),
+    FaultKind(
+        "garbled", REQUEST, {"garble": True}, "executed, but its response was unreadable", AGAIN, writes_only=True
+    ),
     FaultKind("timeout", REQUEST, {"hang_ms": 1000}, "executed, but never answered", AGAIN, writes_only=True),
     FaultKind(
         "slow", REQUEST, {"delay_ms": 500, "executed": True}, "executed, but answered late", OVERTAKEN, writes_only=True

@@ -135,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         "warning",
         N_("A checkout session was paid, and the shop never checked that it was"),
         N_(
-            "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is "
+            "A visit to your success_url does not prove a payment: read the session and deliver once it is "
             "complete, or listen to checkout.session.completed."
         ),
         SESSIONS,
@@ -185,7 +185,7 @@ RULES: tuple[Rule, ...] = (
         "webhook-basic",
         "warning",
         N_("Webhooks are authenticated by a password"),
-        N_("BASIC sends the secret with each delivery and vouches for no body. Choose HMAC_SHA256."),
+        N_("BASIC exposes the secret and does not sign the body. Choose HMAC_SHA256."),
         ENDPOINTS,
         lambda history: history.endpoints,
         violations.endpoints_that(violations.is_basic),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
-from typing import Protocol
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Protocol
 
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.resources.app.clients import Key
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 
 class CorruptStore(Exception):
@@ -139,6 +140,9 @@ def lock_file(path: Path) -> FileLock:
 
     Raises :class:`CorruptStore` if it cannot be locked, is locked already, or has other names that are no links to it.
     """
+    # Imported here: most servers have their worlds in memory.
+    from filelock import FileLock, Timeout
+
     try:
         file = path.resolve()
     except (OSError, RuntimeError):

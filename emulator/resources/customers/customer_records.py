@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from emulator.core.errors import ApiError, invalid_field
+from emulator.core.errors import invalid_field
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, apply_patch, get_or_404, new_record, sublist_handler
+from emulator.core.handlers import Body, Violations, apply_patch, get_or_404, new_record, not_found, sublist_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -90,7 +90,7 @@ def retrieve(world: World, id: str, addr_id: str) -> Address:
     get_or_404(world, Customer, id)
     address = get_or_404(world, Address, addr_id)
     if address.customer != id:
-        raise ApiError(Address.not_found_code)
+        raise not_found(Address, addr_id)
     return address
 
 

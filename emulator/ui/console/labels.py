@@ -370,7 +370,7 @@ def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
 
 
 MESSAGES: Sequence[str] = (
-    N_("Several fields are wrong; see errors."),
+    N_("Invalid fields: {fields}."),
     N_("is required"),
     N_("unknown field"),
     N_("must be a string"),
@@ -405,6 +405,8 @@ MESSAGES: Sequence[str] = (
     N_("is too long ago; its changes are no longer in the journal"),
     N_("There is no request {id} in the journal."),
     N_("There is no such resource."),
+    N_("There is no subscription plan {id}."),
+    N_("There is no address {id}."),
     N_("There is no object {id}."),
     N_("There is no email {id}."),
     N_("must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z; a + in a URL is written %2B"),

@@ -30,11 +30,11 @@ class BrokenShop(NamedTuple):
 SOURCES = {"python": "python-shop/shop.py", "node": "node-shop/shop.js"}
 
 UNSAFE = (
-    "answer lost after it was executed",
+    "executed, but its response was lost",
     "1. A request is sent again without an Idempotency-Key",
     "#send-a-request-again",
 )
-NEW_KEY = ("answer lost after it was executed", "1. A request is sent again with another Idempotency-Key")
+NEW_KEY = ("executed, but its response was lost", "1. A request is sent again with another Idempotency-Key")
 FORGED = ("delivered after a forged copy of it", "A webhook that was tampered with was accepted")
 LIMITED = ("answered 429 with Retry-After\n        ", "the scenario fails: ", "#wait-when-you-are-asked-to")
 REFUSED = ("A request with a permanent error was sent again unchanged",)

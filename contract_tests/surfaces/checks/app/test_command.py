@@ -70,7 +70,7 @@ def test_each_write_that_a_careless_client_repeats_is_found_with_what_it_did() -
     findings = found(*(f"--only={case}" for case in tried), "--", *CLIENT, "careless")
     assert set(findings) == {f"{place}:{fault}" for place in (3, 5) for fault in EXECUTED}
     refund = findings["5:drop-after"]
-    assert refund["sentence"] == "request 5, POST /v1/refunds/: answer lost after it was executed"
+    assert refund["sentence"] == "request 5, POST /v1/refunds/: executed, but its response was lost"
     assert "2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)" in refund["differences"]
     assert refund["problem"] == "A request is sent again without an Idempotency-Key"
     assert "2 subscriptions active instead of 1" in findings["3:drop-after"]["differences"]
@@ -85,7 +85,7 @@ def test_one_case_is_run_again_alone(tmp_path: Path) -> None:
     assert lines[:3] == [
         "1 problem in 1 case; worst: a double refund",
         "1. A request is sent again without an Idempotency-Key: a double refund",
-        "    request 5, POST /v1/refunds/: answer lost after it was executed",
+        "    request 5, POST /v1/refunds/: executed, but its response was lost",
     ]
     command = shlex.join([*CLIENT, "careless"])
     assert f"    again: payments-emulator test app --only 5:drop-after --then=3d -- {command}" in lines
@@ -104,9 +104,9 @@ def test_one_cause_is_one_paragraph_with_its_places_the_worst_first() -> None:
     assert paragraph[0] == "1. A request is sent again without an Idempotency-Key: a double payment"
     places = [line.strip() for line in paragraph if line.startswith("    request ")]
     assert places == [
-        "request 3, POST /v1/subscriptions/: answer lost after it was executed",
-        "request 5, POST /v1/refunds/: answer lost after it was executed",
-        "request 5, POST /v1/refunds/: executed, but its answer was unreadable",
+        "request 3, POST /v1/subscriptions/: executed, but its response was lost",
+        "request 5, POST /v1/refunds/: executed, but its response was lost",
+        "request 5, POST /v1/refunds/: executed, but its response was unreadable",
     ]
     assert "        2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)" in paragraph
     link = paragraph[-1].removeprefix("    fix: ")

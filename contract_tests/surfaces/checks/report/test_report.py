@@ -65,7 +65,7 @@ def test_each_finding_has_what_fixes_it_and_what_repeats_it() -> None:
     assert (
         "app (guide: test-app)\n"
         "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 "
-        "(request 5, POST /v1/refunds/: answer lost after it was executed)\n"
+        "(request 5, POST /v1/refunds/: executed, but its response was lost)\n"
         "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)\n"
         "    again: test app --only 5:drop-after -- buy"
     ) in text
