@@ -61,7 +61,7 @@ def test_what_is_left_is_found() -> None:
     assert [*left("m", source)] == ["m:1: # noqa", "m:3: TODO"]
 
 
-def test_a_client_that_nobody_closes_keeps_no_connection() -> None:
+def test_a_client_that_nobody_closes_leaves_no_connection_open() -> None:
     """One of a whole module; else its socket is open when the run ends, which is a warning."""
     clients = {
         f"{file}: {ast.unparse(call)}"
