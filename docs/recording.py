@@ -49,11 +49,11 @@ g{{animation:{SECONDS:.0f}s step-end infinite}}
 
 
 class Line(NamedTuple):
-    """A line of the terminal with its escape sequences: when it is there, and if it is typed, when the first character is."""
+    """A line of the terminal with its escape sequences, and when it appears or its first character is typed."""
 
     text: str
     at: float
-    typed_from: float | None = None
+    is_typed: bool = False
 
 
 def printed(command: str, payments: Emulator) -> list[str]:
@@ -84,9 +84,8 @@ def played(payments: Emulator) -> Iterator[Line]:
     """Each line of the recording, in seconds from its start."""
     now = 0.5
     for command in COMMANDS:
-        typed_from, now = now, now + TYPING * len(command)
-        yield Line(f"\x1b[32m$\x1b[0m {command}", typed_from, typed_from)
-        now += READING / 3
+        yield Line(f"\x1b[32m$\x1b[0m {command}", now, is_typed=True)
+        now += TYPING * len(command) + READING / 3
         for line in printed(command, payments):
             yield Line(line, now)
             now += PRINTING
@@ -105,47 +104,62 @@ def spans(text: str) -> str:
     )
 
 
+def length(line: Line) -> int:
+    """How many characters a line shows."""
+    return len(re.sub(r"\x1b\[\d+m", "", line.text))
+
+
+def cover(number: int, line: Line, stretch: float) -> tuple[str, str]:
+    """A rule of the style sheet and a shape: what hides a command, with the cursor before it, until each key is pressed."""
+    count, x, y = length(line) - 2, 2 * WIDTH, number * HEIGHT
+    begin, end = line.at * stretch, (line.at + count * TYPING) * stretch
+    rule = (
+        f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}"
+        f"{begin:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
+        f"{end:.2f}%{{transform:translateX({count * WIDTH:.1f}px)}}{end + 0.5:.2f}%,to{{transform:translateX(2000px)}}}}"
+    )
+    shape = (
+        f'<g style="animation-name:t{number}" transform="translate(2000)">'
+        f'<rect class="back" x="{x:.1f}" y="{y}" width="{count * WIDTH:.1f}" height="{HEIGHT}"/>'
+        f'<rect class="cursor" x="{x:.1f}" y="{y + 2}" width="{WIDTH}" height="16"/></g>'
+    )
+    return rule, shape
+
+
 def drawn(lines: list[Line]) -> str:
     """Return the picture: a line appears at its time, a cover moves from what is typed, and the page scrolls."""
     stretch = 100 / (lines[-1].at + 2 * READING)
-    first = max(0, len(lines) - ROWS)
     rules, shown, scrolled = [], [], ["0%{transform:none}"]
     for number, line in enumerate(lines):
+        at = f"{line.at * stretch:.2f}%"
         if number >= ROWS:
-            scrolled.append(f"{line.at * stretch:.2f}%{{transform:translateY({(ROWS - number - 1) * HEIGHT}px)}}")
-        characters = len(re.sub(r"\x1b\[\d+m", "", line.text))
-        if not characters:
+            scrolled.append(f"{at}{{transform:translateY({(ROWS - number - 1) * HEIGHT}px)}}")
+        if not line.text:
             continue
-        at, y = line.at * stretch, number * HEIGHT
-        rules.append(f"@keyframes l{number}{{0%{{opacity:0}}{at:.2f}%{{opacity:1}}}}")
+        rules.append(f"@keyframes l{number}{{0%{{opacity:0}}{at}{{opacity:1}}}}")
         shown.append(
-            f'<g style="animation-name:l{number}"><text x="0" y="{y + 15}" textLength="{characters * WIDTH:.1f}">'
-            f"{spans(line.text)}</text></g>"
+            f'<g style="animation-name:l{number}"><text x="0" y="{number * HEIGHT + 15}"'
+            f' textLength="{length(line) * WIDTH:.1f}">{spans(line.text)}</text></g>'
         )
-        if line.typed_from is not None:
-            width, count = (characters - 2) * WIDTH, characters - 2
-            end = at + count * TYPING * stretch
-            rules.append(
-                f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}"
-                f"{at:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
-                f"{end:.2f}%{{transform:translateX({width:.1f}px)}}{end + 0.5:.2f}%,to{{transform:translateX(2000px)}}}}"
-            )
-            shown.append(
-                f'<g style="animation-name:t{number}" transform="translate(2000)"><rect class="back" x="{2 * WIDTH:.1f}"'
-                f' y="{y}" width="{width:.1f}" height="{HEIGHT}"/><rect class="cursor" x="{2 * WIDTH:.1f}" y="{y + 2}"'
-                f' width="{WIDTH}" height="16"/></g>'
-            )
+        if line.is_typed:
+            rule, shape = cover(number, line, stretch)
+            rules.append(rule)
+            shown.append(shape)
     rules.append(f"@keyframes page{{{''.join(scrolled)}}}")
-    wide, high = COLUMNS * WIDTH, ROWS * HEIGHT
+    return framed("".join(rules), "\n".join(shown), min(0, ROWS - len(lines)) * HEIGHT)
+
+
+def framed(rules: str, shown: str, end: int) -> str:
+    """A picture of a terminal; ``end`` is how far it has scrolled where nothing moves."""
+    wide, high = round(COLUMNS * WIDTH), ROWS * HEIGHT
+    width, height = wide + 2 * MARGIN, high + 2 * MARGIN
     title = "A subscription, a year that passes, its thirteen invoices, and a ledger that balances"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide + 2 * MARGIN:.0f} {high + 2 * MARGIN}" role="img">'
-        f"<title>{title}</title><style>{CSS}{''.join(rules)}</style>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
+        f"<title>{title}</title><style>{CSS}{rules}</style>"
         f'<rect class="back" width="100%" height="100%" rx="8"/>'
-        f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide:.0f}" height="{high}">'
-        f'<g style="animation-name:page" transform="translate(0 {-first * HEIGHT})">\n'
-        + "\n".join(shown)
-        + "\n</g></svg></svg>\n"
+        f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide}" height="{high}">'
+        f'<g style="animation-name:page" transform="translate(0 {end})">\n{shown}\n</g></svg></svg>\n'
     )
 
 

@@ -60,7 +60,7 @@ OPTIONS = (
         "--keys",
         type=click.Choice(["open", "listed"]),
         default="open",
-        help="Accept any key, or only keys listed in fixtures.",
+        help="Accept any key, or listed ones.",
     ),
     option(
         "--fixtures",
@@ -87,7 +87,7 @@ OPTIONS = (
         metavar="FILE",
         help="MaxMind database of countries (extra geo).",
     ),
-    option("--smtp", type=Smtp(), help="SMTP server that also receives every email (extra 'smtp')."),
+    option("--smtp", type=Smtp(), help="SMTP server that gets each email (extra smtp)."),
     option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option(
         "--state",
@@ -115,7 +115,7 @@ OPTIONS = (
         "--trust-network",
         is_flag=True,
         default=False,
-        help="Allow any host and HTTP webhooks (private container networks).",
+        help="Allow any host and HTTP webhooks.",
     ),
     option("--strict/--no-strict", default=False, help="Check each response against the document."),
 )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from emulator.testing.base_emulator import Snapshot
     from emulator.testing.collector import Delivery
     from emulator.testing.emulator import AsyncEmulator, Emulator
+    from emulator.testing.guard import RealServiceBlocked
     from emulator.testing.servers import LocalServer, RemoteServer, WorldOptions
     from emulator.testing.unittest_mixin import PaymentsMixin
     from emulator.testing.webhooks import Webhooks
@@ -23,6 +24,7 @@ _MODULES = {
     "Ledger": "world_parts",
     "LocalServer": "servers",
     "PaymentsMixin": "unittest_mixin",
+    "RealServiceBlocked": "guard",
     "RemoteServer": "servers",
     "RequestRefused": "api",
     "Snapshot": "base_emulator",
@@ -38,6 +40,7 @@ __all__ = [
     "Ledger",
     "LocalServer",
     "PaymentsMixin",
+    "RealServiceBlocked",
     "RemoteServer",
     "RequestRefused",
     "Snapshot",

@@ -10,7 +10,7 @@ import os
 import re
 import uuid
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,16 @@ import pytest
 if TYPE_CHECKING:
     from emulator.testing import Emulator, LocalServer, RemoteServer
 
-MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
+MARKER = (
+    "payments(clock=None, seed=None, settings=None, fixtures=None, real=False): initial state of the test's world; "
+    "with real it may reach the real service"
+)
 
 ASSUMPTIONS_MARKER = (
     "payments_assumptions(*names): run the test also under each other value of these assumptions, or of 'all'"
 )
 
-ARGUMENTS = ("clock", "seed", "settings", "fixtures")
+ARGUMENTS = ("clock", "seed", "settings", "fixtures", "real")
 
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
@@ -59,6 +62,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("payments_seed", "Seed of worlds; the same seed gives the same ids.", default="0")
     parser.addini("payments_recordings", "Folder for recordings of failed tests.", default="payments-recordings")
+    parser.addini(
+        "payments_real_hosts", "Hosts of the real service, which tests may not reach.", type="args", default=[]
+    )
     parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
     parser.addini("payments_profile", "Profile of a calibrated service, which every world follows.", default="")
 
@@ -146,11 +152,28 @@ def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumptio
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
     server = request.getfixturevalue("payments_server")
-    emulator = _open_world(_key(request), server, options)
-    request.node.stash[WORLD] = emulator
-    yield emulator
-    del request.node.stash[WORLD]
-    emulator.close()
+    with _guarded(request):
+        emulator = _open_world(_key(request), server, options)
+        request.node.stash[WORLD] = emulator
+        yield emulator
+        del request.node.stash[WORLD]
+        emulator.close()
+
+
+@contextmanager
+def _guarded(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Block requests to the real service, unless a marker of the test says that it is meant to make some."""
+    if any(marker.kwargs.get("real") for marker in request.node.iter_markers("payments")):
+        yield
+        return
+    from emulator.testing.guard import GUARD, RealServiceBlocked
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(GUARD.on(request.config.getini("payments_real_hosts")))
+        except RealServiceBlocked as error:
+            raise _failure(str(error)) from None
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
@@ -214,6 +237,7 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
     fixtures = list(config.getini("payments_fixtures"))
     for marker in reversed(list(request.node.iter_markers("payments"))):
         given = _arguments(marker)
+        given.pop("real", None)
         fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
         settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
         options |= {**given, "settings": settings}

@@ -88,10 +88,11 @@ def arrange(api: Api, case: Case | None) -> None:
 def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
     """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
-    # An outage is not used up: it struck if its time has come.
+    # An outage is not used up: it struck if its time has come. Nor is what strikes with a probability.
     now = api.get("/_emulator/clock")["now"]
     is_arranged = any(
-        each["starts_at"] is None or each["starts_at"] > now for each in api.get("/_emulator/faults")["data"]
+        each["probability"] is None and (each["starts_at"] is None or each["starts_at"] > now)
+        for each in api.get("/_emulator/faults")["data"]
     )
     api.delete("/_emulator/faults")
     before = _export(api)

@@ -19,7 +19,7 @@ from contract_tests.quality.benchmarks.comparison import Standing, compare
 from contract_tests.quality.benchmarks.comparison import markdown as peers_table
 from contract_tests.quality.benchmarks.footprint import commands, installed, room
 from contract_tests.quality.benchmarks.idle import idle
-from contract_tests.quality.benchmarks.limits import limits
+from contract_tests.quality.benchmarks.limits import instructions, limit
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, sizes, start
 from contract_tests.quality.benchmarks.outside import two_servers
 from contract_tests.quality.benchmarks.overload import overload
@@ -117,12 +117,10 @@ class Run(NamedTuple):
 HEAD = """# Benchmarks
 
 What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/contributing/benchmarks.md` measured in
-{run.minutes:.0f} minutes: {machine}. All servers run side by side and are loaded alternately, over 16 connections;
-figures are medians of the rounds, ratios medians of the rounds' own; in brackets, the least and the greatest of the
-runs. Absolute figures depend on the machine and on what else it did; compare the ratios. Request rates are answers per
-second of the server's processor time, so neither the load generator nor other programs count. A load that leaves the
-server no pause gets these rates. The emulator runs with `--quiet`, without a line for each request. With `--only` a
-part is measured again, and the rest of the page stays.
+{run.minutes:.0f} minutes: {machine}. Servers run side by side and are loaded alternately, over 16 connections, with
+1,000 customers where no other number stands. Figures are medians; in brackets, the least and the greatest of the runs.
+They depend on the machine; compare the ratios. Request rates are answers per second of the server's processor time.
+The emulator runs with `--quiet`. With `--only` a part is measured again, and the rest of the page stays.
 """
 
 TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
@@ -130,9 +128,8 @@ TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
 BESIDE_BARE = """
 This application does the same work directly: it compares the key, validates the body, stores customers in a dict, and
 makes the payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage,
-console, guards or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions
-without Starlette: no application is faster on this HTTP server. Where a measure compares two sizes, stores or numbers
-of servers, the column of the bare application shows the emulator with few objects, in memory or as one server.
+console, guards or idempotency; the emulator has all of them on. Where a measure compares two sizes, stores or numbers
+of servers, the column *bare* shows the emulator with few objects, in memory or as one server.
 """
 
 TITLE_BESIDE_PEERS = "## Beside peers"
@@ -150,8 +147,8 @@ def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earli
     parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
     lines = _lines_of(earlier) | {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
     if lines:
-        head = ["| measure | unit | raw ASGI | bare | emulator | ratio | aim |", "|---|---|--:|--:|--:|--:|---|"]
-        parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), limits(lines)]
+        head = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
+        parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), instructions()]
     peers = earlier.partition(TITLE_BESIDE_PEERS)[2]
     if standings:
         peers = BESIDE_PEERS.format(present=Size().present) + "\n" + peers_table(standings)
@@ -171,7 +168,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     spread = "" if row.spread is None else f" ({_figure(row.spread[0])} to {_figure(row.spread[1])})"
     judged = [_figure(row.emulator), _figure(row.ratio)]
     judged[row.ratio is not None] += spread
-    return (row.measure, row.unit, _figure(row.raw), _figure(row.bare), *judged, row.aim)
+    return (row.measure, row.unit, _figure(row.bare), *judged, row.aim, limit(row.measure))
 
 
 if __name__ == "__main__":

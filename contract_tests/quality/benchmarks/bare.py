@@ -2,7 +2,7 @@
 
 Same requests, same answers: the key is compared, the body validated, the email unique, the list enveloped, and a
 customer with a phone gets a payment method and an event. There are no units of work, clocks or schedules. It runs as
-the emulator does, on uvicorn with uvloop and httptools. ``--raw`` serves the same functions without Starlette.
+the emulator does, on uvicorn with uvloop and httptools.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated
-from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import uvicorn
@@ -25,7 +24,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract_tests.quality.benchmarks.servers import KEY, bind, say_ready
 from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS
@@ -221,30 +219,6 @@ app = Starlette(
 )
 
 
-PREFIX = "/v1/customers/"
-
-
-async def raw(scope: Scope, receive: Receive, send: Send) -> None:
-    """The same as an ASGI function, without a framework: what no application can do faster on this server."""
-    status, content = await _raw_answer(scope, receive)
-    headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
-
-
-async def _raw_answer(scope: Scope, receive: Receive) -> Answer:
-    headers = dict(scope["headers"])
-    if headers.get(b"authorization") != AUTHORIZATION.encode():
-        return STRANGER
-    if scope["path"] != PREFIX:
-        return retrieved(scope["path"].removeprefix(PREFIX).rstrip("/"))
-    if scope["method"] == "POST":
-        return created((await receive())["body"])
-    query = dict(parse_qsl(scope["query_string"].decode()))
-    host = headers[b"host"].decode()
-    return listed(query, lambda page: f"http://{host}{PREFIX}?{urlencode({**query, 'page': page})}")
-
-
 async def be_busy() -> None:
     """Work without end, in slices and with pauses as long as those of the emulator's scheduler."""
     while True:
@@ -263,10 +237,10 @@ class _Server(uvicorn.Server):
         say_ready()
 
 
-def config(served: ASGIApp) -> uvicorn.Config:
-    """How uvicorn serves one of the two."""
+def config() -> uvicorn.Config:
+    """How uvicorn serves it."""
     return uvicorn.Config(
-        served,
+        app,
         loop="uvloop",
         http="httptools",
         ws="none",
@@ -280,7 +254,7 @@ def config(served: ASGIApp) -> uvicorn.Config:
 
 def main() -> None:
     """Serve on a free port until SIGTERM."""
-    _Server(config(raw if "--raw" in sys.argv else app)).run(sockets=[bind()])
+    _Server(config()).run(sockets=[bind()])
 
 
 if __name__ == "__main__":

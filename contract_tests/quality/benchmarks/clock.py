@@ -38,7 +38,6 @@ def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         bare.append(renewals / pool.submit(bare_loop, renewals).result())
         name = f"{subscriptions:,} subscriptions, {MONTHS} months"
         yield beside(f"{name}: renewals", "/s", bare, [renewals / seconds] * 2, "≥ 0.25 ×")
-        yield Row(f"{name}: peak", "MiB", None, peak / 2**20, None)
         yield Row(f"{name}: another world's longest wait", "ms", None, max(waits) * 1000, None, "≤ 50 ms")
         yield Row(f"{name}: each renewal", "KiB", None, (peak - before) / renewals / 1024, None)
 

@@ -1,60 +1,48 @@
-"""What limits each figure: the part of the page that explains the tables."""
+"""What limits each figure: a phrase for each row of the page, and the instructions of a request."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from functools import cache
 
 from contract_tests.quality.benchmarks import profile
 from contract_tests.quality.benchmarks.clock import NEW, REPLACED
 
-HEAD = """
-## What limits each figure
+LIMITS = {
+    "start to first": "imports, two thirds of them [Connexion's](connexion-start.md)",
+    "--help": "the start of Python and click",
+    "exec": "one start of a server",
+    "plugin": "nothing is imported before a fixture is used",
+    "room": "fonts and Connexion's libraries",
+    "memory at start": "Connexion and its libraries",
+    "memory per customer": "the customer, its event and the places of both",
+    "GET one: 100,000": "nothing that grows with the number of objects",
+    "GET one: rate": "many short calls: operation, world, id, journal, coverage",
+    "list 20: rate": "JSON; else as a GET",
+    "two servers beside one: list": "two cores for nginx, database, load and servers",
+    "create, tinydb": "JSON of what has changed",
+    "create, sqlite": "one transaction",
+    "create, postgresql": "one round trip to the database, and the driver",
+    "create: rate": "three records with their indexes, undo, the search for secrets",
+    "renewals": f"{NEW} new records, {REPLACED} replaced",
+    "longest wait": "time slices of 4 ms, and memory",
+    "each renewal": "versions of records, instants, ids, places in tables",
+    "worlds of tests: each, one": "the records and parts of a world",
+    "idle worlds: memory": "the records and parts of a world",
+    "a year each second: another": "time slices of 4 ms",
+}
+"""By what is in the name of a measure, what limits it; the first that fits."""
 
-Bytecode instructions of one request, on each server, and of one renewal, by the part of the program they are in; they
-are the same on every machine. Of the calls to C, the network and the kernel are the same for all servers.
+HEAD = """
+## Instructions
+
+Bytecode instructions of one request and of one renewal, by the part of the program they are in; they are the same on
+every machine. Calls to C count as one.
 """
 
-LIMITS = {
-    "start to first answer": "Imports: of the processor time, Connexion and what it imports take more than two thirds,"
-    " the emulator's own modules a fifth. Reading the document, which is a prepared bundle, and compiling it takes a"
-    " twentieth, so a cache of it would gain nothing. What few servers use (control API, console, pages) is imported"
-    " with its first request. Less would take a Connexion that imports less.",
-    "--help": "The start of Python and click: commands are imported when they are called.",
-    "exec -- true": "One start of a server.",
-    "memory": "Starlette and Connexion at start. Then a customer, the event and the slots that order both.",
-    "GET one": "The request path. Beside the HTTP server it finds the operation, the world and its App's rules, draws"
-    " an id, stores the request in the journal and counts it for the coverage: many short calls: none of our"
-    " functions has more than a thirtieth of the instructions, so the aim would take leaving a sixth of the work out.",
-    "list 20": "JSON. The page of records is prepared in one call, and all else is that of a GET.",
-    "create": "Three records with their indexes, a unit of work that can be undone, the request's body searched for"
-    " secrets before the journal has it, and the coverage of its changes.",
-    "PostgreSQL and nginx": "The cores: nginx, the database, the load and two servers share two of them, where servers"
-    " that are asked directly had 1.8 to 2 times as much. Of a machine with more cores each server has its own."
-    " Measured once, while other programs kept the cores busy. A kept connection between nginx and the servers doubles"
-    " the rate.",
-    "create, sqlite": "The statements of one transaction, and the JSON of its records.",
-    "create, postgresql": "One statement for each unit of work, and the driver. Answers of one moment share the wait"
-    " for the disk, in which the server goes on with other requests.",
-    "1,000 subscriptions": f"Records: a renewal makes {NEW} and replaces {REPLACED}. Of its memory, a fifth is"
-    " records in the versions they have after a change, a seventh the instants, an eighth the ids, a tenth the places"
-    " of records in their tables, a fourteenth the URLs of pages; the rest is new records. None of these is half.",
-    "10,000 subscriptions": "As above, and memory.",
-    "50,000 subscriptions": "As above, and memory.",
-    "1,000 worlds": "The records and parts of a new world; with a webhook, the HTTP exchange with its receiver.",
-}
-"""What limits the measures whose names begin so: in sentences, where no profile says it."""
+
+def limit(measure: str) -> str:
+    """What limits a figure, as far as it is known."""
+    return next((phrase for part, phrase in LIMITS.items() if part in measure), "")
 
 
-def limits(measures: Iterable[str]) -> str:
-    """The section: the profile, and a sentence for each group of these measures."""
-    names = list(measures)
-    said = [
-        f"- **{name}**: {sentence}" for name, sentence in LIMITS.items() if any(each.startswith(name) for each in names)
-    ]
-    return "\n".join([HEAD, _profile(), "", *said])
-
-
-@cache
-def _profile() -> str:
-    return profile.markdown(profile.profiles())
+def instructions() -> str:
+    """The section on the instructions of a request."""
+    return f"{HEAD}\n{profile.markdown(profile.profiles())}"

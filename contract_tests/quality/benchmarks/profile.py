@@ -131,8 +131,7 @@ async def _connected(name: str) -> Any:
     sandbox = Sandbox(Options(clock_mode=FROZEN))
     root_app = sandbox.application()
     configs: dict[str, Callable[[], uvicorn.Config]] = {
-        "raw ASGI": lambda: bare.config(bare.raw),
-        "bare": lambda: bare.config(bare.app),
+        "bare": bare.config,
         "emulator": lambda: server.config(root_app),
     }
     config = configs[name]()
@@ -181,14 +180,14 @@ def profiles() -> list[Profile]:
     # Imported here: tests that use parts of the benchmarks also run where there is no uvloop.
     import uvloop
 
-    found = [each for name in ("raw ASGI", "bare", "emulator") for each in uvloop.run(_requests(name))]
+    found = [each for name in ("bare", "emulator") for each in uvloop.run(_requests(name))]
     kinds = list(dict.fromkeys(each.of for each in found))
     return [*sorted(found, key=lambda each: kinds.index(each.of)), _renewals()]
 
 
 def markdown(found: Sequence[Profile]) -> str:
     """The table: all instructions, and the share of each part."""
-    lines = [f"| | server | instructions | {' | '.join(COLUMNS)} |", "|---|---|--:|" + "--:|" * len(COLUMNS)]
+    lines = [f"| | server | all | {' | '.join(COLUMNS)} |", "|---|---|--:|" + "--:|" * len(COLUMNS)]
     for each in found:
         whole = sum(each.parts.values())
         shares = " | ".join(f"{each.parts[part] / whole:.0%}" if each.parts[part] else "–" for part in COLUMNS)

@@ -24,7 +24,6 @@ KEY = f"sk_test_{APP}"
 HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 
 BARE = ("bare", ("-m", "contract_tests.quality.benchmarks.bare"))
-RAW = ("raw ASGI", (*BARE[1], "--raw"))
 BUSY = ("bare", (*BARE[1], "--busy"))
 # -P: the installed package and not this folder, which would bring the bundles up to date first.
 EMULATOR = ("emulator", ("-P", "-m", "emulator.cli.main", "serve", "--port", "0", "--quiet"))

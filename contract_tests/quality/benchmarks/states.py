@@ -80,7 +80,7 @@ def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             for server in (memory, *others):
                 each[server.name].append(1e6 / _send(pool, server, creates("round", size.requests)).rate)
         for server in others:
-            aim = "≤ 3 ×" if server.name == "postgresql" else ""
+            aim = "≤ 2.5 ×" if server.name == "postgresql" else ""
             yield beside(f"create, {server.name} beside memory", "µs", each["memory"], each[server.name], aim)
 
 

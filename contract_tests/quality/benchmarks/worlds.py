@@ -1,10 +1,8 @@
-"""Worlds of tests: what it costs to open one, make a request and throw it away, and that nothing of them stays."""
+"""Worlds of tests: what it costs to open one, make a request and throw it away, and the memory that stays of it."""
 
 from __future__ import annotations
 
 import gc
-import os
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -19,13 +17,11 @@ WARM = 400
 
 
 class Cost(NamedTuple):
-    """Of so many worlds: the median milliseconds of one, and what they left behind together."""
+    """Of so many worlds: the median milliseconds of one, and the memory that they left behind together."""
 
     plain_ms: float
     webhooks_ms: float
-    threads: int
-    files: int
-    kib: float
+    kib: int
 
 
 def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
@@ -34,8 +30,6 @@ def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     name = f"{size.worlds:,} worlds of tests"
     yield Row(f"{name}: each, one request", "ms", None, cost.plain_ms, None, "≤ 10 ms")
     yield Row(f"{name}: each, a webhook too", "ms", None, cost.webhooks_ms, None)
-    yield Row(f"{name}: threads left", "", None, cost.threads, None, "0")
-    yield Row(f"{name}: sockets and files left", "", None, cost.files, None, "0")
     yield Row(f"{name}: memory left, each", "KiB", None, cost.kib / size.worlds, None, "≤ 1 KiB")
 
 
@@ -47,13 +41,12 @@ def thrown_away(how_many: int, warm: int) -> Cost:
     try:
         for number in range(warm):
             one(server, f"warm{number}", webhooks=number % 2 == 0)
-        threads, files, kib = _held()
+        kib = _held()
         taken = {
             webhooks: [one(server, f"{webhooks}{number}", webhooks) for number in range(how_many // 2)]
             for webhooks in (False, True)
         }
-        then = _held(until=(threads, files))
-        return Cost(median(taken[False]), median(taken[True]), then[0] - threads, then[1] - files, float(then[2] - kib))
+        return Cost(median(taken[False]), median(taken[True]), _held() - kib)
     finally:
         server.stop()
 
@@ -72,18 +65,8 @@ def one(server: object, name: str, webhooks: bool) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _held(until: tuple[int, int] = (0, 0)) -> tuple[int, int, int]:
-    """Threads, open files and KiB of memory; sockets that are just being closed get a moment for it."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        gc.collect()
-        threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
-        if threads <= until[0] and files <= until[1]:
-            break
-        time.sleep(0.05)
-    return threads, files, _resident()
-
-
-def _resident() -> int:
+def _held() -> int:
+    """KiB of memory."""
+    gc.collect()
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1])

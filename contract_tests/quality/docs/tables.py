@@ -129,6 +129,11 @@ def workflows() -> str:
     return _table("file", "what happens", "steps", rows=rows)
 
 
+def subscription_shop() -> str:
+    """The example shop in Python, whole."""
+    return f"```python\n{(ROOT / 'docs/examples/subscription-shop/shop.py').read_text('utf-8')}```"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "probes": probes,
     "sources": sources,
@@ -137,6 +142,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rules": rules,
     "commands": commands,
     "mutants": mutants,
+    "subscription shop": subscription_shop,
     "workflows": workflows,
     "rules beyond schemas": rules_beyond_schemas,
     "rules of state": rules_of_state,

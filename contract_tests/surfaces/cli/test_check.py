@@ -182,7 +182,7 @@ def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], me
 def test_without_the_extra_it_says_how_to_install_it(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = CliRunner().invoke(cli, command, standalone_mode=False)
-    assert "pip install '.[check]'" in str(result.exception)
+    assert 'pip install "payments-emulator[check]"' in str(result.exception)
 
 
 def test_its_help_needs_no_extra() -> None:

@@ -71,7 +71,7 @@ def test_ranges_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "<=" not in help
     assert ">=" not in help
     assert "RANGE" not in help
-    assert "Fail below this mark.  [0 to 100]" in help
+    assert "  [0 to 100]" in help
 
 
 def test_commands_that_start_sandboxes_name_the_options_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,6 +251,21 @@ def test_failures_are_tried_again_with_growing_pauses(
     assert found(sandbox, "retried-too-often") is None
 
 
+@pytest.mark.parametrize(
+    ("code", "rule"), [("INTERNAL_ERROR", "retried-too-soon"), ("TOO_MANY_REQUESTS", "ignored-retry-after")]
+)
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_same_read_of_another_webhook_is_no_retry(
+    sandbox: Sandbox, seconds: Seconds, code: str, rule: str, waits: bool
+) -> None:
+    send(sandbox, "GET", "/customers/", **failing(code))
+    send(sandbox, "GET", "/customers/")
+    if waits:
+        seconds.pass_by(1)
+        send(sandbox, "GET", "/customers/")
+    assert (found(sandbox, rule) is None) == waits
+
+
 def test_giving_up_comes_after_the_third_retry(sandbox: Sandbox, seconds: Seconds) -> None:
     sent = []
     for pause in (1, 2, 4, 8, 16, 32):

@@ -31,6 +31,7 @@ TSC = ("tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es202
 SUITES: dict[str, tuple[str, ...]] = {
     "node-test": ("node", "--test"),
     "node-test-app": ("node", "--test"),
+    "subscription-shop": ("node", "--test"),
     "vitest": ("vitest", "run"),
     "jest": ("jest",),
 }

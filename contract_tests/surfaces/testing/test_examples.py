@@ -40,6 +40,18 @@ def test_the_python_shop(command: tuple[str, ...]) -> None:
     assert "10 passed" in output.stdout
 
 
+@pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), PYTEST], ids=["exec", "in process"])
+def test_the_renewal_matrix(command: tuple[str, ...]) -> None:
+    output = run("subscription-shop", *command)
+    assert output.returncode == 0, output.stdout + output.stderr
+    assert "9 passed" in output.stdout
+
+
+def test_half_a_year_at_the_subscription_shop() -> None:
+    output = run("subscription-shop", *beside_an_emulator(sys.executable, "story.py"))
+    assert output.returncode == 0, output.stdout + output.stderr
+
+
 @pytest.mark.parametrize(("shop", "tests"), [("fastapi-shop", 18), ("flask-shop", 3), ("django-shop", 3)])
 @pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), PYTEST], ids=["exec", "in process"])
 def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]) -> None:

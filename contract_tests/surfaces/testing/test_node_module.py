@@ -29,11 +29,11 @@ test("where", withPayments((payments) => console.log(`at ${payments.url}`)));
 """
 
 
-def run(root: Path, *command: str, **variables: str) -> str:
+def run(root: Path, *command: str, folder: str = "node-test", **variables: str) -> str:
     """What a command prints that passes in the copy of the examples."""
     done = subprocess.run(
         command,
-        cwd=root / "node-test",
+        cwd=root / folder,
         env={**environment(root), **variables},
         capture_output=True,
         text=True,
@@ -54,9 +54,15 @@ def test_its_own_suite_passes_with_an_emulator_that_it_starts(root: Path) -> Non
     left = root / "tmp"
     left.mkdir()
     told = run(root, *NODE, TMPDIR=str(left))
-    assert "# pass 19" in told
+    assert "# pass 24" in told
     assert "# fail 0" in told
     assert [each.name for each in left.iterdir()] == []
+
+
+def test_the_renewal_matrix(root: Path) -> None:
+    told = run(root, *NODE, folder="subscription-shop")
+    assert "# pass 9\n" in told
+    assert "# fail 0\n" in told
 
 
 def test_it_finds_a_running_emulator(root: Path) -> None:

@@ -43,6 +43,10 @@ FOLLOWS = (RACING.problem, FORGOTTEN.problem, REISSUED.problem, KILLED.problem)
 """The problems that follow from handling an event that comes twice twice; they are not reported beside it."""
 
 
+SLOW_READS = {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": True}, "probability": 1}
+"""What a receiver reads while an event comes twice at the same moment takes time, so that the two surely meet."""
+
+
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
@@ -145,6 +149,8 @@ class Case(NamedTuple):
     def faults(self) -> list[dict[str, Any]]:
         """The bodies for all its faults: one, or two of a pair; none where the application is killed."""
         first = [] if self.kind.kills else [self.fault()]
+        if self.kind.advice is RACING:
+            first.append(SLOW_READS)
         return [*first, *(self.second.faults() if self.second else [])]
 
 

@@ -12,7 +12,16 @@ from functools import cache
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from emulator.control.audit.client_history import PAGING, ClientHistory, Ids, Repetition, Request, list_of, sequences
+from emulator.control.audit.client_history import (
+    PAGING,
+    RETRY_WINDOW,
+    ClientHistory,
+    Ids,
+    Repetition,
+    Request,
+    list_of,
+    sequences,
+)
 from emulator.core.events import Event
 from emulator.document import bundles
 from emulator.engine.journal import MAX_REQUESTS
@@ -117,7 +126,9 @@ def ignored_waits(history: ClientHistory) -> Ids:
     """Requests sent again before ``Retry-After`` was over. Compared by outline: after a 429 the body is not read."""
     pairs = history.repeated(lambda each: each.outline, within=math.inf)
     return second_ids(
-        pair for pair in pairs if pair.first.status == 429 and pair.pause + CLOCK_TOLERANCE < _retry_after(pair)
+        pair
+        for pair in pairs
+        if pair.first.status == 429 and _is_early(history, pair, _retry_after(pair) - CLOCK_TOLERANCE)
     )
 
 
@@ -139,8 +150,23 @@ def hasty_retries(history: ClientHistory) -> Ids:
     """Retries after less than half of the recommended pause; random variation of pauses is good practice."""
     for sequence in failed_sequences(history):
         for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
-            if pair.pause < wanted / 2:
+            if _is_early(history, pair, wanted / 2):
                 yield pair.again.id
+
+
+def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
+    """Return whether a request was sent again in less than so many seconds.
+
+    A read that succeeded, and that was sent after them all the same, is another one, such as that of a second webhook.
+    """
+    if pair.pause >= wanted or pair.again.status >= 400:
+        return pair.pause < wanted
+    pauses = [
+        each.entry.began - pair.first.entry.answered
+        for each in history.requests
+        if each.outline == pair.first.outline and each.entry.method == "GET"
+    ]
+    return not any(wanted <= pause <= wanted + RETRY_WINDOW for pause in pauses)
 
 
 def stubborn_retries(history: ClientHistory) -> Ids:

@@ -1,7 +1,7 @@
 // The whole module under Node's own test runner: node --test
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import http, { createServer } from "node:http";
 import { test } from "node:test";
 import { Emulator, RequestRefused, verify, withPayments } from "payments-emulator";
 
@@ -205,4 +205,51 @@ test("worlds are apart, and a closed one is empty", async () => {
 
 test("where no emulator is, the error says so", async () => {
   await assert.rejects(() => Emulator.open({ url: "http://127.0.0.1:9" }), /no emulator answers at http:\/\/127.0.0.1:9/);
+});
+
+const LIVE = "sk_prod_0123456789abcdef";
+
+function getByHttp(url, key) {
+  return new Promise((resolve, reject) => {
+    const request = http.get(`${url}/v1/customers/`, { headers: { authorization: `Bearer ${key}` } }, (answer) => {
+      answer.resume().on("end", () => resolve(answer.statusCode));
+    });
+    request.on("error", reject);
+  });
+}
+
+async function getByFetch(url, key) {
+  try {
+    return (await fetch(`${url}/v1/customers/`, { headers: { authorization: `Bearer ${key}` } })).status;
+  } catch (error) {
+    throw error.cause;
+  }
+}
+
+for (const get of [getByFetch, getByHttp]) {
+  const elsewhere = (payments) => payments.url.replace("127.0.0.1", "localhost");
+
+  test(`nothing goes to the real service: ${get.name}`, withPayments(async (payments) => {
+    process.env.PAYMENTS_EMULATOR_REAL_HOSTS = "localhost, example.com";
+    try {
+      await assert.rejects(get(elsewhere(payments), payments.key), { name: "RealServiceBlocked", message: /localhost is a host/ });
+      await assert.rejects(get(payments.url, LIVE), { name: "RealServiceBlocked", message: /live key.*real: true/ });
+      assert.equal(await get(payments.url, payments.key), 200);
+    } finally {
+      delete process.env.PAYMENTS_EMULATOR_REAL_HOSTS;
+    }
+  }));
+
+  test(`a test that is meant to may: ${get.name}`, withPayments({ real: true }, async (payments) => {
+    assert.equal(await get(payments.url, LIVE), 200);
+  }));
+}
+
+test("a live key in the environment is named before the test begins", async () => {
+  process.env.SHOP_KEY = LIVE;
+  try {
+    await assert.rejects(Emulator.open(), { name: "RealServiceBlocked", message: /SHOP_KEY holds a live key/ });
+  } finally {
+    delete process.env.SHOP_KEY;
+  }
 });

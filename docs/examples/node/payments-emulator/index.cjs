@@ -5,6 +5,7 @@
 const { spawn } = require("node:child_process");
 const { createHash, createHmac, randomUUID, timingSafeEqual } = require("node:crypto");
 const fs = require("node:fs");
+const diagnostics = require("node:diagnostics_channel");
 const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
@@ -164,6 +165,44 @@ async function startServer(options = []) {
   }
   return { url: `http://127.0.0.1:${fs.readFileSync(portFile, "utf8").trim()}`, stop };
 }
+
+// -- the real service, which a test does not reach
+
+const ALLOW = "A test that is meant to reach the real service says so: withPayments({ real: true }, …).";
+const LIVE_KEY = /[sp]k_prod_\w/;
+
+/** A test was about to reach the real service. */
+class RealServiceBlocked extends Error {
+  constructor(why) {
+    super(`${why} ${ALLOW}`);
+    this.name = "RealServiceBlocked";
+  }
+}
+
+/** Hosts of the real service: those of PAYMENTS_EMULATOR_REAL_HOSTS, and all below them. */
+function isReal(host) {
+  const real = (process.env.PAYMENTS_EMULATOR_REAL_HOSTS ?? "").toLowerCase().split(/[\s,]+/).filter(Boolean);
+  return real.some((each) => host === each || host.endsWith(`.${each}`));
+}
+
+let guarded = 0; // worlds that are open
+
+function blocked(host, headers) {
+  if (guarded === 0) return undefined;
+  const name = host.toLowerCase();
+  if (isReal(name)) return new RealServiceBlocked(`${name} is a host of the real service.`);
+  return LIVE_KEY.test(headers) ? new RealServiceBlocked("A request has a live key.") : undefined;
+}
+
+// Node says on these channels that a request is about to be sent: fetch (undici), and http and https.
+diagnostics.subscribe("undici:client:sendHeaders", ({ request, headers, socket }) => {
+  const found = blocked(new URL(request.origin).hostname, headers);
+  if (found) socket.destroy(found);
+});
+diagnostics.subscribe("http.client.request.start", ({ request }) => {
+  const found = blocked(request.host, JSON.stringify(request.getHeaders()));
+  if (found) request.destroy(found);
+});
 
 // -- signatures
 
@@ -732,13 +771,18 @@ function payMethod({ phone, card, iban, email }) {
 /** One world of the service: its clock, events, emails and webhooks, and failures on demand. */
 class Emulator {
   #snapshots = 0;
+  #guards = false; // whether it blocks requests to the real service
 
   /** Open a world. It is at `url`, else at `PAYMENTS_EMULATOR_URL`, else on a server that this process starts. */
-  static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {} } = {}) {
+  static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {}, real = false } = {}) {
+    const live = Object.keys(process.env).find((name) => !real && LIVE_KEY.test(process.env[name]));
+    if (live) throw new RealServiceBlocked(`The environment variable ${live} holds a live key.`);
     const at = url ?? (await (ownServer ??= startServer())).url;
     const emulator = new Emulator(at.replace(/\/$/, ""), key ?? `sk_test_${randomUUID()}`);
     emulator.start = { clock, seed, settings };
     await emulator.#reset({ clock: clockStart(clock), fixtures: { settings }, ...(seed === undefined ? {} : { seed }) });
+    emulator.#guards = !real;
+    guarded += emulator.#guards;
     return emulator;
   }
 
@@ -807,6 +851,8 @@ class Emulator {
   }
 
   async close() {
+    guarded -= this.#guards;
+    this.#guards = false;
     await this.webhooks.close();
     await this.#reset({});
   }
@@ -853,4 +899,4 @@ async function told(error, payments) {
   return error;
 }
 
-module.exports = { Emulator, RequestRefused, startServer, verify, withPayments };
+module.exports = { Emulator, RealServiceBlocked, RequestRefused, startServer, verify, withPayments };

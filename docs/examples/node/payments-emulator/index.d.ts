@@ -16,6 +16,8 @@ export interface WorldOptions {
   seed?: number;
   /** Settings of the App, such as `{ tax_rate: 18 }`. */
   settings?: Json;
+  /** Whether the test may reach the real service; else its hosts (`PAYMENTS_EMULATOR_REAL_HOSTS`) and live keys are blocked. */
+  real?: boolean;
 }
 
 export interface Event {
@@ -207,6 +209,9 @@ export class Emulator {
   /** Discard the world. */
   close(): Promise<void>;
 }
+
+/** A test was about to reach the real service. */
+export class RealServiceBlocked extends Error {}
 
 export class RequestRefused extends Error {
   readonly status: number;

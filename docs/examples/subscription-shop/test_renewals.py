@@ -1,0 +1,147 @@
+"""The renewal matrix: eight things that happen to subscriptions. Copy it, with your application in place of the shop."""
+
+from datetime import datetime
+
+import pytest
+from shop import EVENTS, Shop
+
+AWA = "awa@example.com"
+PAYS, TOO_LITTLE_MONEY = "+24177000000", "+24177000001"
+
+pytestmark = pytest.mark.payments(clock="2026-01-01T00:00:00Z")
+
+
+@pytest.fixture
+def shop(payments):
+    """Your application: it hears the webhooks of the test's world, and its clock is that of the world."""
+    secret = payments.webhooks.listen(*EVENTS).secret
+    shop = Shop(payments.url, payments.key, secret, now=lambda: datetime.fromisoformat(payments.clock.now))
+    payments.webhooks.forward_to(shop)
+    shop.open()
+    return shop
+
+
+@pytest.fixture
+def awa(payments, shop):
+    """An account that has paid its first month in the hosted checkout."""
+    return join(payments, shop)
+
+
+def join(payments, shop, plan="premium", **method):
+    session = shop.subscribe(AWA, plan).rpartition("/")[2]
+    payments.pay(session, **(method or {"phone": PAYS}))
+    payments.settle()
+    return AWA
+
+
+def invoices(payments, status):
+    return payments.api.get("/v1/invoices/", status=status)["data"]
+
+
+def spent(payments, shop):
+    """The money that came in, and was not paid back."""
+    return payments.api.get(f"/v1/customers/{shop.customers[AWA]}/")["total_spent"]
+
+
+def pay_now(payments, shop):
+    """The buyer follows the link."""
+    payments.pay(shop.pay_now(AWA).rpartition("/")[2], phone=PAYS)
+    payments.settle()
+
+
+def test_duplicate(payments, shop, awa):
+    """A renewal whose webhook comes three times is one renewal."""
+    payments.fault({"duplicate": 2}, event="invoice.paid")
+    payments.clock.advance("31d")
+    assert len([each for each in payments.webhooks.deliveries if each.event["type"] == "invoice.paid"]) == 4
+    assert len(invoices(payments, "paid")) == 2
+    assert shop.has_access(awa)
+
+
+def test_grace(payments, shop, awa):
+    """A renewal that fails leaves access for the days of grace; then, unpaid, it ends. The customer is told."""
+    shop.pay_with(awa, TOO_LITTLE_MONEY)
+    payments.clock.advance("32d")
+    assert shop.has_access(awa)
+    payments.clock.advance("3d")
+    assert not shop.has_access(awa)
+    assert payments.emails.to(AWA, kind="renewal_failed")
+    payments.clock.advance("30d")
+    shop.reconcile()
+    assert shop.subscriptions[awa]["status"] == "unpaid"
+    assert not shop.has_access(awa)
+
+
+@pytest.mark.parametrize("how", ["retry", "pay now"])
+def test_recovery(payments, shop, awa, how):
+    """Who pays again has access again: at the next retry, or at once with "pay now"."""
+    shop.pay_with(awa, TOO_LITTLE_MONEY)
+    payments.clock.advance("36d")
+    assert not shop.has_access(awa)
+    shop.pay_with(awa, PAYS)
+    if how == "retry":
+        payments.clock.advance("3d")
+    else:
+        pay_now(payments, shop)
+    assert shop.has_access(awa)
+    assert shop.pay_now(awa) is None
+    assert spent(payments, shop) == 10000
+
+
+def test_change_of_plan(payments, shop, awa):
+    """A change of plan costs nothing now, and the new price from the next period on."""
+    shop.change_plan(awa, "basic")
+    assert [invoice["total"] for invoice in invoices(payments, "paid")] == [5000]
+    payments.clock.advance("31d")
+    assert [invoice["total"] for invoice in invoices(payments, "paid")] == [2000, 5000]
+    assert shop.has_access(awa)
+
+
+def test_cancel_undone(payments, shop, awa):
+    """A cancellation that was taken back never happened; one that was not ends access with the period."""
+    shop.cancel(awa)
+    shop.keep(awa)
+    payments.clock.advance("31d")
+    assert shop.has_access(awa)
+    assert len(invoices(payments, "paid")) == 2
+    shop.cancel(awa)
+    assert shop.has_access(awa)
+    payments.clock.advance("31d")
+    assert not shop.has_access(awa)
+    assert len(invoices(payments, "paid")) == 2
+
+
+def test_refund(payments, shop, awa):
+    """Of a renewal that is refunded, twice clicked, the money comes back once; access stays until the period ends."""
+    payments.clock.advance("31d")
+    for _click in range(2):
+        refund = shop.refund(awa)
+    payments.clock.advance("1d")
+    assert payments.api.get(f"/v1/refunds/{refund['id']}/")["status"] == "succeeded"
+    assert spent(payments, shop) == 5000
+    assert payments.emails.to(AWA, kind="refund")
+    assert shop.has_access(awa)
+
+
+def test_trial_end(payments, shop):
+    """A trial gives access without money, is announced before it ends, and then costs what the plan costs."""
+    awa = join(payments, shop, "trial")
+    assert (shop.has_access(awa), invoices(payments, "paid")) == (True, [])
+    payments.clock.advance("13d")
+    assert shop.reminders == {awa}
+    payments.clock.advance("2d")
+    assert [invoice["total"] for invoice in invoices(payments, "paid")] == [5000]
+    assert shop.has_access(awa)
+
+
+def test_card_expired(payments, shop):
+    """A card that has expired fails the renewal, not the period that is paid; another method recovers it."""
+    awa = join(payments, shop, card={"number": "4242424242424242", "exp_month": 1, "exp_year": 2026, "cvc": "123"})
+    payments.clock.advance("30d")
+    assert shop.has_access(awa)
+    payments.clock.advance("5d")
+    assert shop.subscriptions[awa]["status"] == "past_due"
+    shop.pay_with(awa, PAYS)
+    pay_now(payments, shop)
+    assert shop.subscriptions[awa]["status"] == "active"
+    assert shop.has_access(awa)
