@@ -29,7 +29,7 @@ PREFLIGHT = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
 
 CART = {"currency": "XAF", "line_items": [{"description": "Tea", "unit_amount": 500, "quantity": 1}]}
 
-HTTP = http_client()
+HTTP = http_client(limits=httpx.Limits(max_keepalive_connections=0))
 
 Worlds = Callable[..., tuple[RunningServer, Callable[[str], Sandbox]]]
 

@@ -38,6 +38,11 @@ def test_what_is_no_object_of_the_service_is_one_of_the_control_api() -> None:
     assert not own & SERVICE["components"]["schemas"].keys()
 
 
+def test_no_record_can_be_changed_in_place() -> None:
+    """A unit of work that fails is undone by the records that were there before."""
+    assert [kind for kind in REGISTRY.kinds if not kind.__struct_config__.frozen] == []
+
+
 def schema(name: str) -> Part:
     return Part(("components", "schemas", name), SERVICE["components"]["schemas"][name])
 

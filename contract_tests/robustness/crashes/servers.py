@@ -14,7 +14,7 @@ import httpx
 
 KEY = "sk_test_crash"
 
-CLIENT = httpx.Client(trust_env=False, timeout=30)
+CLIENT = httpx.Client(trust_env=False, timeout=30, limits=httpx.Limits(max_keepalive_connections=0))
 """For those who ask again and again: to make a client takes as much time as a start of the server has to spare."""
 
 
