@@ -113,5 +113,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _is_property(item: pytest.Item) -> bool:
-    """Whether Hypothesis makes up the values of a test."""
+    """Return whether Hypothesis makes up the values of a test."""
     return isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)

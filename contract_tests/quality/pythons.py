@@ -29,7 +29,7 @@ WITHOUT_UVLOOP = tuple(
 
 
 def found(version: str) -> str | None:
-    """A Python of this version: on the path, of pyenv, or of uv."""
+    """Return a Python of this version: on the path, of pyenv, or of uv."""
     places = [
         *([on_path] if (on_path := shutil.which(f"python{version}")) else []),
         *map(str, sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"), reverse=True)),

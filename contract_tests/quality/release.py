@@ -105,7 +105,7 @@ class Rehearsal:
         return done.stdout + (done.stderr if status else "")
 
     def environment_of(self, python: str, name: str, *packages: object) -> Path:
-        """The folder of commands of a new environment with these packages."""
+        """Return the folder of commands of a new environment with these packages."""
         self.call(python, "-m", "venv", self.folder / name)
         commands = self.folder / name / "bin"
         self.call(commands / "python", "-m", "pip", "install", "--quiet", *packages)
@@ -127,7 +127,7 @@ class Rehearsal:
         return f"{VERSION} is ready; {len(notes.splitlines())} lines of notes"
 
     def build(self) -> str:
-        """The source distribution, the wheel made from it alone, and both again, elsewhere: the same bytes."""
+        """Return the source distribution, the wheel made from it alone, and both again, elsewhere: the same bytes."""
         again = self.folder / "somewhere" / "else"
         shutil.copytree(self.source, again)
         for source, target in ((self.source, self.dist), (again, self.folder / "dist2")):
@@ -144,7 +144,7 @@ class Rehearsal:
         return f"{sizes}; twice, the same bytes"
 
     def pythons(self) -> str:
-        """The wheel on each Python: demo, the fixture of pytest, a command with a sandbox."""
+        """Return the wheel on each Python: demo, the fixture of pytest, a command with a sandbox."""
         here = {version: python for version in (*SUPPORTED, NEWEST) if (python := found(version))}
         for version, python in here.items():
             self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
@@ -161,7 +161,7 @@ class Rehearsal:
         self.call(commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health")
 
     def sdist(self) -> str:
-        """The source distribution, installed without a checkout."""
+        """Return the source distribution, installed without a checkout."""
         commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
         assert "signature correct" in self.call(commands / "payments-emulator", "demo")
         return "installed, demo"
@@ -173,7 +173,7 @@ class Rehearsal:
         return "uvx payments-emulator demo, pipx run payments-emulator demo"
 
     def node(self) -> str:
-        """The tarball under each Node and runner, and ``npx`` where nothing is installed."""
+        """Return the tarball under each Node and runner, and ``npx`` where nothing is installed."""
         self.npm.mkdir()
         tarball = node.pack(self.npm, self.source / "docs/examples/node/payments-emulator")
         assert node.main(tarball) == 0
@@ -183,7 +183,7 @@ class Rehearsal:
         return f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs the emulator"
 
     def node_project(self, name: str, tarball: Path) -> Path:
-        """An empty folder with the tarball installed; no command of this checkout's environment leads past it."""
+        """Return an empty folder with the tarball installed; no command of this checkout's environment leads past it."""
         empty = self.folder / name
         empty.mkdir(exist_ok=True)
         (empty / "package.json").write_text('{"private": true}', "utf-8")
@@ -193,14 +193,14 @@ class Rehearsal:
         return empty
 
     def image(self) -> str:
-        """The Dockerfile's steps, one after another; for arm64, whether there is a wheel of each dependency."""
+        """Return the Dockerfile's steps, one after another; for arm64, whether there is a wheel of each dependency."""
         arm = (f"--platform=manylinux_{glibc}_aarch64" for glibc in ("2_17", "2_28", "2_34"))
         target = ("--python-version=3.13", "--only-binary=:all:", *arm, "--dest", self.folder / "arm64")
         self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[sql,smtp]")
         return f"{container.main(self.source)}; wheels for arm64"
 
     def ci(self) -> str:
-        """The steps of the action, of GitLab's template and of the development container's feature, with the wheel."""
+        """Return the steps of the action, of GitLab's template and of the development container's feature, with the wheel."""
         action = yaml.safe_load((self.source / "action.yml").read_text("utf-8"))
         _, install, run, _ = action["runs"]["steps"]
         asks = 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"'

@@ -49,7 +49,7 @@ def command(*options: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """That of a run with two cores, without the plugins that happen to be installed."""
+    """Return that of a run with two cores, without the plugins that happen to be installed."""
     own = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_XDIST_AUTO_NUM_WORKERS": "2"}
     return {**os.environ, **own}
 

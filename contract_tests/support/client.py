@@ -16,7 +16,7 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def http_client(**options: Any) -> httpx.Client:
-    """An HTTP client for servers on this machine."""
+    """Return an HTTP client for servers on this machine."""
     return httpx.Client(**{"trust_env": False, "verify": NO_AUTHORITIES, "timeout": 60, **options})
 
 
@@ -31,7 +31,7 @@ class Client:
         self.http = http_client(base_url=url + contract.base_path, headers=headers, transport=transport)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """One request, its answer checked."""
+        """Return one request, its answer checked."""
         response = self.http.request(method, path, **options)
         faults = self.contract.faults(
             method, response.request.url.path, response.status_code, response.headers, response.content
@@ -44,23 +44,23 @@ class Client:
         return response
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of a GET that succeeds."""
+        """Return the JSON of a GET that succeeds."""
         return self._ok(self.request("GET", path, params=query or None))
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        """The JSON of a POST that succeeds."""
+        """Return the JSON of a POST that succeeds."""
         return self._ok(self.request("POST", path, json=body or {}, headers=headers))
 
     def patch(self, path: str, body: Any) -> Any:
-        """The JSON of a PATCH that succeeds."""
+        """Return the JSON of a PATCH that succeeds."""
         return self._ok(self.request("PATCH", path, json=body))
 
     def delete(self, path: str) -> Any:
-        """The JSON, or None, of a DELETE that succeeds."""
+        """Return the JSON, or None, of a DELETE that succeeds."""
         return self._ok(self.request("DELETE", path))
 
     def rejected(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
-        """The JSON of a request that is rejected with this status and code, in the documented shape."""
+        """Return the JSON of a request that is rejected with this status and code, in the documented shape."""
         response = self.request(method, path, **options)
         body = response.json()
         error = body.get("error", body)
@@ -68,7 +68,7 @@ class Client:
         return error
 
     def pages(self, path: str, **query: Any) -> Iterator[Any]:
-        """Every object of a list, following ``next``."""
+        """Yield every object of a list, following ``next``."""
         page = self.get(path, **query)
         while True:
             yield from page["data"]

@@ -35,7 +35,7 @@ ROUTING_ANSWERS = {404, 405}
 
 
 def closed(document: Document) -> Document:
-    """The document with every object schema closed that is not combined with another one."""
+    """Return the document with every object schema closed that is not combined with another one."""
     strict = copy.deepcopy(document)
     combined = _combined(strict)
     for name, schema in strict["components"]["schemas"].items():
@@ -45,7 +45,7 @@ def closed(document: Document) -> Document:
 
 
 def _combined(node: Any) -> set[str]:
-    """The names of the schemas that stand within an ``allOf`` of several."""
+    """Return the names of the schemas that stand within an ``allOf`` of several."""
     if isinstance(node, list):
         return set().union(*map(_combined, node))
     if not isinstance(node, dict):
@@ -76,7 +76,7 @@ class Contract:
         self._properties: dict[Pointer, dict[str, Part]] = {}
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """The operation a request is for; literal segments win over parameters."""
+        """Return the operation a request is for; literal segments win over parameters."""
         segments = path.removeprefix(self.base_path).split("/")
         if segments == ["", "reset", ""]:
             segments.pop()  # the one path with two spellings (B-06)
@@ -88,7 +88,7 @@ class Contract:
         return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
 
     def faults(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> list[str]:
-        """Everything in an answer that the document does not allow."""
+        """Return everything in an answer that the document does not allow."""
         found = self._header_faults(headers)
         operation = self.operation(method, path)
         if operation is None:
@@ -106,7 +106,7 @@ class Contract:
         return found + self._answer_faults(answer, headers, body)
 
     def misnamed(self, method: str, path: str, status: int, body: bytes) -> list[str]:
-        """The names in an error that its operation does not take.
+        """Return the names in an error that its operation does not take.
 
         Those are left alone that it calls unknown or fixed, and names of headers, which every operation takes.
         """
@@ -152,7 +152,7 @@ class Contract:
         return not others or self._has(part, others)
 
     def event_faults(self, body: bytes) -> list[str]:
-        """Everything in a webhook's body that the document does not allow."""
+        """Return everything in a webhook's body that the document does not allow."""
         event = json.loads(body)
         hook = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]["application/json"][
             "schema"
@@ -185,7 +185,7 @@ class Contract:
         return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
     def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
-        """The fields that no part of a schema declares; closing cannot find them where several are combined."""
+        """Yield the fields that no part of a schema declares; closing cannot find them where several are combined."""
         schema = resolved(self.document, schema)
         if isinstance(value, list):
             items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
@@ -211,5 +211,5 @@ def _fits(template: list[str], segments: list[str]) -> bool:
 
 
 def _is_open(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema welcomes fields that it does not declare."""
+    """Return whether a schema welcomes fields that it does not declare."""
     return bool(schema.get("additionalProperties"))

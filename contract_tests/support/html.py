@@ -74,11 +74,11 @@ class Page(HTMLParser):
         return _together(self._parts)
 
     def said(self, mark: str) -> str:
-        """The text of the elements marked so; ``KeyError`` where there is none."""
+        """Return the text of the elements marked so; ``KeyError`` where there is none."""
         return _together(self._marked[mark])
 
     def has(self, mark: str) -> bool:
-        """Whether there is an element marked so."""
+        """Return whether there is an element marked so."""
         return mark in self.elements
 
     @property

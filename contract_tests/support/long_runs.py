@@ -95,7 +95,7 @@ def script(chance: random.Random, extent: Extent) -> list[Act]:
 
 
 def populate(harness: RulesHarness, chance: random.Random, subscriptions: int) -> list[str]:
-    """The subscriptions, some with a trial, some that end or are to be canceled; not all on the first day."""
+    """Return the subscriptions, some with a trial, some that end or are to be canceled; not all on the first day."""
     ids = []
     for number in range(subscriptions):
         interval, count = chance.choice(PERIODS)

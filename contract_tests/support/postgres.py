@@ -24,7 +24,7 @@ NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/loca
 
 
 def programs() -> Path | None:
-    """Where the server's programs are, or None where there are none."""
+    """Return where the server's programs are, or None where there are none."""
     found = shutil.which("initdb")
     folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     return folders[-1] if folders else None
@@ -60,7 +60,7 @@ def crash(url: str) -> None:
 
 
 def dumped(url: str) -> str:
-    """A database as plain SQL, a statement for each row."""
+    """Return a database as plain SQL, a statement for each row."""
     return _client("pg_dump", "--inserts", "--no-owner", "--no-privileges", url)
 
 

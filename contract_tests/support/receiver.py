@@ -33,7 +33,7 @@ class Received:
         return bool(self.event["type"] == "webhook.ping")
 
     def signed_with(self, secret: str) -> bool:
-        """Whether ``Service-Signature`` is the HMAC-SHA256 of the raw body under this secret (Delivery rule 1)."""
+        """Return whether ``Service-Signature`` is the HMAC-SHA256 of the raw body under this secret (Delivery rule 1)."""
         expected = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
         return hmac.compare_digest(expected, self.headers.get("service-signature", ""))
 

@@ -54,7 +54,7 @@ class RulesHarness:
         self.run(lambda world: world.add(Settings(**settings)))
 
     def run(self, command: Callable[..., Any], **arguments: Any) -> Any:
-        """One unit of work, then what it made due at once."""
+        """Return one unit of work, then what it made due at once."""
         with self.world.unit_of_work() as unit:
             result = command(self.world, **arguments)
         self._observe(unit)
@@ -62,7 +62,7 @@ class RulesHarness:
         return result
 
     def do(self, operation: str, id: str | None = None, **body: Any) -> Any:
-        """One operation of the service."""
+        """Return one operation of the service."""
         arguments: dict[str, Any] = {} if id is None else {"id": id}
         if body or operation in DEFAULTS or operation.startswith("update"):
             arguments["body"] = {**DEFAULTS.get(operation, {}), **body}
@@ -109,13 +109,13 @@ class RulesHarness:
         return list(self.world.table(FailedJob))
 
     def everything(self) -> dict[str, dict[str, Record]]:
-        """All there is in the world, by kind and id."""
+        """Return all there is in the world, by kind and id."""
         return {kind: {record.id: record for record in self.world.table(kind)} for kind in self.world.kinds}
 
     # -- what no request on its own can arrange
 
     def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Subscription:
-        """A new customer's subscription, monthly at 5000 XAF unless a plan or another price is given."""
+        """Return a new customer's subscription, monthly at 5000 XAF unless a plan or another price is given."""
         number = len(self.world.table(Customer))
         contact = {"email": f"buyer{number}@example.com", "name": "Awa Diop", **({"phone": phone} if phone else {})}
         customer = self.do("createCustomer", **contact)
@@ -159,7 +159,7 @@ class RulesHarness:
         self.run(delete)
 
     def product(self, **fields: Any) -> Product:
-        """A product at a fixed price of 1500 XAF."""
+        """Return a product at a fixed price of 1500 XAF."""
         world = self.world
         defaults = {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True}
         record = Product(
@@ -178,7 +178,7 @@ class RulesHarness:
         return made
 
     def open_invoice(self, subscription: Subscription) -> Invoice:
-        """One more invoice of a subscription, finalized and not paid."""
+        """Return one more invoice of a subscription, finalized and not paid."""
         line = invoices.line(product=None, description="More", quantity=1, unit_amount=700)
 
         def issue(world: World) -> Invoice:

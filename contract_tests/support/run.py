@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def whole(config: pytest.Config) -> bool:
-    """Whether the run names neither files nor markers."""
+    """Return whether the run names neither files nor markers."""
     return config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.markexpr
 
 
@@ -100,7 +100,7 @@ def _send(process: int, number: int) -> None:
 
 
 def _children(process: int | str = "self", *, every: bool = False) -> list[int]:
-    """The processes that this one started, and with ``every`` those that they did; none but on Linux."""
+    """Return the processes that this one started, and with ``every`` those that they did; none but on Linux."""
     started = [
         int(each)
         for thread in Path("/proc", str(process), "task").glob("*/children")

@@ -110,7 +110,7 @@ class Sandbox:
         return str(self.control.get("/clock")["now"])
 
     def events(self) -> list[Any]:
-        """Every event so far, oldest first."""
+        """Return every event so far, oldest first."""
         return list(self.control.pages("/events", page_size=100))[::-1]
 
     @contextmanager
@@ -121,46 +121,46 @@ class Sandbox:
         compare_events(Counter(event["type"] for event in self.events()) - before, types)
 
     def customer(self, **fields: Any) -> Any:
-        """A customer; with a mobile money method when a phone is given."""
+        """Return a customer; with a mobile money method when a phone is given."""
         number = self.api.get("/customers/")["pagination"]["count"]
         return self.api.post("/customers/", {"email": f"buyer{number}@example.com", "name": "Awa Diop", **fields})
 
     def plan(self, **fields: Any) -> Any:
-        """A monthly plan of 5000 XAF."""
+        """Return a monthly plan of 5000 XAF."""
         defaults = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
         return self.api.post("/subscription-plans/", {**defaults, **fields})
 
     def product(self, **fields: Any) -> Any:
-        """A product at 2000 XAF."""
+        """Return a product at 2000 XAF."""
         return self.api.post("/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF", **fields})
 
     def endpoint(self, url: str, *events: str, **fields: Any) -> Any:
-        """A webhook endpoint, with its secret; of all events unless some are named."""
+        """Return a webhook endpoint, with its secret; of all events unless some are named."""
         return self.api.post("/webhooks/", {"name": "Shop", "url": url, "events": list(events) or ["*"], **fields})
 
     def deliveries(self, endpoint: Any, **filters: Any) -> list[Any]:
-        """The deliveries to an endpoint, oldest first, once all have an outcome."""
+        """Return the deliveries to an endpoint, oldest first, once all have an outcome."""
         self.settle()
         path = f"/webhooks/{endpoint['id']}/deliveries/"
         return list(self.api.pages(path, ordering="created_at", page_size=100, **filters))
 
     def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Any:
-        """A new customer's subscription, to a monthly plan unless a plan or a price is given."""
+        """Return a new customer's subscription, to a monthly plan unless a plan or a price is given."""
         customer = self.customer(**({"phone": phone} if phone else {}))
         terms = {} if "plan" in fields or "unit_amount" in fields else {"plan": self.plan()["id"]}
         return self.api.post("/subscriptions/", {"customer": customer["id"], **terms, **fields})
 
     def subscription(self, id: str) -> Any:
-        """A subscription as it stands now."""
+        """Return a subscription as it stands now."""
         return self.api.get(f"/subscriptions/{id}/")
 
     def invoices(self, *fields: str) -> list[Any]:
-        """Every invoice, oldest first: one field of each, or several as a tuple."""
+        """Return every invoice, oldest first: one field of each, or several as a tuple."""
         every = list(self.api.pages("/invoices/", page_size=100))[::-1]
         return [invoice[fields[0]] if len(fields) == 1 else tuple(map(invoice.get, fields)) for invoice in every]
 
     def method(self, customer: Any = None, type: str = "bank_card", **fields: Any) -> Any:
-        """A customer's stored method; a card that succeeds unless something else is said."""
+        """Return a customer's stored method; a card that succeeds unless something else is said."""
         card = {"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
         own = {**card, **fields} if type == "bank_card" else fields
         return self.api.post(
@@ -168,12 +168,12 @@ class Sandbox:
         )
 
     def intent(self, method: Any = None, **fields: Any) -> Any:
-        """A payment intent of 5000 XAF, not confirmed, on a method if there is one."""
+        """Return a payment intent of 5000 XAF, not confirmed, on a method if there is one."""
         chosen = {"payment_method": method["id"]} if method else {}
         return self.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF", **chosen, **fields})
 
     def pay(self, method: Any = None, **fields: Any) -> Any:
-        """A payment intent, confirmed; by a card that succeeds unless another method is given."""
+        """Return a payment intent, confirmed; by a card that succeeds unless another method is given."""
         intent = self.intent(method or self.method(), **fields)
         return self.api.post(f"/payment-intents/{intent['id']}/confirm/")
 
@@ -185,7 +185,7 @@ class Sandbox:
         )
 
     def session(self, **fields: Any) -> Any:
-        """A checkout session of two baskets, 30000 XAF, unless something else is said."""
+        """Return a checkout session of two baskets, 30000 XAF, unless something else is said."""
         return self.api.post("/checkout-sessions/", self.session_body(**fields))
 
     def link_body(self, **fields: Any) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Sandbox:
         return _given({"payment_link_type": "custom", "currency": "XAF", "amount": 25000}, fields)
 
     def link(self, **fields: Any) -> Any:
-        """A custom payment link of 25000 XAF unless something else is said."""
+        """Return a custom payment link of 25000 XAF unless something else is said."""
         return self.api.post("/payment-links/", self.link_body(**fields))
 
     def buy(self, what: Any, method: Any = None, **fields: Any) -> Any:
@@ -204,7 +204,7 @@ class Sandbox:
         return self.control.post(path, {"method": method, **fields})
 
     def deposit(self, method: Any = None, **fields: Any) -> Any:
-        """The transaction of such a payment."""
+        """Return the transaction of such a payment."""
         return self.api.get(f"/transactions/{self.pay(method, **fields)['transaction']}/")
 
     def inbox_answers(self, name: str, **response: int) -> None:
@@ -224,5 +224,5 @@ class Sandbox:
 
 
 def _given(defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    """The defaults with some fields in their place; those that are ``...`` are not given at all."""
+    """Return the defaults with some fields in their place; those that are ``...`` are not given at all."""
     return {name: value for name, value in {**defaults, **fields}.items() if value is not ...}

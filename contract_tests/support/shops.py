@@ -45,7 +45,7 @@ class ExampleShop(NamedTuple):
         return all(map(shutil.which, self.programs))
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
-        """A command with the folder of what was built, which is built first."""
+        """Return a command with the folder of what was built, which is built first."""
         return tuple(word.replace("{built}", str(built(self))) for word in command)
 
 
@@ -103,7 +103,7 @@ SHOPS = {
 
 @cache
 def built(shop: ExampleShop) -> Path:
-    """The folder of what was built of a shop. Raises ``CalledProcessError`` where that fails."""
+    """Return the folder of what was built of a shop. Raises ``CalledProcessError`` where that fails."""
     folder = Path(tempfile.mkdtemp(prefix=f"{shop.language}-shop-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     build = [word.replace("{built}", str(folder)) for word in shop.build]

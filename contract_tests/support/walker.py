@@ -64,7 +64,7 @@ class Walker:
         ]
 
     def step(self) -> str | None:
-        """One request, or a move of the clock; what went wrong inside the emulator."""
+        """Return one request, or a move of the clock; what went wrong inside the emulator."""
         self.sent += 1
         try:
             self.chance.choice(self._steps)()
@@ -76,7 +76,7 @@ class Walker:
         return None
 
     def _one(self, path: str) -> Any:
-        """One of the newest objects of a list; raises ``IndexError`` where there is none."""
+        """Return one of the newest objects of a list; raises ``IndexError`` where there is none."""
         return self.chance.choice(self.emulator.api.get(f"/v1/{path}/", page_size=8)["data"])
 
     def _wait(self) -> None:

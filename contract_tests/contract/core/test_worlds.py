@@ -28,7 +28,7 @@ Step = Callable[[World], object]
 
 
 def image(world: World) -> bytes:
-    """Everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
+    """Return everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
     tables = {
         kind.kind: [
             [msgspec.structs.asdict(record) for record in table],

@@ -48,7 +48,7 @@ FIELDS = st.fixed_dictionaries(
 def toy_world(
     jobs: Mapping[str, JobFunction] | None = None, reactions: Mapping[str, tuple[Reaction, ...]] | None = None
 ) -> World:
-    """A world of toys, at the start of 2026."""
+    """Return a world of toys, at the start of 2026."""
     return World(
         name="toys",
         livemode=False,
@@ -61,12 +61,12 @@ def toy_world(
 
 
 def make(world: World, **fields: object) -> Toy:
-    """A new toy, filed."""
+    """Return a new toy, filed."""
     return world.add(Toy(id=world.new_id(Toy), **fields))
 
 
 def toys(world: World) -> list[Toy]:
-    """All toys, oldest first."""
+    """Return all toys, oldest first."""
     return list(world.table(Toy))
 
 
@@ -75,7 +75,7 @@ class Undone(Exception):
 
 
 def agenda(world: World) -> list[Job]:
-    """The jobs in the order in which the schedule gives them, which is left as it was."""
+    """Return the jobs in the order in which the schedule gives them, which is left as it was."""
     found = []
     try:
         with world.unit_of_work():

@@ -111,7 +111,7 @@ class Judges:
         self._of: dict[tuple[str, ...], list[Any]] = {}
 
     def verdicts(self, operation: Operation, body: Any) -> set[bool]:
-        """Whether they allow it: one verdict, unless they differ."""
+        """Return whether they allow it: one verdict, unless they differ."""
         if operation.pointer not in self._of:
             self._of[operation.pointer] = [self._validator(name, operation) for name in self._validators]
         return {validator.is_valid(body) for validator in self._of[operation.pointer]}
@@ -124,7 +124,7 @@ class Judges:
 
 
 def places(document: Any) -> Iterator[Place]:
-    """Every place of a JSON body of the service."""
+    """Yield every place of a JSON body of the service."""
     for operation in operations(document):
         schema = request_schema(document, operation) if operation.method in ("POST", "PATCH") else None
         for steps in _steps(document, schema) if schema else ():
@@ -143,7 +143,7 @@ def _steps(document: Any, part: Part) -> Iterator[tuple[str, ...]]:
 
 
 def varied(body: Any, steps: Sequence[str], value: Any) -> Any:
-    """The body with this value at a place; what leads there is made where it is missing."""
+    """Return the body with this value at a place; what leads there is made where it is missing."""
     if not steps:
         return value
     first, *rest = steps
@@ -206,7 +206,7 @@ class Comparison:
 
 
 def _rule(place: Place, body: Any, value: Any, answer: httpx.Response, verdicts: set[bool]) -> str | None:
-    """The rule by which the server and the documents differ, or one document from the other."""
+    """Return the rule by which the server and the documents differ, or one document from the other."""
     if isinstance(value, float) and value.is_integer():
         return "a number is written without a point (B-23); 3.1 does not tell them apart"
     if verdicts == {False}:
@@ -219,7 +219,7 @@ def _rule(place: Place, body: Any, value: Any, answer: httpx.Response, verdicts:
 
 
 def _rule_of_server(place: Place, body: Any, value: Any, answer: httpx.Response) -> str | None:
-    """The rule by which the server rejected what the documents allow."""
+    """Return the rule by which the server rejected what the documents allow."""
     case = _case(place.operation, body)
     if code := rejected_by_state(answer, case):
         return code
@@ -235,7 +235,7 @@ def _case(operation: Operation, body: Any) -> Any:
 
 
 def compared(every: int = 1, only: str = "") -> Comparison:
-    """The comparison with a server of its own, as :meth:`Comparison.compare` makes it."""
+    """Return the comparison with a server of its own, as :meth:`Comparison.compare` makes it."""
     server = LocalServer()
     try:
         with webhook_receiver() as receiver:

@@ -30,7 +30,7 @@ def _matches(pattern: str) -> Callable[[str], bool]:
 
 
 def is_instant(text: str) -> bool:
-    """An RFC 3339 date-time, which always has an offset."""
+    """Return an RFC 3339 date-time, which always has an offset."""
     form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
     return re.fullmatch(form, text) is not None and _parses(datetime.fromisoformat, text)
 
@@ -40,7 +40,7 @@ def is_date(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """An absolute URI; a redirect address may hold a ``{PLACEHOLDER}`` that RFC 3986 would have percent-encoded."""
+    """Return an absolute URI; a redirect address may hold a ``{PLACEHOLDER}`` that RFC 3986 would have percent-encoded."""
     return re.search(r"\s", text) is None and bool(urlsplit(text).scheme) and bool(urlsplit(text).netloc)
 
 

@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 def resolved(document: Document, part: Part) -> Part:
-    """The part itself, or the one its reference leads to."""
+    """Return the part itself, or the one its reference leads to."""
     while isinstance(part.node, dict) and "$ref" in part.node:
         target = pointer_of(part.node["$ref"])
         part = Part(target, at(document, target))
@@ -49,7 +49,7 @@ def resolved(document: Document, part: Part) -> Part:
 
 
 def operations(document: Document, under: str = "paths") -> Iterator[Operation]:
-    """The operations of the paths, or of the webhooks."""
+    """Yield the operations of the paths, or of the webhooks."""
     for path, item in document.get(under, {}).items():
         for method in METHODS:
             if method in item:
@@ -57,7 +57,7 @@ def operations(document: Document, under: str = "paths") -> Iterator[Operation]:
 
 
 def parts(document: Document) -> Iterator[Part]:
-    """Every object of the document down to, and without, its schemas and its example values."""
+    """Yield every object of the document down to, and without, its schemas and its example values."""
     yield from _parts(Part((), document))
 
 
@@ -79,7 +79,7 @@ def _leads_out(pointer: Pointer, key: str) -> bool:
 
 
 def schemas(document: Document) -> Iterator[Part]:
-    """Every schema of the document, those within schemas included; references are schemas too."""
+    """Yield every schema of the document, those within schemas included; references are schemas too."""
     for name, schema in document["components"]["schemas"].items():
         yield from _schemas(Part(("components", "schemas", name), schema))
     for pointer, node in parts(document):
@@ -94,7 +94,7 @@ def _schemas(part: Part) -> Iterator[Part]:
 
 
 def subschemas(part: Part) -> Iterator[Part]:
-    """The schemas one step within a schema."""
+    """Yield the schemas one step within a schema."""
     pointer, schema = part
     for name, child in schema.get("properties", {}).items():
         yield Part((*pointer, "properties", name), child)
@@ -105,14 +105,14 @@ def subschemas(part: Part) -> Iterator[Part]:
 
 
 def alternatives(part: Part) -> Iterator[Part]:
-    """The schemas that a schema combines."""
+    """Yield the schemas that a schema combines."""
     for key in COMBINATORS:
         for number, child in enumerate(part.node.get(key, ())):
             yield Part((*part.pointer, key, str(number)), child)
 
 
 def properties(document: Document, schema: Part) -> dict[str, Part]:
-    """The properties that a schema declares, by itself or through what it combines or refers to."""
+    """Return the properties that a schema declares, by itself or through what it combines or refers to."""
     pointer, node = resolved(document, schema)
     found: dict[str, Part] = {}
     for child in alternatives(Part(pointer, node)):
@@ -122,7 +122,7 @@ def properties(document: Document, schema: Part) -> dict[str, Part]:
 
 
 def examples(document: Document) -> Iterator[Example]:
-    """Every example of the document: of media types, parameters and headers, and of schemas."""
+    """Yield every example of the document: of media types, parameters and headers, and of schemas."""
     for pointer, node in parts(document):
         if isinstance(node, dict) and "schema" in node:
             yield from _examples(document, Part(pointer, node), (*pointer, "schema"))
@@ -140,20 +140,20 @@ def _examples(document: Document, part: Part, schema: Pointer) -> Iterator[Examp
 
 
 def responses(document: Document, operation: Operation) -> Iterator[tuple[str, Part]]:
-    """The answers of an operation as (status, response)."""
+    """Yield the answers of an operation as (status, response)."""
     for status, response in operation.node["responses"].items():
         yield status, resolved(document, Part((*operation.pointer, "responses", status), response))
 
 
 def parameters(document: Document, operation: Operation) -> Iterator[dict[str, Any]]:
-    """The parameters of an operation, those of its path included."""
+    """Yield the parameters of an operation, those of its path included."""
     for owner in (operation.pointer[:-1], operation.pointer):
         for number, parameter in enumerate(at(document, owner).get("parameters", ())):
             yield resolved(document, Part((*owner, "parameters", str(number)), parameter)).node
 
 
 def request_schema(document: Document, operation: Operation) -> Part | None:
-    """The schema of an operation's JSON body, if it takes one."""
+    """Return the schema of an operation's JSON body, if it takes one."""
     if "requestBody" not in operation.node:
         return None
     pointer, body = resolved(document, Part((*operation.pointer, "requestBody"), operation.node["requestBody"]))

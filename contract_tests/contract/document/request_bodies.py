@@ -46,7 +46,7 @@ OBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def request(factory: ObjectFactory, operation: Operation, field: str, scene: dict[str, Any]) -> tuple[str, Any]:
-    """The path and the body of a request in which this field can be varied; the scene gets the objects that it needs."""
+    """Return the path and the body of a request in which this field can be varied; the scene gets the objects that it needs."""
     operation_id = str(operation.node["operationId"])
     name = f"{operation_id}.{field}"
     if name in OBJECTS and OBJECTS[name][0] not in scene:

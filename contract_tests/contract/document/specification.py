@@ -138,7 +138,7 @@ ASSUMPTIONS = frozenset(number for first, last in RANGES for number in range(fir
 
 
 def table(text: str) -> list[tuple[str, str]]:
-    """The rows of a table of operations as (method, path)."""
+    """Return the rows of a table of operations as (method, path)."""
     return [(method, path) for method, path in (line.split() for line in text.splitlines() if line)]
 
 
@@ -174,6 +174,6 @@ CODES = """
 
 
 def codes() -> list[tuple[str, int]]:
-    """Every business code and its status."""
+    """Return every business code and its status."""
     rows = [line.split() for line in CODES.splitlines() if line]
     return [(code, int(status)) for status, *of_status in rows for code in of_status]

@@ -49,7 +49,7 @@ def answers(document: Document) -> Iterator[Answer]:
 
 
 def header(document: Document, answer: Answer, name: str) -> dict[str, Any]:
-    """A header of an answer, empty when it is not documented."""
+    """Return a header of an answer, empty when it is not documented."""
     headers = answer.response.node.get("headers", {})
     place = Part((*answer.response.pointer, "headers", name), headers.get(name, {}))
     node: dict[str, Any] = resolved(document, place).node
@@ -195,7 +195,7 @@ def test_links_take_what_the_answer_has(document: Document) -> None:
 
 
 def _can_be_had(document: Document, answer: Answer, expression: str) -> bool:
-    """Whether a runtime expression finds something in the request or in this answer."""
+    """Return whether a runtime expression finds something in the request or in this answer."""
     source, _, path = expression.partition("#/")
     if source == "$response.body":
         content = answer.response.node["content"]["application/json"]["schema"]

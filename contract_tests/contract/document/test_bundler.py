@@ -32,7 +32,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def root_with(schema: str) -> dict[str, str]:
-    """A root whose one webhook uses a schema file."""
+    """Return a root whose one webhook uses a schema file."""
     return {"service.yaml": ROOT + f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {schema}}}}}\n"}
 
 

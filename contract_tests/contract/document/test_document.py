@@ -110,7 +110,7 @@ def test_no_retired_word_is_used(document: Document) -> None:
 
 
 def _texts(node: Any) -> Iterator[str]:
-    """Every summary and description, at any depth."""
+    """Yield every summary and description, at any depth."""
     if isinstance(node, list):
         node = dict(enumerate(node))
     if isinstance(node, dict):
@@ -155,7 +155,7 @@ def test_assumptions_name_an_assumption(document: Document) -> None:
 
 
 def _marks(node: Any) -> Iterator[Any]:
-    """Every value of an ``x-assumption``, one at a time where there is a list."""
+    """Yield every value of an ``x-assumption``, one at a time where there is a list."""
     if isinstance(node, list):
         node = dict(enumerate(node))
     if isinstance(node, dict):

@@ -126,7 +126,7 @@ def test_lists_count_what_they_hold(shown: list[Shown]) -> None:
 
 
 def _is_page(data: list[Any], page: dict[str, Any]) -> bool:
-    """Whether this many objects are on such a page."""
+    """Return whether this many objects are on such a page."""
     is_only_one = page["next"] is None and page["previous"] is None
     pages = -(-page["count"] // page["page_size"])
     return page["total_pages"] == max(pages, 1) and (page["count"] == len(data) or not is_only_one)
@@ -181,7 +181,7 @@ def test_what_is_sent_and_asked_for_is_what_is_answered(document: Document) -> N
 
 
 def _contradictions(document: Document, operation: Operation) -> Iterator[str]:
-    """Where the example of an answer is not about the object of the path, or has not what the body's example sends."""
+    """Yield where the example of an answer is not about the object of the path, or has not what the body's example sends."""
     answer = next((each for each in _answers(document, operation)), None)
     if not isinstance(answer, dict):
         return
@@ -209,7 +209,7 @@ def _prefix(id: str) -> str:
 
 
 def _agrees(sent: Any, answered: Any) -> bool:
-    """Whether an answer has what was sent: of objects the fields sent, lists of objects field by field."""
+    """Return whether an answer has what was sent: of objects the fields sent, lists of objects field by field."""
     if isinstance(sent, dict) and isinstance(answered, dict):
         return all(each is None or (key in answered and _agrees(each, answered[key])) for key, each in sent.items())
     if isinstance(sent, list) and isinstance(answered, list):

@@ -42,7 +42,7 @@ def test_no_example_shows_a_field_its_schema_does_not_know(document: Document) -
 
 
 def _strangers(document: Document, schema: Part, value: Any) -> Iterator[str]:
-    """The fields of a value, at any depth, that its schema leaves undeclared without meaning to."""
+    """Yield the fields of a value, at any depth, that its schema leaves undeclared without meaning to."""
     schema = resolved(document, schema)
     if isinstance(value, list) and "items" in schema.node:
         for item in value:

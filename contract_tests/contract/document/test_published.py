@@ -143,7 +143,7 @@ def test_in_a_chain_of_conditions_only_one_can_apply() -> None:
 
 
 def chain_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A schema with ``if``, and those that follow it under ``else``."""
+    """Yield a schema with ``if``, and those that follow it under ``else``."""
     while "if" in schema:
         yield schema
         schema = schema.get("else", {})

@@ -144,7 +144,7 @@ ALIKE = {"AnswerInput", "PromptAnswer", "WebhookUpdate"}
 
 
 def conditions() -> Iterator[str]:
-    """The name of the schema of each condition of both documents, be it of the object or of one of its fields."""
+    """Yield the name of the schema of each condition of both documents, be it of the object or of one of its fields."""
     for document in map(bundles.load, ("service", "control")):
         for name, schema in document["components"]["schemas"].items():
             for each in (schema, *schema.get("properties", {}).values()):
@@ -173,7 +173,7 @@ def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbo
 
 
 def _filled(value: Any, values: dict[str, str]) -> Any:
-    """A body with ids and addresses in the places of their names."""
+    """Return a body with ids and addresses in the places of their names."""
     if isinstance(value, dict):
         return {key: _filled(each, values) for key, each in value.items()}
     if isinstance(value, list):

@@ -105,7 +105,7 @@ def _of_two_kinds(document: Document) -> dict[str, set[str]]:
 
 
 def _types(document: Document, schema: Part) -> set[str]:
-    """The JSON types that a schema allows, null aside."""
+    """Return the JSON types that a schema allows, null aside."""
     pointer, node = resolved(document, schema)
     if "type" in node:
         return {node["type"]}
@@ -156,7 +156,7 @@ def test_answers_of_the_service_leave_room_for_new_fields(service: Document) -> 
 
 
 def _answered(document: Document) -> list[Part]:
-    """The schemas of all successful answers."""
+    """Return the schemas of all successful answers."""
     return [
         Part((*response.pointer, "content", media, "schema"), content["schema"])
         for operation in operations(document)
@@ -167,7 +167,7 @@ def _answered(document: Document) -> list[Part]:
 
 
 def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:
-    """Every schema met on the way from some schemas, references followed, each once."""
+    """Yield every schema met on the way from some schemas, references followed, each once."""
     seen, waiting = set(), list(roots)
     while waiting:
         part = resolved(document, waiting.pop())

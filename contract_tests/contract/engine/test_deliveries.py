@@ -53,7 +53,7 @@ def other(sandbox: Sandbox) -> Iterator[Sandbox]:
 
 
 def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None]]]:
-    """When each delivery of an endpoint was tried and what came of it, oldest delivery first."""
+    """Return when each delivery of an endpoint was tried and what came of it, oldest delivery first."""
     found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
     return [[(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)]
 

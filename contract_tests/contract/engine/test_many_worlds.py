@@ -54,7 +54,7 @@ def worlds(contracts: tuple[Contract, Contract]) -> Iterator[Worlds]:
 
 
 def open_worlds(server: RunningServer) -> set[str]:
-    """The names of the worlds that are open."""
+    """Return the names of the worlds that are open."""
     return {app["name"] for app in HTTP.get(f"{server.url}/_emulator/apps?page_size=100").json()["data"]}
 
 
@@ -67,7 +67,7 @@ def wait_until_open(server: RunningServer, *names: str) -> None:
 
 
 def count(sandbox: Sandbox) -> int:
-    """How many customers there are."""
+    """Return how many customers there are."""
     return int(sandbox.api.get("/customers/")["pagination"]["count"])
 
 

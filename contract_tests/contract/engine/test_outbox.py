@@ -98,7 +98,7 @@ def test_an_email_whose_outcome_is_never_recorded_is_sent_once_more_at_the_next_
 
 
 def emails(sandbox: Sandbox) -> list[Any]:
-    """All emails, oldest first."""
+    """Return all emails, oldest first."""
     found: list[Any] = sandbox.control.get("/emails")["data"]
     return found[::-1]
 
@@ -136,5 +136,5 @@ def test_a_delivery_whose_outcome_is_never_recorded_is_sent_once_more_at_the_nex
 
 
 def sent(receiver: Receiver) -> list[str]:
-    """The customers that the receiver got events of."""
+    """Return the customers that the receiver got events of."""
     return [event["data"]["object"]["id"] for event in receiver.events]

@@ -31,7 +31,7 @@ def quiet(server: RunningServer, sandbox: Sandbox) -> Iterator[Sandbox]:
 
 
 def clock_that_lags(sandbox: Sandbox) -> Any:
-    """The clock once its world is behind."""
+    """Return the clock once its world is behind."""
     while not (clock := sandbox.control.get("/clock"))["lag"]:
         pass
     return clock

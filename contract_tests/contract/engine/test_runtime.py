@@ -106,7 +106,7 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 def to(days: float) -> Any:
-    """The target of an advance to so many days after the start."""
+    """Return the target of an advance to so many days after the start."""
     return lambda: Target(later(days))
 
 

@@ -85,7 +85,7 @@ def mailing(service_contract: Contract, control_contract: Contract) -> Iterator[
 
 
 def subscribe(sandbox: Sandbox, **fields: Any) -> Any:
-    """A subscription that is collected by emailed invoices, each day."""
+    """Return a subscription that is collected by emailed invoices, each day."""
     customer = sandbox.customer(**fields)
     body = {"customer": customer["id"], "unit_amount": 700, "interval": "day"}
     sandbox.api.post("/subscriptions/", body)

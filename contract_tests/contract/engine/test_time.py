@@ -16,7 +16,7 @@ END = "9999-12-31T23:59:59.998Z"
 
 
 def subscribe(sandbox: Sandbox, **fields: Any) -> Any:
-    """A daily subscription without a method: one invoice a day and nothing else."""
+    """Return a daily subscription without a method: one invoice a day and nothing else."""
     body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", **fields}
     return sandbox.api.post("/subscriptions/", body)
 

@@ -153,6 +153,6 @@ def test_without_a_collector_the_context_reaches_the_webhooks_of_its_request(san
 
 
 def trace_context(delivery: Any) -> dict[str, str]:
-    """The headers of a trace context that the first attempt of a delivery carried."""
+    """Return the headers of a trace context that the first attempt of a delivery carried."""
     sent = delivery["attempts"][0]["request_headers"]
     return {name: sent[name] for name in ("traceparent", "tracestate") if name in sent}

@@ -48,11 +48,11 @@ class Line:
         self.say(self.asked(start, *headers) + body)
 
     def asked(self, start: bytes, *headers: bytes) -> bytes:
-        """The head of a request."""
+        """Return the head of a request."""
         return start + b"\r\n" + self.polite + b"".join(header + b"\r\n" for header in headers) + b"\r\n"
 
     def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Answer:
-        """The answer to a POST of these bytes as JSON."""
+        """Return the answer to a POST of these bytes as JSON."""
         self.request(
             b"POST " + path + b" HTTP/1.1",
             b"Content-Type: application/json",
@@ -67,7 +67,7 @@ class Line:
         self._socket.shutdown(socket.SHUT_WR)
 
     def answer(self, *, bodiless: bool = False) -> Answer:
-        """The next answer; ``bodiless`` for that to a HEAD."""
+        """Return the next answer; ``bodiless`` for that to a HEAD."""
         start = self._heard.readline()
         assert start.startswith(b"HTTP/1.1 "), f"no answer but {start!r}"
         status = int(start.split()[1])
@@ -79,11 +79,11 @@ class Line:
         return Answer(status, headers, self._heard.read(length))
 
     def everything(self) -> bytes:
-        """All that is said until the server closes."""
+        """Return all that is said until the server closes."""
         return self._heard.read()
 
     def ended(self) -> bool:
-        """Whether the server says nothing more and closes."""
+        """Return whether the server says nothing more and closes."""
         return self._heard.read(1) == b""
 
     def close(self) -> None:

@@ -300,7 +300,7 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, name: bytes) 
 
 
 def asking_for_http_2(line: Line, body: bytes, *headers: bytes) -> bytes:
-    """A POST as Java's HttpClient sends it first."""
+    """Return a POST as Java's HttpClient sends it first."""
     asked = (b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA")
     rows = [POST, line.polite.strip(), JSON, *asked, b"Upgrade: h2c", *headers]
     return b"\r\n".join(rows) + b"\r\n\r\n" + body

@@ -10,7 +10,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 
 
 def ask(server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/") -> Answer:
-    """The answer to a GET with just these headers."""
+    """Return the answer to a GET with just these headers."""
     with Line(server.url) as line:
         line.say(
             b"".join(row + b"\r\n" for row in (f"GET {path} HTTP/1.1".encode(), b"Host: localhost", *headers, b""))

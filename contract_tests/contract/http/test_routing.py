@@ -19,7 +19,7 @@ from emulator.web.root_app import RootApp
 
 
 def documented(name: str) -> list[tuple[str, frozenset[str]]]:
-    """Every path of a document, below its base, with the methods it has."""
+    """Return every path of a document, below its base, with the methods it has."""
     return [
         (path, frozenset(method.upper() for method in METHODS if method in item))
         for path, item in bundles.load(name)["paths"].items()
@@ -44,7 +44,7 @@ PAGES = [
 
 
 def actual(path: str) -> str:
-    """A documented path with something in place of its parameters."""
+    """Return a documented path with something in place of its parameters."""
     return re.sub(r"\{\w+\}", "x_1", path)
 
 

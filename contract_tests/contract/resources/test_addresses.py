@@ -24,7 +24,7 @@ def add(sandbox: Sandbox, customer: Any, **fields: Any) -> Any:
 
 
 def shown(sandbox: Sandbox, customer: Any) -> Any:
-    """The address the customer shows."""
+    """Return the address the customer shows."""
     return sandbox.api.get(f"/customers/{customer['id']}/")["address"]
 
 

@@ -25,12 +25,12 @@ AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 
 
 def seen(sandbox: Sandbox, session: Any) -> Any:
-    """The session as it stands now."""
+    """Return the session as it stands now."""
     return sandbox.api.get(f"/checkout-sessions/{session['id']}/")
 
 
 def event_types(sandbox: Sandbox) -> list[str]:
-    """The types of all events, in order."""
+    """Return the types of all events, in order."""
     return [event["type"] for event in sandbox.events()]
 
 
@@ -491,7 +491,7 @@ def test_a_phone_that_is_known_is_not_saved_twice(sandbox: Sandbox) -> None:
 
 
 def invoice_of(sandbox: Sandbox, **fields: Any) -> Any:
-    """An open invoice of 7000 XAF."""
+    """Return an open invoice of 7000 XAF."""
     lines = [{"description": "Work", "unit_amount": 7000}]
     body = {"customer": sandbox.customer()["id"], "line_items": lines, **fields}
     invoice = sandbox.api.post("/invoices/", body)

@@ -38,7 +38,7 @@ ACTS = st.one_of(
 
 
 def opened(harness: RulesHarness, mode: str = "payment") -> CheckoutSession:
-    """A session of 5000 XAF, monthly where it subscribes."""
+    """Return a session of 5000 XAF, monthly where it subscribes."""
     body: dict[str, Any] = {
         "mode": mode,
         "currency": "XAF",

@@ -13,7 +13,7 @@ LINE = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
 
 
 def subscribing(sandbox: Sandbox, **fields: Any) -> Any:
-    """A session that subscribes to a plan."""
+    """Return a session that subscribes to a plan."""
     return sandbox.session(mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}], **fields)
 
 

@@ -20,7 +20,7 @@ def read(sandbox: Sandbox, **assumptions: str) -> None:
 
 
 def event(sandbox: Sandbox, type: str) -> Any:
-    """The last event of a type."""
+    """Return the last event of a type."""
     return sandbox.control.get("/events", type=type)["data"][0]
 
 

@@ -15,7 +15,7 @@ PHONE = "+24177123456"
 
 
 def methods(sandbox: Sandbox, customer: Any) -> list[Any]:
-    """A customer's payment methods, newest first."""
+    """Return a customer's payment methods, newest first."""
     return list(sandbox.api.pages(f"/customers/{customer['id']}/payment-methods/"))
 
 

@@ -29,7 +29,7 @@ EXPONENTIAL = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR]
 
 
 def instants(*waits: int) -> list[str]:
-    """The start, and then each instant so many seconds after the one before."""
+    """Return the start, and then each instant so many seconds after the one before."""
     start = datetime.fromisoformat(START)
     moments = [start + timedelta(seconds=seconds) for seconds in accumulate(waits, initial=0)]
     return [moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for moment in moments]

@@ -27,12 +27,12 @@ every_kind_with_metadata = pytest.mark.parametrize("kind", WITH_METADATA)
 
 
 def collection(sandbox: Sandbox, kind: str) -> str:
-    """The path of a collection, an address's customer filled in."""
+    """Return the path of a collection, an address's customer filled in."""
     return kind.format(id=sandbox.customer()["id"]) if "{id}" in kind else kind
 
 
 def made(sandbox: Sandbox, kind: str, **fields: Any) -> tuple[str, Any]:
-    """One of a kind, with its path."""
+    """Return one of a kind, with its path."""
     path = collection(sandbox, kind)
     record = sandbox.api.post(path, {**CREATION[kind], **fields})
     return f"{path}{record['id']}/", record

@@ -29,7 +29,7 @@ def anyone(sandbox: Sandbox) -> Any:
 
 
 def an_invoice(sandbox: Sandbox, customer: Any = None, **arranged: Any) -> Any:
-    """An open invoice of 5000 XAF, some of its fields arranged."""
+    """Return an open invoice of 5000 XAF, some of its fields arranged."""
     customer = customer or sandbox.customer()
     body = {"customer": customer["id"], "unit_amount": 5000, "interval": "year", "currency": "XAF"}
     sandbox.api.post("/subscriptions/", body)
@@ -249,7 +249,7 @@ def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quan
 
 
 def picture(width: int, height: int, colour: int, *extra: bytes) -> bytes:
-    """A PNG whose rows use all five filters."""
+    """Return a PNG whose rows use all five filters."""
     step = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
     rows = b"".join(bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)

@@ -401,7 +401,7 @@ def do(harness: RulesHarness, id: str, step: str) -> None:
 
 
 def meet(state: str, step: str) -> tuple[RulesHarness, str]:
-    """An invoice in a state; an hour later something is done to it."""
+    """Return an invoice in a state; an hour later something is done to it."""
     harness = RulesHarness()
     id = product_draft(harness, {"description": "x", "unit_amount": 500}).id
     for way in REACH[state]:

@@ -32,7 +32,7 @@ def harness() -> RulesHarness:
 
 
 def invoice(harness: RulesHarness) -> Invoice:
-    """An open invoice of 5000 XAF."""
+    """Return an open invoice of 5000 XAF."""
     customer = harness.do("createCustomer", email="awa@example.com", name="Awa Diop")
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
     draft = harness.do("createInvoice", customer=customer.id, line_items=[line])
@@ -79,7 +79,7 @@ def test_parts_that_are_not_the_amount_are_undone(harness: RulesHarness, part: s
 
 
 def changed(change: Change) -> dict[str, Any]:
-    """The fields that a change set, and their values."""
+    """Return the fields that a change set, and their values."""
     values = {name: getattr(change.new, name) for name in change.new.__struct_fields__}
     return {name: value for name, value in values.items() if getattr(change.old, name, None) != value}
 

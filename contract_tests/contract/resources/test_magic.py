@@ -71,7 +71,7 @@ class Moment(NamedTuple):
 
 
 def moments(type: str, line: MagicValue) -> Iterator[Moment]:
-    """The events of one payment, in order."""
+    """Yield the events of one payment, in order."""
     now = timedelta()
     pending = "pending" if type == "bank_transfer" else None
     if line.step:
@@ -93,7 +93,7 @@ def moments(type: str, line: MagicValue) -> Iterator[Moment]:
 
 
 def later(delay: timedelta) -> str:
-    """An instant, so long after the start."""
+    """Return an instant, so long after the start."""
     moment = datetime.fromisoformat(START) + delay
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -108,7 +108,7 @@ def method_of(sandbox: Sandbox, type: str, line: MagicValue, **fields: Any) -> A
 
 
 def standing(sandbox: Sandbox, intent: Any) -> tuple[str, str | None]:
-    """How the payment and its transaction stand."""
+    """Return how the payment and its transaction stand."""
     now = sandbox.api.get(f"/payment-intents/{intent['id']}/")
     transaction = now["transaction"] and sandbox.api.get(f"/transactions/{now['transaction']}/")["status"]
     return now["status"], transaction
@@ -141,7 +141,7 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
 
 
 def refund_due(type: str, line: MagicValue, made: timedelta) -> timedelta:
-    """When a refund made so long after the start is answered, or expires unanswered (B-57)."""
+    """Return when a refund made so long after the start is answered, or expires unanswered (B-57)."""
     if line.refund == "unanswered":
         return made + timedelta(days=30)
     if type == "bank_card":

@@ -12,7 +12,7 @@ EVERY_TYPE = ["mobile_money", "bank_card", "bank_transfer", "paypal"]
 
 
 def link_of(sandbox: Sandbox, *products: Any, **fields: Any) -> Any:
-    """A link that sells these products."""
+    """Return a link that sells these products."""
     ids = [product["id"] for product in products]
     return sandbox.link(payment_link_type="product", products=ids, amount=..., **fields)
 
@@ -237,7 +237,7 @@ def pay_rejected(sandbox: Sandbox, link: Any, code: str, **fields: Any) -> Any:
 
 
 def uses(sandbox: Sandbox, link: Any) -> int:
-    """Its usage_count."""
+    """Return its usage_count."""
     return int(sandbox.api.get(f"/payment-links/{link['id']}/")["usage_count"])
 
 

@@ -248,7 +248,7 @@ COUNTRIES = [country for a in ALPHABET[:26] for b in ALPHABET[:26] if registered
 
 
 def account(structure: str, character: str) -> str:
-    """A number of this structure, made of one character where letters and digits may stand."""
+    """Return a number of this structure, made of one character where letters and digits may stand."""
     kinds = {"n": "7", "a": "Q", "c": character}
     parts = structure.replace("!", "")
     made, length = "", ""

@@ -13,7 +13,7 @@ PHONE = "+24177000000"
 
 
 def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
-    """The error of a plan that is not created."""
+    """Return the error of a plan that is not created."""
     error = sandbox.api.rejected("POST", "/subscription-plans/", status, code, json={**BASIC, **fields})
     assert sandbox.api.get("/subscription-plans/")["data"] == []
     return error

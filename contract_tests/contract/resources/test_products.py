@@ -14,7 +14,7 @@ IMAGE = "https://shop.example.com/basket.webp"
 
 
 def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
-    """The error of a product that is not created."""
+    """Return the error of a product that is not created."""
     error = sandbox.api.rejected("POST", "/products/", status, code, json={**BASKET, **fields})
     assert sandbox.api.get("/products/")["data"] == []
     return error

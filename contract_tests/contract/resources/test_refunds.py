@@ -253,7 +253,7 @@ def test_a_pending_refund_can_be_cancelled(sandbox: Sandbox) -> None:
 
 
 def state(sandbox: Sandbox, wanted: str) -> Any:
-    """A refund in this state."""
+    """Return a refund in this state."""
     sandbox.settings(refund_review=wanted in ("pending", "cancelled"))
     phone = "+24177000009" if wanted == "expired" else MOBILE["phone"]
     refund = refund_of(sandbox, sandbox.deposit(sandbox.method(type="mobile_money", phone=phone)))

@@ -74,7 +74,7 @@ def job(name: str) -> Step:
 
 
 def invoice_job(name: str) -> Step:
-    """A job about one more open invoice of the subscription."""
+    """Return a job about one more open invoice of the subscription."""
     return lambda harness, about: harness.job(name, harness.open_invoice(harness.subscription(about)).id)
 
 
@@ -185,7 +185,7 @@ def test_the_table_is_complete() -> None:
 
 
 def cancellations(harness: RulesHarness) -> int:
-    """How many were announced by an event."""
+    """Return how many were announced by an event."""
     return sum(event.type == "subscription.canceled" for event in harness.world.table(Event))
 
 

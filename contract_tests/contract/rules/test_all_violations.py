@@ -146,7 +146,7 @@ def ids(sandbox: Sandbox) -> dict[str, str]:
 
 
 def filled(value: Any, ids: Mapping[str, str]) -> Any:
-    """A value with ``{name}`` replaced by the id of that object."""
+    """Return a value with ``{name}`` replaced by the id of that object."""
     if isinstance(value, str):
         return value.format(**ids)
     if isinstance(value, list):
@@ -195,7 +195,7 @@ def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox, ids: 
 
 
 def invalid(value: Any) -> Any:
-    """A value of another type."""
+    """Return a value of another type."""
     return {} if isinstance(value, str | int | bool | list) else "x"
 
 

@@ -24,7 +24,7 @@ def customer(sandbox: Sandbox) -> str:
 
 
 def unlimited(sandbox: Sandbox, make: Callable[[], Any]) -> str:
-    """The id of an object made while the App has other limits."""
+    """Return the id of an object made while the App has other limits."""
     sandbox.settings(minimum_amount=1, maximum_amount=10**9)
     made = make()
     sandbox.settings(minimum_amount=100, maximum_amount=MOST)

@@ -26,12 +26,12 @@ INITIATING = [
 
 
 def profile(sandbox: Sandbox, by: str = "127.0.0.1", **limits: Any) -> Any:
-    """A profile, made by someone at that address."""
+    """Return a profile, made by someone at that address."""
     return sandbox.api.post("/security-profiles/", {"name": "Shop", **limits}, **{"X-Forwarded-For": by})
 
 
 def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = None) -> int:
-    """The status of a read by a client that comes so."""
+    """Return the status of a read by a client that comes so."""
     headers = {"X-Forwarded-For": forwarded, "Origin": origin}
     given = {name: value for name, value in headers.items() if value is not None}
     return sandbox.api.request("GET", "/customers/", headers=given).status_code
@@ -310,7 +310,7 @@ def preflight(sandbox: Sandbox, origin: str, **headers: str) -> Any:
 
 
 def granted(response: Any) -> bool:
-    """Whether a browser would let the page read or go on."""
+    """Return whether a browser would let the page read or go on."""
     return "access-control-allow-origin" in response.headers
 
 

@@ -240,7 +240,7 @@ def ids(sandbox: Sandbox) -> dict[str, str]:
 
 
 def with_value(body: Any, path: str, value: Any) -> Any:
-    """The body with a value at a dotted path; a list that is not there is made."""
+    """Return the body with a value at a dotted path; a list that is not there is made."""
     name, _, rest = path.partition(".")
     if isinstance(body, list):
         entries = body or [None]
@@ -251,7 +251,7 @@ def with_value(body: Any, path: str, value: Any) -> Any:
 
 
 def filled(value: Any, ids: Mapping[str, str]) -> Any:
-    """A value with ``{name}`` replaced by the id of that object."""
+    """Return a value with ``{name}`` replaced by the id of that object."""
     if isinstance(value, str):
         return re.sub(r"\{([\w ]+)\}", lambda match: ids[match[1]], value)
     if isinstance(value, list):
@@ -260,7 +260,7 @@ def filled(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def violations(sandbox: Sandbox, method: str, path: str, body: Any) -> set[str]:
-    """The fields that an invalid request is answered with."""
+    """Return the fields that an invalid request is answered with."""
     answer = sandbox.api.request(method, path, json=body).json()
     error = answer.get("error", answer)
     return set(error["errors"]) if "errors" in error else {error["param"]}

@@ -24,7 +24,7 @@ PLACES = {
 
 
 def database(file: Path, version: int, places: dict[str, Any]) -> Path:
-    """A database file in MaxMind's format."""
+    """Return a database file in MaxMind's format."""
     writer = MMDBWriter(ip_version=version, ipv4_compatible=version == 6, database_type="Test-Country")
     for network, record in places.items():
         writer.insert_network(IPSet([network]), record)

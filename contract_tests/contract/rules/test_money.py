@@ -49,7 +49,7 @@ SPANS = st.sampled_from([1, 60, 180, 3600, 86_400, 3 * 86_400, 31 * 86_400])
 
 
 def shown(record: Any) -> Any:
-    """A record as GET shows it."""
+    """Return a record as GET shows it."""
     return json.loads(encode(record))
 
 
@@ -95,7 +95,7 @@ class Money(RuleBasedStateMachine):
     # -- the engine, in small
 
     def run(self, command: Any, **arguments: Any) -> Any:
-        """One unit of work and what it made due at once; None if it was rejected, and then nothing has changed."""
+        """Return one unit of work and what it made due at once; None if it was rejected, and then nothing has changed."""
         before = self.everything()
         try:
             with self.world.unit_of_work():

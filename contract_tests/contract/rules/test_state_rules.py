@@ -36,7 +36,7 @@ Set = Callable[[Sandbox], Rejected]
 
 
 def body(**fields: Any) -> Set:
-    """A body without anything made before it; ``CUSTOMER`` stands for the id of a customer."""
+    """Return a body without anything made before it; ``CUSTOMER`` stands for the id of a customer."""
 
     def stage(sandbox: Sandbox) -> Rejected:
         if fields.get("customer") == "CUSTOMER":
@@ -47,7 +47,7 @@ def body(**fields: Any) -> Set:
 
 
 def of(made: Callable[[Sandbox], Any], **fields: Any) -> Set:
-    """A body sent to an object that was made before."""
+    """Return a body sent to an object that was made before."""
     return lambda sandbox: Rejected((made(sandbox)["id"],), fields or None)
 
 
@@ -100,7 +100,7 @@ def plan_in_use(sandbox: Sandbox) -> Rejected:
 
 
 def done(path: str, action: str, made: Callable[[Sandbox], Any]) -> Callable[[Sandbox], Any]:
-    """An object after an action."""
+    """Return an object after an action."""
 
     def make(sandbox: Sandbox) -> Any:
         object = made(sandbox)
@@ -164,12 +164,12 @@ def confirmed_by_disallowed(sandbox: Sandbox) -> Rejected:
 
 
 def asking(**query: str) -> Set:
-    """A query without a body."""
+    """Return a query without a body."""
     return lambda _: Rejected(query=query)
 
 
 def at_phone(payment: Callable[[Sandbox], str]) -> Set:
-    """The answer of a phone for a payment."""
+    """Return the answer of a phone for a payment."""
     return lambda sandbox: Rejected(("+24177000000",), {"answer": "approve", "payment_intent": payment(sandbox)})
 
 
@@ -307,7 +307,7 @@ PROVOKED: dict[str, dict[str, Set]] = {
 
 
 def overridden(event: str, kind: str) -> Set:
-    """A trigger of an event about an unknown object."""
+    """Return a trigger of an event about an unknown object."""
     return body(event=event, overrides={kind: UNKNOWN})
 
 
@@ -385,7 +385,7 @@ def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox) ->
 
 
 def answered(api: Client, operation: Operation, rejected: Rejected) -> str:
-    """The code of the error that answers a request."""
+    """Return the code of the error that answers a request."""
     ids = iter(rejected.ids)
     path = re.sub(r"\{\w+\}", lambda _: next(ids), operation.path)
     answer = api.request(operation.method, path, json=rejected.body, params=rejected.query or None)

@@ -301,7 +301,7 @@ SECURE_CARD = {**CARD, "number": "4000 0000 0000 3220"}
 
 
 def failures(sandbox: Sandbox) -> list[str]:
-    """The day of each failed attempt."""
+    """Return the day of each failed attempt."""
     return [each["created_at"][:10] for each in sandbox.events() if each["type"] == "subscription.payment_failed"]
 
 

@@ -24,7 +24,7 @@ def read(sandbox: Sandbox, **assumptions: str) -> None:
 
 
 def opened(sandbox: Sandbox, customer: Any = None, amount: int = 5000) -> Any:
-    """An open invoice."""
+    """Return an open invoice."""
     lines = [{"description": "Basket", "unit_amount": amount}]
     body = {"customer": (customer or sandbox.customer())["id"], "line_items": lines}
     invoice = sandbox.api.post("/invoices/", body)
@@ -177,7 +177,7 @@ def test_void_and_pay_cancel_what_is_under_way(
 
 
 def past_due(sandbox: Sandbox) -> tuple[Any, Any]:
-    """A subscription whose first charge failed, now with a card that pays; and its open invoice."""
+    """Return a subscription whose first charge failed, now with a card that pays; and its open invoice."""
     customer = sandbox.customer(phone=FAILING_PHONE)
     subscription = sandbox.api.post(
         "/subscriptions/", {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}

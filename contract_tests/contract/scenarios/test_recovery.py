@@ -227,7 +227,7 @@ def test_every_retry_emails_the_invoice_again(sandbox: Sandbox) -> None:
 
 
 def emails(sandbox: Sandbox) -> int:
-    """How many emails with an invoice the customer got."""
+    """Return how many emails with an invoice the customer got."""
     return sum(email["kind"] == "invoice" for email in sandbox.control.get("/emails", page_size=100)["data"])
 
 

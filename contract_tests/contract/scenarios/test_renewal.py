@@ -116,7 +116,7 @@ def charged_on(sandbox: Sandbox) -> list[str]:
 
 
 def subscribe_on(sandbox: Sandbox, day: str, **plan: Any) -> Any:
-    """A subscription to a plan made on that day, charged for its first period."""
+    """Return a subscription to a plan made on that day, charged for its first period."""
     sandbox.advance_to(day)
     with sandbox.expect("customer.created", "subscription.created", *CHARGED):
         return sandbox.subscribe(plan=sandbox.plan(**plan)["id"])

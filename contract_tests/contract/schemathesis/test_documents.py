@@ -85,7 +85,7 @@ def examine(
 
 
 def failures(report: Report) -> list[str]:
-    """Everything that failed, in words."""
+    """Return everything that failed, in words."""
     return (
         report.problems
         + report.notes
@@ -98,12 +98,12 @@ def failures(report: Report) -> list[str]:
 
 
 def rejected(report: Report) -> set[str]:
-    """The codes with which rules of state rejected valid requests; those of each operation are checked by the suite."""
+    """Return the codes with which rules of state rejected valid requests; those of each operation are checked by the suite."""
     return {code for count in report.operations.values() for code in count.rejected}
 
 
 def seldom(report: Report) -> dict[str, float]:
-    """The operations whose valid requests succeed too seldom."""
+    """Return the operations whose valid requests succeed too seldom."""
     return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
 
 

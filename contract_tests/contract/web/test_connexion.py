@@ -38,7 +38,7 @@ Request = tuple[str, str, dict[str, Any]]
 
 
 def _open(document: Document) -> Document:
-    """The document without keys: who asks is not what is compared."""
+    """Return the document without keys: who asks is not what is compared."""
     bare = copy.deepcopy(document)
     bare.pop("security", None)
     for operation in operations(bare):
@@ -91,7 +91,7 @@ def _stock(heard: Heard) -> Any:
 
 
 def _in_json_schema(node: Any) -> Any:
-    """The document with ``x-required-unless`` written as JSON Schema, which Connexion understands."""
+    """Return the document with ``x-required-unless`` written as JSON Schema, which Connexion understands."""
     if isinstance(node, list):
         return [_in_json_schema(part) for part in node]
     if not isinstance(node, dict):
@@ -103,7 +103,7 @@ def _in_json_schema(node: Any) -> Any:
 
 
 def bodies(operation: Operation) -> Iterator[dict[str, Any]]:
-    """The document's own bodies, and each of them spoilt."""
+    """Yield the document's own bodies, and each of them spoilt."""
     schema = request_schema(DOCUMENT, operation)
     if schema is None:
         return
@@ -142,7 +142,7 @@ def requests() -> Iterator[Request]:
 
 
 async def _answers(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
-    """The arguments of the functions for each request; none for one that was rejected."""
+    """Return the arguments of the functions for each request; none for one that was rejected."""
     answers = []
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.local") as http:
@@ -171,7 +171,7 @@ def _instant(value: Any) -> Any:
 
 
 def _within(stock: Any, plan: Any) -> bool:
-    """Whether ours has all arguments that Connexion gives; ours also fills in the defaults of the body."""
+    """Return whether ours has all arguments that Connexion gives; ours also fills in the defaults of the body."""
     if isinstance(stock, dict) and isinstance(plan, dict):
         return all(name in plan and _within(part, plan[name]) for name, part in stock.items())
     if isinstance(stock, list) and isinstance(plan, list):

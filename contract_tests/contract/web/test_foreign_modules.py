@@ -139,7 +139,7 @@ OPTIONAL = (
 
 
 def optional(names: Iterable[str]) -> list[str]:
-    """The optional modules among these."""
+    """Return the optional modules among these."""
     return sorted(name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL)))
 
 

@@ -78,7 +78,7 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chos
 
 
 def beside_peers(size: Size) -> list[Standing]:
-    """The comparison with the peers, printed."""
+    """Return the comparison with the peers, printed."""
     with load.generator() as pool:
         standings = compare(size, pool)
     click.echo(f"\n{peers_table(standings)}")
@@ -86,7 +86,7 @@ def beside_peers(size: Size) -> list[Standing]:
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
-    """The rows of these measures, as they come."""
+    """Yield the rows of these measures, as they come."""
     with load.generator() as pool:
         for name in names:
             yield from MEASURES[name](size, pool)
@@ -142,7 +142,7 @@ stripe-mock (a Go program) and PaperTiger (for Elixir) are not measured: pip and
 
 
 def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earlier: str = "") -> str:
-    """The tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
+    """Return the tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
     parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
     lines = _lines_of(earlier) | {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
@@ -158,7 +158,7 @@ def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earli
 
 
 def _lines_of(earlier: str) -> dict[str, str]:
-    """The rows of a page's first table, by their measures."""
+    """Return the rows of a page's first table, by their measures."""
     table = earlier.partition(TITLE_BESIDE_BARE)[2].partition("## ")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}

@@ -238,7 +238,7 @@ class _Server(uvicorn.Server):
 
 
 def config() -> uvicorn.Config:
-    """How uvicorn serves it."""
+    """Return how uvicorn serves it."""
     return uvicorn.Config(
         app,
         loop="uvloop",

@@ -52,7 +52,7 @@ def _subscribe(server: Server, subscriptions: int, pool: ProcessPoolExecutor) ->
 
 
 def _waits(server: Server, advance: Future[float]) -> Iterator[float]:
-    """How long requests of another world take during an advance, in seconds.
+    """Yield how long requests of another world take during an advance, in seconds.
 
     There are twenty a second at most: enough to meet a wait of 50 ms, and little work beside the advance.
     """

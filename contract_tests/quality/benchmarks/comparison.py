@@ -95,7 +95,7 @@ def _send(pool: ProcessPoolExecutor, server: Running, asks: Sequence[Ask]) -> lo
 
 
 def markdown(standings: Sequence[Standing]) -> str:
-    """The table: how many times as many answers the emulator gives as each peer."""
+    """Return the table: how many times as many answers the emulator gives as each peer."""
     ours = standings[0].rates
     lines = [f"| server | {' | '.join(ASKED)} |", "|---|" + "--:|" * len(ASKED)]
     for standing in standings[1:]:

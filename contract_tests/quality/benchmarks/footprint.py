@@ -62,7 +62,7 @@ def _seconds(command: Sequence[str]) -> float:
 
 
 def _import_ms() -> float:
-    """The time of the plugin's own imports, after those of pytest."""
+    """Return the time of the plugin's own imports, after those of pytest."""
     code = (
         "import time, pytest; started = time.perf_counter(); import emulator.testing.plugin;"
         "print(f'took {(time.perf_counter() - started) * 1000}')"

@@ -13,7 +13,7 @@ from contract_tests.quality.benchmarks.servers import EMULATOR, HEADERS, running
 
 
 def idle(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """A server on which so many keys made one request."""
+    """Yield a server on which so many keys made one request."""
     with running((EMULATOR[0], (*EMULATOR[1], "--max-worlds", "1000000"))) as (server,):
         pool.submit(load.run, server.port, [_visit(number) for number in range(size.idle_worlds)]).result()
         name = f"{size.idle_worlds:,} idle worlds"

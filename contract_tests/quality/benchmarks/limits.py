@@ -44,5 +44,5 @@ def limit(measure: str) -> str:
 
 
 def instructions() -> str:
-    """The section on the instructions of a request."""
+    """Return the section on the instructions of a request."""
     return f"{HEAD}\n{profile.markdown(profile.profiles())}"

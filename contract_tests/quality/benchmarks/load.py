@@ -40,7 +40,7 @@ def request(
     content: bytes = b"",
     headers: Mapping[str, str] = HEADERS,
 ) -> bytes:
-    """The bytes of one request, with a JSON body or with any other content."""
+    """Return the bytes of one request, with a JSON body or with any other content."""
     content = content if body is None else msgspec.json.encode(body)
     fields = {"Host": "127.0.0.1", **headers, "Content-Length": len(content)}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
@@ -48,7 +48,7 @@ def request(
 
 
 def generator() -> ProcessPoolExecutor:
-    """A process to run loads in: ``generator().submit(run, port, requests).result()``."""
+    """Return a process to run loads in: ``generator().submit(run, port, requests).result()``."""
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 

@@ -82,7 +82,7 @@ def beside(
     emulator: Sequence[float],
     aim: str = "",
 ) -> Row:
-    """The medians of all; the ratio is the median of the rounds' own, so that a busy minute counts on both sides."""
+    """Return the medians of all; the ratio is the median of the rounds' own, so that a busy minute counts on both sides."""
     # So few customers may fit into memory that was there already: nothing to compare with.
     ratios = [ours / theirs for theirs, ours in zip(bare, emulator, strict=True) if theirs]
     ratio = median(ratios) if ratios else None
@@ -90,7 +90,7 @@ def beside(
 
 
 def of_runs(runs: Sequence[Sequence[Row]]) -> list[Row]:
-    """The rows of several runs as one: medians of every figure, and the spread."""
+    """Return the rows of several runs as one: medians of every figure, and the spread."""
     return [_of_runs(rows) for rows in zip(*runs, strict=True)] if len(runs) > 1 else list(runs[0])
 
 
@@ -145,7 +145,7 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def sizes(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """The same requests to two emulators: the first, in the place of the bare application, has few objects."""
+    """Yield the same requests to two emulators: the first, in the place of the bare application, has few objects."""
     with running(EMULATOR, EMULATOR) as servers:
         for server, objects in zip(servers, (size.few, size.many), strict=True):
             _send(pool, server, creates("fill", objects))
@@ -159,7 +159,7 @@ Make = Callable[[Server, int, int], list[bytes]]
 
 
 def _compare(servers: Sequence[Server], make: Make, size: Size, pool: ProcessPoolExecutor) -> list[list[Result]]:
-    """How each of the servers did in every round; each goes first as often as the others."""
+    """Return how each of the servers did in every round; each goes first as often as the others."""
     results: list[list[Result]] = [[] for _ in servers]
     pairs = list(zip(servers, results, strict=True))
     for number in range(size.rounds):

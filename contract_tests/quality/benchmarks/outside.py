@@ -53,5 +53,5 @@ def _behind_nginx(stack: ExitStack, *servers: Server) -> Sequence[wrk.Place]:
 
 
 def _open(server: Server) -> list[str]:
-    """The names of the Apps whose worlds a server runs."""
+    """Return the names of the Apps whose worlds a server runs."""
     return [app["name"] for app in server.call("GET", "/_emulator/apps?page_size=100")["data"]]

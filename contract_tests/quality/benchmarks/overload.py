@@ -67,7 +67,7 @@ def _subscribe(server: Server) -> None:
 
 
 def waits(asked: Sequence[Asked], seconds: float) -> list[list[float]]:
-    """How long each of these requests takes, sent one after the other for so many seconds."""
+    """Return how long each of these requests takes, sent one after the other for so many seconds."""
     lines = [HTTPConnection("127.0.0.1", each.port, timeout=60) for each in asked]
     taken: list[list[float]] = [[] for _ in asked]
     end = time.perf_counter() + seconds

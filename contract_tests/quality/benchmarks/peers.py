@@ -202,11 +202,11 @@ class Running:
         self.port = port
 
     def ask(self, wanted: Ask) -> Any:
-        """The JSON of one request outside the measurements."""
+        """Return the JSON of one request outside the measurements."""
         return ask(self.name, self.port, wanted, PATIENCE)
 
     def make(self, number: int) -> str:
-        """The id of a customer made now."""
+        """Return the id of a customer made now."""
         return self.peer.id(self.ask(self.peer.create(number)), number)
 
 
@@ -236,6 +236,6 @@ def _wait(running: Running, process: subprocess.Popen[bytes]) -> None:
 
 
 def bytes_of(ask: Ask) -> bytes:
-    """A request as it is sent."""
+    """Return a request as it is sent."""
     method, path, body, headers = ask
     return request(method, path, content=body, headers=headers)

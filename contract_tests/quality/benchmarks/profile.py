@@ -57,7 +57,7 @@ class Profile(NamedTuple):
 
 
 def part_of(path: str) -> str:
-    """The part of the program a module belongs to."""
+    """Return the part of the program a module belongs to."""
     return next((part for within, part in PARTS.items() if within in path), "libraries")
 
 
@@ -113,7 +113,7 @@ Send = Callable[[bytes], Awaitable[bytes]]
 
 
 async def _exchange(protocol: Any, wire: Wire, sent: bytes) -> bytes:
-    """The body of the answer to a request."""
+    """Return the body of the answer to a request."""
     wire.received = b""
     protocol.data_received(sent)
     body = b""
@@ -186,7 +186,7 @@ def profiles() -> list[Profile]:
 
 
 def markdown(found: Sequence[Profile]) -> str:
-    """The table: all instructions, and the share of each part."""
+    """Return the table: all instructions, and the share of each part."""
     lines = [f"| | server | all | {' | '.join(COLUMNS)} |", "|---|---|--:|" + "--:|" * len(COLUMNS)]
     for each in found:
         whole = sum(each.parts.values())

@@ -40,7 +40,7 @@ Ask = tuple[str, str, bytes, Mapping[str, str]]
 
 
 def ask(name: str, port: int, wanted: Ask, timeout: float) -> Any:
-    """The JSON of one request outside the measurements, asked of the server of this name on this port.
+    """Return the JSON of one request outside the measurements, asked of the server of this name on this port.
 
     Raises ``RuntimeError`` for an answer that is no success.
     """
@@ -90,13 +90,13 @@ class Server:
         raise RuntimeError(f"{self.name} did not start")
 
     def call(self, method: str, path: str, body: Any = None, timeout: float = 1800, key: str = KEY) -> Any:
-        """The JSON of one request outside the measurements."""
+        """Return the JSON of one request outside the measurements."""
         headers = {**HEADERS, "Authorization": f"Bearer {key}"}
         content = b"" if body is None else msgspec.json.encode(body)
         return ask(self.name, self.port, (method, path, content, headers), timeout)
 
     def ids(self, path: str, count: int) -> list[str]:
-        """The ids of so many objects of a list, the newest ones."""
+        """Return the ids of so many objects of a list, the newest ones."""
         pages = range(1, -(-count // 100) + 1)
         data = [item for page in pages for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]]
         return [item["id"] for item in data[:count]]
@@ -145,7 +145,7 @@ def running(*kinds: Kind, python: str = sys.executable) -> Iterator[list[Server]
 
 
 def bind() -> socket.socket:
-    """A socket on a free port, its address printed on the standard output."""
+    """Return a socket on a free port, its address printed on the standard output."""
     bound = socket.create_server(("127.0.0.1", 0), backlog=2048)
     print(f"http://127.0.0.1:{bound.getsockname()[1]}/v1/", flush=True)
     return bound

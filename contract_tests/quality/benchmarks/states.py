@@ -71,7 +71,7 @@ def _compare(
 
 
 def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """A create with each kind of state beside one in memory, which stands in the place of the bare application."""
+    """Yield a create with each kind of state beside one in memory, which stands in the place of the bare application."""
     with servers() as (memory, *others):
         for server in (memory, *others):
             _send(pool, server, creates("fill", size.few))

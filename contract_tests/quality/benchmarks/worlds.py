@@ -25,7 +25,7 @@ class Cost(NamedTuple):
 
 
 def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """A test's world by itself and with its webhooks collected; what all of them leave in the process."""
+    """Yield a test's world by itself and with its webhooks collected; what all of them leave in the process."""
     cost = pool.submit(thrown_away, size.worlds, min(WARM, size.worlds)).result()
     name = f"{size.worlds:,} worlds of tests"
     yield Row(f"{name}: each, one request", "ms", None, cost.plain_ms, None, "≤ 10 ms")
@@ -52,7 +52,7 @@ def thrown_away(how_many: int, warm: int) -> Cost:
 
 
 def one(server: object, name: str, webhooks: bool) -> float:
-    """The milliseconds of one test's world: opened, a customer created (with its event), thrown away."""
+    """Return the milliseconds of one test's world: opened, a customer created (with its event), thrown away."""
     from emulator.testing import Emulator
 
     started = time.perf_counter()

@@ -32,7 +32,7 @@ end
 
 
 def is_installed() -> bool:
-    """Whether there is a wrk."""
+    """Return whether there is a wrk."""
     return shutil.which("wrk") is not None
 
 

@@ -40,12 +40,12 @@ class Sample(NamedTuple):
 
 
 def name(page: Path) -> str:
-    """How a page is called in messages."""
+    """Return how a page is called in messages."""
     return page.relative_to(ROOT).as_posix()
 
 
 def samples(page: Path) -> Iterator[Sample]:
-    """The samples of a page in order. A block of ``text`` right after another block is the answer to it."""
+    """Yield the samples of a page in order. A block of ``text`` right after another block is the answer to it."""
     # What a release says instead, once there are packages, is tried by the rehearsal of a release. Lines keep their numbers.
     text = _RELEASED.sub(lambda match: "\n" * match[0].count("\n"), page.read_text("utf-8"))
     blocks = list(_BLOCK.finditer(text))

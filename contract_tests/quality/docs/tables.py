@@ -35,7 +35,7 @@ def _code(text: str | None) -> str:
 
 
 def probes() -> str:
-    """How many assumptions have a probe, and how many requests the probes make."""
+    """Return how many assumptions have a probe, and how many requests the probes make."""
     known = collected()
     numbers = {probe.number for probe in known.probes.values()}
     alone = [name for name, probe in known.probes.items() if not probe.needs]
@@ -47,7 +47,7 @@ def probes() -> str:
 
 
 def sources() -> str:
-    """How many constraints of the document come from where."""
+    """Return how many constraints of the document come from where."""
     counted = constraints_by_source()
     total = f"{len(constraints())} constraints, {counted.get('', 0)} without a source."
     rows = list(counted.items())
@@ -55,7 +55,7 @@ def sources() -> str:
 
 
 def settings() -> str:
-    """Every setting of an App with its default."""
+    """Return every setting of an App with its default."""
     described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     usual = msgspec.to_builtins(Settings())
     rows = [
@@ -71,7 +71,7 @@ def _sentence(schema: dict[str, str]) -> str:
 
 
 def control() -> str:
-    """Every operation of the control API."""
+    """Return every operation of the control API."""
     rows = [
         (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(bundles.load("control"))
     ]
@@ -79,7 +79,7 @@ def control() -> str:
 
 
 def rules() -> str:
-    """Every rule of the audit."""
+    """Return every rule of the audit."""
     return _table(
         "rule",
         "severity",
@@ -90,7 +90,7 @@ def rules() -> str:
 
 
 def commands() -> str:
-    """Each command with its arguments and what it does."""
+    """Return each command with its arguments and what it does."""
     rows = [
         (_code(" ".join([*path, *cli.arguments(command)])), command.get_short_help_str(100))
         for path, command in cli.commands()
@@ -123,14 +123,14 @@ def rules_of_state() -> str:
 
 
 def workflows() -> str:
-    """Each Arazzo workflow that comes with the emulator."""
+    """Return each Arazzo workflow that comes with the emulator."""
     read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
     rows = [(_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"])) for file, each in read]
     return _table("file", "what happens", "steps", rows=rows)
 
 
 def subscription_shop() -> str:
-    """The example shop in Python, whole."""
+    """Return the example shop in Python, whole."""
     return f"```python\n{(ROOT / 'docs/examples/subscription-shop/shop.py').read_text('utf-8')}```"
 
 
@@ -153,7 +153,7 @@ _MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name
 
 
 def filled(text: str) -> str:
-    """A page with its tables as the code knows them now. Raises ``KeyError`` for an unknown table."""
+    """Return a page with its tables as the code knows them now. Raises ``KeyError`` for an unknown table."""
     return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
 
 

@@ -54,7 +54,7 @@ class Patch(NamedTuple):
     hunks: list[tuple[str, str]]
 
     def applied(self, text: str | None) -> str:
-        """The text of the file with the patch applied; ``None`` for a file that is not there yet."""
+        """Return the text of the file with the patch applied; ``None`` for a file that is not there yet."""
         assert (text is None) == self.is_new, self.path
         if text is None:
             return self.hunks[0][1]
@@ -65,7 +65,7 @@ class Patch(NamedTuple):
 
 
 def patches(recipe: str, page: str = PAGE.read_text("utf-8")) -> list[Patch]:
-    """The patches of one section of the page."""
+    """Return the patches of one section of the page."""
     section = page.partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
     return [_patch(diff) for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M)]
 
@@ -77,7 +77,7 @@ def _patch(diff: str) -> Patch:
 
 
 def _hunk(lines: list[str]) -> tuple[str, str]:
-    """The text before and after. A line of context may have lost its leading space if nothing follows it."""
+    """Return the text before and after. A line of context may have lost its leading space if nothing follows it."""
     before, after = ("".join(f"{line[1:]}\n" for line in lines if line[:1] in {mark, " ", ""}) for mark in ("-", "+"))
     return before, after
 
@@ -86,7 +86,7 @@ EVERYTHING = [patch for recipe in FILES_AT_MOST for patch in patches(recipe)]
 
 
 def changed_files(patches: list[Patch]) -> dict[str, str]:
-    """The files that the patches make or change, by their paths, as they read after the last patch."""
+    """Return the files that the patches make or change, by their paths, as they read after the last patch."""
     texts = {patch.path: (ROOT / patch.path).read_text("utf-8") for patch in patches if (ROOT / patch.path).exists()}
     for patch in patches:
         texts[patch.path] = patch.applied(texts.get(patch.path))

@@ -25,7 +25,7 @@ TABLE_ROW = re.compile(r"^\|.*$", re.M)
 
 
 def menu() -> dict[str, list[str]]:
-    """The pages of each group, as MkDocs is given them."""
+    """Return the pages of each group, as MkDocs is given them."""
     configuration = yaml.safe_load((ROOT / "docs" / "mkdocs.yml").read_text("utf-8"))
     groups = {group: entries for each in configuration["nav"] for group, entries in each.items()}
     return {group: [page for entry in entries for page in entry.values()] for group, entries in groups.items()}

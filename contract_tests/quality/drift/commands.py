@@ -17,7 +17,7 @@ Words = tuple[str, ...]
 
 
 def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words, click.Command]]:
-    """Every command of the help that is no group, in its order."""
+    """Yield every command of the help that is no group, in its order."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
@@ -39,7 +39,7 @@ def options(command: click.Command) -> Iterator[click.Option]:
 
 
 def variables() -> dict[str, tuple[str, list[str]]]:
-    """Each environment variable: the option it stands for, and the commands that heed it."""
+    """Return each environment variable: the option it stands for, and the commands that heed it."""
     found: dict[str, tuple[str, list[str]]] = {}
     for path, command in commands():
         for each in options(command):

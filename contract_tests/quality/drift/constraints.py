@@ -45,7 +45,7 @@ class Constraint(NamedTuple):
 
 @cache
 def constraints() -> tuple[Constraint, ...]:
-    """Every constraint of the service's document, once, in its order."""
+    """Return every constraint of the service's document, once, in its order."""
     found = dict.fromkeys(declared(bundles.load("service")))
     return tuple(each if each.sources else each._replace(sources=_listed_sources(each)) for each in found)
 
@@ -71,13 +71,13 @@ def _table() -> Mapping[str, list[str]]:
 
 
 def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
-    """The first source of the table that gives this constraint."""
+    """Return the first source of the table that gives this constraint."""
     rows = _table().items()
     return next(((source,) for source, given in rows if any(fnmatchcase(str(constraint), each) for each in given)), ())
 
 
 def declared(document: Document) -> Iterator[Constraint]:
-    """Every constraint where it stands in a document, with the assumptions that are cited there."""
+    """Yield every constraint where it stands in a document, with the assumptions that are cited there."""
     components = document["components"]
     for name, schema in components["schemas"].items():
         yield from _of_schema(schema, name, ())
@@ -104,7 +104,7 @@ def _of_operation(document: Document, operation: Node) -> Iterator[Constraint]:
 
 
 def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Constraint]:
-    """The constraints of a schema and of those inside it, which come from what it cites unless they cite their own."""
+    """Yield the constraints of a schema and of those inside it, which come from what it cites unless they cite their own."""
     if "$ref" in schema:
         return
     cited = _cited(schema) or cited
@@ -121,11 +121,11 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
 
 
 def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
-    """The source of a bound that was added because every input has one (:mod:`emulator.document.bundle`)."""
+    """Return the source of a bound that was added because every input has one (:mod:`emulator.document.bundle`)."""
     return (EVERY_INPUT_IS_BOUNDED,) if BOUNDS.get(keyword) == value else ()
 
 
 def _cited(node: Node) -> tuple[str, ...]:
-    """The assumptions that a place of the document cites."""
+    """Return the assumptions that a place of the document cites."""
     given = node.get("x-assumption", ())
     return (given,) if isinstance(given, str) else tuple(given)

@@ -23,7 +23,7 @@ ASSUMPTIONS = numbered_assumptions()
 
 
 def cited(node: Any) -> Iterator[str]:
-    """Every number under ``x-assumption`` in a document."""
+    """Yield every number under ``x-assumption`` in a document."""
     if isinstance(node, list):
         for part in node:
             yield from cited(part)
@@ -66,7 +66,7 @@ def test_readers_of_the_document_see_the_assumptions() -> None:
 
 
 def described(node: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a document that has a description and cites an assumption."""
+    """Yield every part of a document that has a description and cites an assumption."""
     if isinstance(node, list):
         for part in node:
             yield from described(part)

@@ -29,7 +29,7 @@ SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export"),
 
 
 def examples(text: str) -> list[str]:
-    """The lines that call the program, without what stands around them."""
+    """Return the lines that call the program, without what stands around them."""
     found = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
     return [re.split(r"  +| [|<>] |`|\)\"", each)[0] for each in found]
 

@@ -25,7 +25,7 @@ ADVICE = (
 
 
 def unreadable(release: str, kinds: tuple[type[Record], ...]) -> Iterator[str]:
-    """Why records of a release are no records of today, once for each cause."""
+    """Yield why records of a release are no records of today, once for each cause."""
     tables: dict[str, dict[str, Any]] = serialization.up_to_date(golden.tables(release))
     for kind in kinds:
         causes = set()

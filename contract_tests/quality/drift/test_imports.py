@@ -12,7 +12,7 @@ from contract_tests.quality.drift import progress
 
 
 def circles(graph: grimp.ImportGraph) -> frozenset[frozenset[str]]:
-    """The sets of modules that import each other, directly or by way of others."""
+    """Return the sets of modules that import each other, directly or by way of others."""
     groups = (
         graph.find_upstream_modules(name) & graph.find_downstream_modules(name) | {name}
         for name in graph.modules

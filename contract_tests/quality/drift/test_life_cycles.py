@@ -31,7 +31,7 @@ STATE_MACHINES = list({id(life): life for life in life_cycles()}.values())
 
 
 def states(life: StateMachine[Any]) -> set[str]:
-    """The states the document knows."""
+    """Return the states the document knows."""
     schema = Part((), SERVICE["components"]["schemas"][life.kind.__name__])
     status = resolved(SERVICE, properties(SERVICE, schema)["status"])
     while "enum" not in status.node:
@@ -68,7 +68,7 @@ def test_its_events_are_of_its_kind(life: StateMachine[Any]) -> None:
 
 
 def planned_jobs() -> Iterator[str]:
-    """The names of the jobs that the rules plan: second argument of every ``world.schedule``."""
+    """Yield the names of the jobs that the rules plan: second argument of every ``world.schedule``."""
     for file in Path(resources.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "schedule":

@@ -34,7 +34,7 @@ MAIN_MODULES = {"customers", "emulator", "engine", "server", "service"}
 
 
 def defined(source: str) -> Iterator[str]:
-    """The classes and type aliases of a module, without the underscore of private ones."""
+    """Yield the classes and type aliases of a module, without the underscore of private ones."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
             yield node.name.lstrip("_")
@@ -44,7 +44,7 @@ def defined(source: str) -> Iterator[str]:
 
 
 def doubles(modules: list[Path]) -> dict[str, list[Path]]:
-    """The names of classes and type aliases that several of these modules define."""
+    """Return the names of classes and type aliases that several of these modules define."""
     found: dict[str, list[Path]] = defaultdict(list)
     for path in modules:
         for name in defined(path.read_text("utf-8")):
@@ -57,7 +57,7 @@ def module_name(path: Path) -> str:
 
 
 def shared_names(modules: list[Path]) -> set[str]:
-    """The names that several of these modules and packages have."""
+    """Return the names that several of these modules and packages have."""
     names = [module_name(path) for path in modules]
     return {name for name in names if names.count(name) > 1}
 

@@ -37,7 +37,7 @@ def defined(tree: ast.AST) -> Iterator[str]:
 
 
 def is_own(node: ast.Attribute) -> bool:
-    """Whether this is an attribute of ``self`` or ``cls``."""
+    """Return whether this is an attribute of ``self`` or ``cls``."""
     return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
 
 
@@ -53,13 +53,13 @@ def of_module(path: Path) -> frozenset[str]:
 
 @cache
 def ours(folder: Path = ROOT / "emulator") -> frozenset[str]:
-    """Every private name that the emulator, or one folder of it, defines."""
+    """Return every private name that the emulator, or one folder of it, defines."""
     return frozenset().union(*(of_module(path) for path in MODULES if path.is_relative_to(folder)))
 
 
 @cache
 def of_base(base: type) -> frozenset[str]:
-    """The private names of a class of another package, those of its instances included."""
+    """Return the private names of a class of another package, those of its instances included."""
     try:
         source = inspect.getsource(base)
     except (OSError, TypeError):  # a class written in C

@@ -53,12 +53,12 @@ def required(part: Part) -> set[str]:
 
 
 def is_nullable(part: Part) -> bool:
-    """A reference is as nullable as what it refers to; what combines others says so itself."""
+    """Return a reference is as nullable as what it refers to; what combines others says so itself."""
     return bool(resolved(SERVICE, part).node.get("nullable", False))
 
 
 def single(part: Part) -> Part:
-    """The schema itself, behind references and an ``allOf`` of one."""
+    """Return the schema itself, behind references and an ``allOf`` of one."""
     part = resolved(SERVICE, part)
     combined = list(alternatives(part))
     return single(combined[0]) if len(combined) == 1 else part
@@ -80,7 +80,7 @@ JSON_TYPES: list[tuple[Any, str]] = [
 
 
 def differences(struct: type[msgspec.Struct], part: Part, path: str, hidden: frozenset[str]) -> Iterator[str]:
-    """Everything in which a struct and a schema differ."""
+    """Yield everything in which a struct and a schema differ."""
     declared = properties(SERVICE, part)
     fields = {
         field.encode_name: field

@@ -104,7 +104,7 @@ class Case:
         self.name = f"{self.operation_id}.{field}"
 
     def shown(self, answer: Answer) -> Any:
-        """The value of the field by an answer."""
+        """Return the value of the field by an answer."""
         return SHOWN[self.name](answer) if self.name in SHOWN else answer.get(self.field)
 
 
@@ -119,7 +119,7 @@ CASES = {case.name: case for case in cases() if case.name not in NOT_ALONE}
 
 
 def example(part: Part, unlike: Any = None) -> Any:
-    """A value of a schema that is another than its default and than this one."""
+    """Return a value of a schema that is another than its default and than this one."""
     part = resolved(SERVICE, part)
     node, default = part.node, part.node.get("default")
     if "type" not in node:
@@ -166,22 +166,22 @@ class Sender:
         self._case, self._factory = case, factory
 
     def without_field(self) -> Answer:
-        """The answer to a request that does without the field if it can."""
+        """Return the answer to a request that does without the field if it can."""
         return self._send(self._body({}))
 
     def with_field(self, unlike: Any) -> tuple[Any, Answer]:
-        """The value of the field, another than this one, and the answer."""
+        """Return the value of the field, another than this one, and the answer."""
         scene: dict[str, Any] = {}
         body = self._body(scene)
         value = body[self._case.field] = self._value(scene, unlike)
         return value, self._send(body)
 
     def with_null(self) -> httpx.Response:
-        """The response to a request in which the field is null."""
+        """Return the response to a request in which the field is null."""
         return self._respond(self._body({}) | {self._case.field: None})
 
     def left_out(self) -> httpx.Response:
-        """The response to the same request without the field."""
+        """Return the response to the same request without the field."""
         body = self._body({})
         body.pop(self._case.field, None)
         return self._respond(body)
@@ -235,7 +235,7 @@ def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory) -> None
 
 
 def shows_null(case: Case) -> bool:
-    """Whether the GET of the object can show the field as null."""
+    """Return whether the GET of the object can show the field as null."""
     path = case.operation.path
     places = (f"{path}{{id}}/", f"{path}{{addr_id}}/", path, f"{path.rsplit('/', 2)[0]}/")
     get = next(GETS[place] for place in places if place in GETS)

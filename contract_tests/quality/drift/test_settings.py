@@ -44,7 +44,7 @@ def test_the_document_quotes_the_days_of_a_reactivation() -> None:
 
 
 def examples(node: Any) -> Iterator[dict[str, Any]]:
-    """Every example in a document of all settings of an App."""
+    """Yield every example in a document of all settings of an App."""
     if isinstance(node, list):
         for part in node:
             yield from examples(part)

@@ -18,7 +18,7 @@ LONGEST_FUNCTION = 40
 
 
 def functions() -> Iterator[tuple[str, int]]:
-    """Every function, and how many lines it has below its docstring."""
+    """Yield every function, and how many lines it has below its docstring."""
     for name, source in MODULES.items():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -37,7 +37,7 @@ ANY = re.compile("|".join(RETIRED), re.IGNORECASE)
 
 
 def prose(source: str) -> Iterator[str]:
-    """Every docstring and comment; quoted names, such as ``by_hand``, are left out."""
+    """Yield every docstring and comment; quoted names, such as ``by_hand``, are left out."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield re.sub(r"``.*?``", "", node.value.value)
@@ -47,7 +47,7 @@ def prose(source: str) -> Iterator[str]:
 
 
 def messages(source: str) -> Iterator[str]:
-    """Every sentence that the code has as a string."""
+    """Yield every sentence that the code has as a string."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield re.sub(r"``.*?``", "", node.value)
@@ -62,7 +62,7 @@ def page(text: str) -> Iterator[str]:
 
 
 def sentences(node: Any) -> Iterator[str]:
-    """Every string of more than one word in a fixture file."""
+    """Yield every string of more than one word in a fixture file."""
     if isinstance(node, str):
         yield from (node,) * (" " in node)
     elif isinstance(node, dict):
@@ -72,7 +72,7 @@ def sentences(node: Any) -> Iterator[str]:
 
 
 def retired(text: str) -> list[str]:
-    """The retired words in a text, each with what to say instead."""
+    """Return the retired words in a text, each with what to say instead."""
     found = (
         (match, instead) for pattern, instead in RETIRED.items() for match in re.finditer(pattern, text, re.IGNORECASE)
     )
@@ -80,7 +80,7 @@ def retired(text: str) -> list[str]:
 
 
 def everywhere(files: Iterable[Path], texts: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Every retired word in the files, of which only those are parsed that have one anywhere."""
+    """Yield every retired word in the files, of which only those are parsed that have one anywhere."""
     for file in files:
         source = file.read_text("utf-8")
         if ANY.search(source):

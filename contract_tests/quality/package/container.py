@@ -54,7 +54,7 @@ def test_a_customer(payments):
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """Each instruction of a Dockerfile with what it is given."""
+    """Yield each instruction of a Dockerfile with what it is given."""
     for line in re.sub(r"\\\n", " ", text).splitlines():
         if line and not line.startswith("#"):
             word, _, rest = line.partition(" ")
@@ -85,7 +85,7 @@ class Play:
         (folder / "state").mkdir()
 
     def placed(self, text: str) -> str:
-        """A text with the image's folders become those of the play."""
+        """Return a text with the image's folders become those of the play."""
         return re.sub(rf"(?<![\w.])({'|'.join(FOLDERS)})\b", rf"{self.folder}\1", text)
 
     def take(self, word: str, rest: str) -> None:
@@ -119,7 +119,7 @@ class Play:
             subprocess.run(["sh", "-ec", self.placed(command)], env=self.environment, cwd=self.folder, check=True)
 
     def inside(self, program: str, *given: str) -> list[str]:
-        """A command as the container's user runs it."""
+        """Return a command as the container's user runs it."""
         alone = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", CONFINED, "sh", self.placed("/state")]
         found = shutil.which(program, path=self.environment["PATH"]) or program
         return [*(alone if self.confined else ()), found, *given]

@@ -9,7 +9,7 @@ from contract_tests import ROOT
 
 
 def copier() -> Any:
-    """The module ``docs/libraries.py``, which is in no package."""
+    """Return the module ``docs/libraries.py``, which is in no package."""
     spec = importlib.util.spec_from_file_location("libraries", ROOT / "docs" / "libraries.py")
     assert spec
     assert spec.loader

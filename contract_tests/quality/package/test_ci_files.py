@@ -48,7 +48,7 @@ def main():
 
 
 def play(folder: Path, scripts: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    """The scripts of a job, one after another as far as each passes; the last that ran."""
+    """Return the scripts of a job, one after another as far as each passes; the last that ran."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
     environment = {**clean, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", **variables}
     assert scripts

@@ -58,7 +58,7 @@ class Play:
         self._ports = dict(zip(READY, free_ports(len(READY)), strict=True))
 
     def environment(self, service: str) -> dict[str, str]:
-        """The variables of a service, with the addresses of this play."""
+        """Return the variables of a service, with the addresses of this play."""
         names = [name for name in os.environ if name.startswith("PAYMENTS_EMULATOR_")]
         ours = {name: value for name, value in os.environ.items() if name not in names}
         given = {name: self._placed(value) for name, value in SERVICES[service]["environment"].items()}
@@ -86,7 +86,7 @@ class Play:
             process.wait()
 
     def emulator(self) -> Any:
-        """The payments service, as the image starts it."""
+        """Return the payments service, as the image starts it."""
         port, init = str(self._ports["payments"]), str(EXAMPLE / "init")
         command = ("-m", "emulator.cli.main", "serve")
         return self.running("payments", *command, PAYMENTS_EMULATOR_PORT=port, PAYMENTS_EMULATOR_FIXTURES=init)

@@ -67,7 +67,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def numbers() -> list[str]:
-    """A number of each kind of each region, and some of no country."""
+    """Return a number of each kind of each region, and some of no country."""
     kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.VOIP, PhoneNumberType.TOLL_FREE)
     examples = [
         phonenumbers.example_number_for_type(region, kind)

@@ -83,14 +83,14 @@ def follow(url: str, over: threading.Event) -> None:
 
 
 def customers(url: str, key: str) -> list[str]:
-    """The ids of the customers of a world."""
+    """Return the ids of the customers of a world."""
     headers = {"Authorization": f"Bearer {key}"}
     found = at_last(partial(CLIENT.get, f"{url}/v1/customers/", headers=headers)).raise_for_status()
     return [row["id"] for row in found.json()["data"]]
 
 
 def seconds_until_all_serve(servers: list[Emulator]) -> float:
-    """How long it takes until each has served a world of its own."""
+    """Return how long it takes until each has served a world of its own."""
     began = time.monotonic()
     for number, server in enumerate(servers):
         assert customers(server.url, f"sk_test_own{number}") == []

@@ -38,12 +38,12 @@ class World:
         }
 
     def all(self, kind: str, **fields: Any) -> list[Any]:
-        """The records of a kind with these values, oldest first."""
+        """Return the records of a kind with these values, oldest first."""
         rows = self._tables.get(kind, {}).values()
         return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
     def by(self, kind: str, field: str) -> dict[Any, list[Any]]:
-        """The records of a kind by the value of a field."""
+        """Return the records of a kind by the value of a field."""
         found: dict[Any, list[Any]] = defaultdict(list)
         for row in self.all(kind):
             found[row[field]].append(row)
@@ -51,12 +51,12 @@ class World:
 
 
 def broken(world: World) -> list[str]:
-    """Everything that is not as it must be."""
+    """Return everything that is not as it must be."""
     return [fault for truth in (money, customers, subscriptions, jobs, events) for fault in truth(world)]
 
 
 def money(world: World) -> Iterable[str]:
-    """Each payment is one intent, one transaction and one receipt, of one amount."""
+    """Return each payment is one intent, one transaction and one receipt, of one amount."""
     deposits, receipts = world.by("transaction", "payment_intent"), world.by("receipt", "transaction")
     for intent in world.all("payment_intent", status="succeeded"):
         if [row["amount"] for row in deposits[intent["id"]]] != [intent["amount"]]:
@@ -82,7 +82,7 @@ def customers(world: World) -> Iterable[str]:
 
 
 def subscriptions(world: World) -> Iterable[str]:
-    """Each period was invoiced once and is paid, and the next renewal is planned, once."""
+    """Return each period was invoiced once and is paid, and the next renewal is planned, once."""
     invoices, planned = world.by("invoice", "subscription"), world.by("job", "about")
     for subscription in world.all("subscription"):
         statuses = [invoice["status"] for invoice in invoices[subscription["id"]]]
@@ -100,7 +100,7 @@ def jobs(world: World) -> Iterable[str]:
 
 
 def events(world: World) -> Iterable[str]:
-    """Each thing that happened is emitted once, and every delivery is made."""
+    """Return each thing that happened is emitted once, and every delivery is made."""
     counts = Counter((event["type"], event["data"]["object"]["id"]) for event in world.all("event"))
     expected = {
         "customer.created": world.all("customer"),

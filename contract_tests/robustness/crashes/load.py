@@ -135,7 +135,7 @@ class Load:
 
 
 def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """The answer of whichever server there is, asked for as often as it takes while one takes another one's place."""
+    """Return the answer of whichever server there is, asked for as often as it takes while one takes another one's place."""
     until = time.monotonic() + PATIENCE
     while True:
         with suppress(httpx.HTTPError):
@@ -148,7 +148,7 @@ def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
 
 
 def lost_database(response: httpx.Response) -> bool:
-    """Whether a request was answered while the database was not there."""
+    """Return whether a request was answered while the database was not there."""
     return response.status_code == 500 and response.json()["code"] == "DATABASE_ERROR"
 
 

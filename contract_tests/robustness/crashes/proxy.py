@@ -22,7 +22,7 @@ DOCUMENTED = ROOT / "docs" / "guide" / "state.md"
 
 
 def configuration(folder: Path, listen: int, first: int, second: int) -> str:
-    """The documented configuration, at other ports, its passing files in a folder of ours."""
+    """Return the documented configuration, at other ports, its passing files in a folder of ours."""
     found = re.search(r"```nginx\n(.*?)```", DOCUMENTED.read_text("utf-8"), re.DOTALL)
     assert found is not None
     text = found[1]

@@ -19,7 +19,7 @@ CLIENT = httpx.Client(trust_env=False, timeout=30, limits=httpx.Limits(max_keepa
 
 
 def free_port() -> int:
-    """A free port of loopback."""
+    """Return a free port of loopback."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
@@ -64,7 +64,7 @@ class Emulator:
         self.process.wait(60)
 
     def stop(self) -> int:
-        """The end with a warning: SIGTERM; the exit status."""
+        """Return the end with a warning: SIGTERM; the exit status."""
         assert self.process is not None
         self.process.terminate()
         return self.process.wait(60)

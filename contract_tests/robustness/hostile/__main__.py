@@ -39,7 +39,7 @@ MIB = 1024 * 1024
 
 
 def silent(beginning: bytes) -> Callable[[Server, int], tuple[int, float]]:
-    """A crowd that begins, goes silent, hangs up half-way and waits for the server to end it."""
+    """Return a crowd that begins, goes silent, hangs up half-way and waits for the server to end it."""
 
     def come(server: Server, count: int) -> tuple[int, float]:
         with crowd(server.url, count, beginning) as lines:
@@ -53,7 +53,7 @@ def silent(beginning: bytes) -> Callable[[Server, int], tuple[int, float]]:
 
 
 def endless(start: bytes, part: bytes) -> Callable[[Server, int], tuple[int, float]]:
-    """A hundredth of a crowd, one after the other, each with what has no end."""
+    """Return a hundredth of a crowd, one after the other, each with what has no end."""
 
     def come(server: Server, count: int) -> tuple[int, float]:
         memory = []
@@ -76,7 +76,7 @@ CROWDS = {
 
 
 def crowds(count: int) -> bool:
-    """Whether the server withstood the crowds."""
+    """Return whether the server withstood the crowds."""
     allow_open_files(count + 1000)
     fine = True
     with running() as server:

@@ -41,17 +41,17 @@ class Target:
         self.http.close()
 
     def line(self) -> Line:
-        """A new connection."""
+        """Return a new connection."""
         return Line(self.url, self.key, timeout=120)
 
     def status(self, method: str, path: str, body: object) -> str:
-        """The status of a request with a JSON body, which may be given as bytes."""
+        """Return the status of a request with a JSON body, which may be given as bytes."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         return str(self.http.request(method, path, content=content, headers=headers).status_code)
 
     def post(self, path: str, body: object) -> Any:
-        """The JSON of a POST that succeeds."""
+        """Return the JSON of a POST that succeeds."""
         return self.http.post(path, json=body).raise_for_status().json()
 
 
@@ -59,7 +59,7 @@ Play = Callable[[Target, int], str]
 
 
 def _said(line: Line) -> str:
-    """The status of the next answer."""
+    """Return the status of the next answer."""
     try:
         return str(line.answer().status)
     except (AssertionError, ConnectionError):
@@ -106,7 +106,7 @@ def chunk_extension(target: Target, amount: int) -> str:
 
 
 def pipelined(target: Target, amount: int) -> str:
-    """The first request is held for a second, so that the others wait."""
+    """Return the first request is held for a second, so that the others wait."""
     with target.line() as line:
         line.request(b"GET /_emulator/events?wait=1&type=invoice.paid HTTP/1.1")
         with suppress(ConnectionError):
@@ -128,7 +128,7 @@ def connections(target: Target, amount: int) -> str:
 
 
 def _slow(target: Target, start: bytes, rest: bytes, *, ever: bool) -> str:
-    """A request whose rest is sent at once or never."""
+    """Return a request whose rest is sent at once or never."""
     with target.line() as line:
         line.say(start.replace(b"\r\n", b"\r\n" + line.polite, 1))
         if ever:
@@ -150,7 +150,7 @@ def body(target: Target, amount: int) -> str:
 
 
 def unread_body(target: Target, amount: int) -> str:
-    """A body that nothing reads, and another request after it."""
+    """Return a body that nothing reads, and another request after it."""
     with target.line() as line:
         line.request(b"POST /v1/nowhere HTTP/1.1", b"Content-Length: %d" % amount)
         assert _said(line) == "404"
@@ -174,7 +174,7 @@ def values(target: Target, amount: int) -> str:
 
 
 def query(target: Target, amount: int) -> str:
-    """Each parameter of this query is wrong; beyond the limit none of them is looked at."""
+    """Return each parameter of this query is wrong; beyond the limit none of them is looked at."""
     error = target.http.get(f"/v1/customers/?{'x&' * (amount - 1)}x").json()
     return "422 for each" if "errors" in error else f"{error['status']}"
 
@@ -215,7 +215,7 @@ def metadata_value(target: Target, amount: int) -> str:
 
 
 def event(target: Target, amount: int) -> str:
-    """The event of an object whose request was as large as may be."""
+    """Return the event of an object whose request was as large as may be."""
     target.post("/v1/reset", {})
     customer = target.post("/v1/customers/", AWA)["id"]
     line = {"unit_amount": 100, "quantity": 1, "description": "x" * limits.STRING.most}
@@ -238,7 +238,7 @@ def console_form(target: Target, amount: int) -> str:
 
 
 def streams(target: Target, amount: int) -> str:
-    """The answer to the last one."""
+    """Return the answer to the last one."""
     with ExitStack() as stack:
         for _ in range(amount):
             line = stack.enter_context(target.line())
@@ -248,7 +248,7 @@ def streams(target: Target, amount: int) -> str:
 
 
 def polls(target: Target, amount: int) -> str:
-    """The answer to the last one. Those that are held are answered once something happens."""
+    """Return the answer to the last one. Those that are held are answered once something happens."""
     target.post("/v1/reset", {})
     with ExitStack() as stack:
         for _ in range(amount):
@@ -280,7 +280,7 @@ def inbox_bytes(target: Target, amount: int) -> str:
 
 
 def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
-    """The outcome of a delivery to a receiver that answers so."""
+    """Return the outcome of a delivery to a receiver that answers so."""
     replies = [ReceiverReply(200, content, headers), ReceiverReply()]
 
     def answer(request: ReceivedRequest) -> ReceiverReply:
@@ -302,7 +302,7 @@ def answer_body(target: Target, amount: int) -> str:
 
 
 def worlds(target: Target, amount: int) -> str:
-    """Whether as many worlds stay open as keys were used, that of ``target`` included; others are closed at a tick."""
+    """Return whether as many worlds stay open as keys were used, that of ``target`` included; others are closed at a tick."""
     keys = [b"sk_test_many%d" % number for number in range(amount - 1)]
     for start in range(0, len(keys), 500):
         some = keys[start : start + 500]
@@ -319,7 +319,7 @@ def snapshot(target: Target, amount: int) -> str:
 
 
 def snapshots(target: Target, amount: int) -> str:
-    """The answer to the last one."""
+    """Return the answer to the last one."""
     answers = [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)]
     return answers[-1]
 

@@ -35,7 +35,7 @@ def allow_open_files(count: int) -> None:
 
 
 def connect(url: str) -> socket.socket:
-    """A connection to the server."""
+    """Return a connection to the server."""
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT)
 
@@ -57,7 +57,7 @@ def hang_up(lines: list[socket.socket]) -> None:
 
 
 def heard(line: socket.socket) -> bytes:
-    """All that the server says until it ends the connection. Raises ``TimeoutError`` if it never does."""
+    """Return all that the server says until it ends the connection. Raises ``TimeoutError`` if it never does."""
     parts = []
     try:
         while part := line.recv(65536):

@@ -17,7 +17,7 @@ HEAD = ("Input", "Limit", "Beyond it", "At the limit", "Ten times as much¹")
 
 
 def amount(limit: Limit) -> str:
-    """A limit with its unit."""
+    """Return a limit with its unit."""
     if limit.unit.startswith("bytes"):
         for size, name in ((MIB, "MiB"), (KIB, "KiB")):
             if limit.most % size == 0:
@@ -26,7 +26,7 @@ def amount(limit: Limit) -> str:
 
 
 def measured(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The cells of each row, or of those that are named. Each has servers of its own: memory is not given back."""
+    """Yield the cells of each row, or of those that are named. Each has servers of its own: memory is not given back."""
     for row in [row for row in ROWS if not names or row.name in names]:
         cells = [row.name, amount(row.limit), row.limit.beyond]
         for times, expected in ((1, row.within), (row.times, row.beyond)):
@@ -60,6 +60,6 @@ def write(rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def read() -> list[list[str]]:
-    """The cells of the rows that stand in the page."""
+    """Return the cells of the rows that stand in the page."""
     table = PAGE.read_text("utf-8").partition(START)[2].partition(END)[0].strip()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]

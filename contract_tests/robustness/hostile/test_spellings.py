@@ -166,7 +166,7 @@ ORDINARY = (
 
 
 def secrets_in(text: str) -> set[str]:
-    """The secrets that a reader finds in a text, whose escapes may be those of JSON, URLs, HTML or a language."""
+    """Return the secrets that a reader finds in a text, whose escapes may be those of JSON, URLs, HTML or a language."""
     for _ in range(3):
         text = re.sub(
             r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda found: chr(int(found[1] or found[2], 16)), text
@@ -355,7 +355,7 @@ def _shared(world: World) -> str:
 
 
 def _traced(world: World) -> str:
-    """All that the spans of its requests say, the last one's included."""
+    """Return all that the spans of its requests say, the last one's included."""
     last = world.payments.api.get("/_emulator/requests", operation="createCustomer")["data"][0]["id"]
     while last not in (text := "".join(map(str, world.traces.spans))):
         pass

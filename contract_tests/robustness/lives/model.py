@@ -313,7 +313,7 @@ class Life:
         self.next_amount = MOVED
 
     def last(self, *statuses: str) -> Bill:
-        """The last invoice; it cannot be acted on in other states than these."""
+        """Return the last invoice; it cannot be acted on in other states than these."""
         if not self.bills or self.bills[-1].status not in statuses:
             raise NotAllowed
         return self.bills[-1]

@@ -31,7 +31,7 @@ SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), 
 
 
 def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
-    """The first difference of a walk, if there is one, with what was done."""
+    """Yield the first difference of a walk, if there is one, with what was done."""
     chance = random.Random(seed)
     with Emulator(key=f"sk_test_life{seed}", server=server) as emulator:
         emulator.api.post("/_emulator/reset", {"clock": f"frozen@{text(START)}", "seed": seed})
@@ -65,7 +65,7 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
 
 
 def step(emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random) -> str:
-    """One action or move of the clock, on both sides; what it was."""
+    """Return one action or move of the clock, on both sides; what it was."""
     if chance.random() < 0.5:
         to = max(life.now, target(life, chance))
         emulator.api.post("/_emulator/clock/advance", {"to": text(to)})
@@ -114,7 +114,7 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
 
 
 def view(emulator: Emulator, path: str) -> dict[str, Any]:
-    """The emulator's subscription, as :meth:`Life.view` shows the model's."""
+    """Return the emulator's subscription, as :meth:`Life.view` shows the model's."""
     now = emulator.api.get(path)
     invoices = emulator.api.oldest("/v1/invoices/")
     events = list(emulator.api.newest("/_emulator/events"))[::-1]
@@ -133,5 +133,5 @@ def view(emulator: Emulator, path: str) -> dict[str, Any]:
 
 
 def shown(event: Any) -> str | None:
-    """The status that an event about the subscription shows."""
+    """Return the status that an event about the subscription shows."""
     return event["data"]["object"]["status"] if event["type"].startswith("subscription.") else None

@@ -219,7 +219,7 @@ def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place:
 
 
 def connected(store: Store) -> bool:
-    """Whether the store has a session."""
+    """Return whether the store has a session."""
     try:
         store.unleased()
     except StorageError:

@@ -80,7 +80,7 @@ class Disk:
             self._writer.is_dead = True
 
     def _count(self) -> bool:
-        """One more write: whether it fails."""
+        """Return one more write: whether it fails."""
         if self.fails_in is None:
             return False
         self.fails_in = max(self.fails_in - 1, 0)

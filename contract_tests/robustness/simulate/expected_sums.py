@@ -14,7 +14,7 @@ ARRIVED = ("completed", "refunded", "disputed")
 
 
 def flags(emulator: Emulator, assumptions: dict[str, str]) -> Iterator[str]:
-    """Every sum that is not what it should be, as a sentence."""
+    """Yield every sum that is not what it should be, as a sentence."""
     lists = {name: emulator.api.oldest(f"/v1/{name}/") for name in LISTS}
     transactions = {each["id"]: each for each in lists["transactions"]}
     yield from _deposits(lists, transactions)
@@ -29,7 +29,7 @@ LISTS = ("customers", "invoices", "transactions", "refunds", "payment-intents", 
 
 
 def per_cent(amount: int, rate: float) -> int:
-    """A rate of an amount in minor units, half up."""
+    """Return a rate of an amount in minor units, half up."""
     return int((amount * Decimal(str(rate)) / 100).quantize(Decimal(1), ROUND_HALF_UP))
 
 
@@ -112,7 +112,7 @@ def _subscriptions(lists: dict[str, Any]) -> Iterator[str]:
 
 
 def _books(emulator: Emulator, lists: dict[str, Any]) -> Iterator[str]:
-    """The ledger says what the transactions say."""
+    """Yield the ledger says what the transactions say."""
     if not emulator.ledger.balanced:
         yield f"the ledger is not balanced: {emulator.api.get('/_emulator/ledger')['broken_by']}"
     merchant: dict[str, int] = defaultdict(int)

@@ -54,13 +54,13 @@ class Violation(NamedTuple):
 
 
 def dump(runtime: Runtime) -> Dump:
-    """All there is in a world, by kind and id, with the names of its snapshots."""
+    """Return all there is in a world, by kind and id, with the names of its snapshots."""
     tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
     return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
 
 
 def differences(before: Dump, after: Dump) -> Iterator[str]:
-    """The records that are not the same, with the name of their kind."""
+    """Yield the records that are not the same, with the name of their kind."""
     for kind in sorted(before.keys() | after.keys()):
         old, new = before.get(kind, {}), after.get(kind, {})
         for id in sorted(old.keys() | new.keys()):
@@ -126,7 +126,7 @@ class Invariants(logging.Handler):
         self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
 
     def saving(self, server: Server) -> Any:
-        """A TinyDB file is about to be written; the function to be called once it was."""
+        """Return a TinyDB file is about to be written; the function to be called once it was."""
         content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
         content |= self.expected
         self._attempted.append(content)
@@ -302,7 +302,7 @@ class Invariants(logging.Handler):
 
 
 def is_still(runtime: Runtime) -> bool:
-    """Whether nothing happens in a world unless it is asked for. After a disk failed, a job that is due may be left."""
+    """Return whether nothing happens in a world unless it is asked for. After a disk failed, a job that is due may be left."""
     job = runtime.world.jobs.next()
     is_done = job is None or job.due > runtime.clock.now()
     return runtime.clock.mode == FROZEN and not runtime.is_in_use and is_done

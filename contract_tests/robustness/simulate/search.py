@@ -63,7 +63,7 @@ def shrunk(story: Story, outcome: Outcome) -> Failure:
 
 
 def _tried(story: Story, steps: tuple[Step, ...], rule: str) -> Failure | None:
-    """The story with these steps alone, up to the violation, if it breaks the rule."""
+    """Return the story with these steps alone, up to the violation, if it breaks the rule."""
     tried = story._replace(steps=steps)
     outcome = played(tried)
     if outcome.violation is None or outcome.violation.rule != rule:
@@ -79,6 +79,6 @@ def write(path: Path, story: Story) -> None:
 
 
 def read(path: Path) -> Story:
-    """A story from a file."""
+    """Return a story from a file."""
     plain = msgspec.json.decode(path.read_bytes())
     return Story(plain["seed"], plain["state"], plain["settings"], tuple(plain["steps"]))

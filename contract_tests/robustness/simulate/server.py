@@ -61,7 +61,7 @@ class CurrentEngine:
 
 @cache
 def application() -> tuple[RootApp, CurrentEngine]:
-    """The application of every server, made once."""
+    """Return the application of every server, made once."""
     current, sandbox = CurrentEngine(), Sandbox(OPTIONS)
     current.engine = sandbox.engine
     sandbox.engine = current  # type: ignore[assignment]  # it has everything that an engine has
@@ -147,7 +147,7 @@ class Server:
         query: str = "",
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        """One request. ``body`` is bytes as they are, or a value to be sent as JSON. 503 from a server that stops."""
+        """Return one request. ``body`` is bytes as they are, or a value to be sent as JSON. 503 from a server that stops."""
         if self._is_stopping:
             return Answer(503, {}, b"")
         raw = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)

@@ -93,7 +93,7 @@ class Place:
         return read_key(f"Bearer {self.key}")
 
     def is_of(self, runtime: Runtime) -> bool:
-        """Whether a runtime is that of this world."""
+        """Return whether a runtime is that of this world."""
         return self._key == Key(runtime.world.name, runtime.world.livemode)
 
     def forget(self) -> None:
@@ -111,7 +111,7 @@ class Place:
         self.unsaved()
 
     def pick(self, kind: str, number: int) -> Any:
-        """One of the newest records of a kind."""
+        """Return one of the newest records of a kind."""
         kinds = {each.kind: each for each in self.runtime.world.kinds}
         records: list[Record] = list(self.runtime.world.table(kinds[kind]))[-5:]
         if not records:
@@ -125,7 +125,7 @@ class Place:
         return await self.ask("POST", path, {} if body is None else body, **options)
 
     async def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """The JSON of an answer. Raises :class:`Rejected` for an error; one of the emulator's own is a violation."""
+        """Return the JSON of an answer. Raises :class:`Rejected` for an error; one of the emulator's own is a violation."""
         repeatable = method == "POST" and path.startswith("/v1/") and path != "/v1/reset/"
         key = f"{self.name}-{next(self.simulation.numbers)}"
         headers = {"idempotency-key": key} if repeatable else {}
@@ -187,7 +187,7 @@ class Simulation:
         await self.send("POST", "/_emulator/clock/advance", {"by": "1h"}, key=key)
 
     async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """One request; what is wrong with its answer whatever was asked is a violation."""
+        """Return one request; what is wrong with its answer whatever was asked is a violation."""
         answer = await self.server.send(method, path, body, **options)
         self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), answer.status))
         self.trace.update(answer.body.replace(self.disk.folder.encode(), b""))  # errors name the file

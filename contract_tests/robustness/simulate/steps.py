@@ -55,7 +55,7 @@ def _register(weight: int, values: Mapping[str, Any]) -> Callable[[Act], Act]:
 
 
 def draw_story(seed: int, steps: int, state: str | None = None, names: Collection[str] = ()) -> Story:
-    """The story of a seed; with one kind of state and with some kinds of steps alone, if they are given.
+    """Return the story of a seed; with one kind of state and with some kinds of steps alone, if they are given.
 
     Each story has some kinds of steps more often than others, and lacks some: what happens rarely happens often in a
     few stories.
@@ -74,12 +74,12 @@ def _drawn(chance: random.Random, weights: Mapping[str, int]) -> Step:
 
 
 def _request(chance: random.Random) -> Step:
-    """A step that others may do at the same time."""
+    """Return a step that others may do at the same time."""
     return _drawn(chance, {name: STEPS[name].weight for name in TOGETHER})
 
 
 def _change(chance: random.Random) -> Step:
-    """A step that moves the clock or changes the past."""
+    """Return a step that moves the clock or changes the past."""
     return _drawn(chance, dict.fromkeys(("advance", "reset", "restore", "rewind"), 1))
 
 

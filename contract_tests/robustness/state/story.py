@@ -22,7 +22,7 @@ class Teller:
         self._client = httpx.Client(timeout=60, trust_env=False)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """One request, which must succeed."""
+        """Return one request, which must succeed."""
         every = {"Authorization": f"Bearer {KEY}", "Host": "127.0.0.1:4747", **headers}
         response = self._client.request(method, self.url + path, json=body, headers=every)
         assert response.is_success, response.text
@@ -36,14 +36,14 @@ class Teller:
         self._client.close()
 
     def end(self) -> bytes:
-        """Everything the world is, at last."""
+        """Return everything the world is, at last."""
         self.ask("POST", "/_emulator/snapshots", {"name": "end"})
         self.ask("GET", "/_emulator/snapshots/end")
         return self.answers[-1]
 
 
 def steps(player: Teller) -> list[Callable[[], Any]]:
-    """The scenario: a customer, who is sent twice, a plan, renewals, payments, a refund, and a look back."""
+    """Return the scenario: a customer, who is sent twice, a plan, renewals, payments, a refund, and a look back."""
     ask, seen = player.ask, {}
 
     def first(path: str) -> Any:
@@ -97,7 +97,7 @@ def steps(player: Teller) -> list[Callable[[], Any]]:
 
 
 def played_through(place: str) -> tuple[list[bytes], bytes]:
-    """The scenario on one server: its answers, and everything the world is in the end."""
+    """Return the scenario on one server: its answers, and everything the world is in the end."""
     player = Teller()
     server = RunningServer("http://127.0.0.1:4747", state=place)
     player.url = server.url
@@ -111,7 +111,7 @@ def played_through(place: str) -> tuple[list[bytes], bytes]:
 
 
 def with_restarts(place: str) -> tuple[list[bytes], bytes]:
-    """The scenario with another server for every step."""
+    """Return the scenario with another server for every step."""
     player = Teller()
     for step in [*steps(player), player.end]:
         server = RunningServer("http://127.0.0.1:4747", state=place)

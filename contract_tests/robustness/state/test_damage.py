@@ -86,7 +86,7 @@ def sound(place: str, contracts: tuple[Contract, Contract]) -> tuple[str, Path, 
 
 
 def damaged(content: bytes) -> Iterator[bytes]:
-    """The content after each of many damages."""
+    """Yield the content after each of many damages."""
     for seed in range(ROUNDS):
         chance, changed = random.Random(seed), bytearray(content)
         chance.choice(DAMAGES)(chance, changed)
@@ -102,7 +102,7 @@ def start(place: str) -> None:
 
 
 def rejection(read: Callable[[], object]) -> str | None:
-    """Why a file is rejected, in one line; None if it is used."""
+    """Return why a file is rejected, in one line; None if it is used."""
     try:
         read()
     except (CorruptStore, StorageError, InvalidFixture) as error:
@@ -138,7 +138,7 @@ def test_whatever_stands_in_the_wrong_place_is_not_quoted(sound: tuple[str, Path
 
 
 def with_a_name_in_it(tables: Any) -> Iterator[Any]:
-    """The tables with a name in place of a value, then of its field; of the rows of a table only in the first."""
+    """Yield the tables with a name in place of a value, then of its field; of the rows of a table only in the first."""
 
     def places(node: Any, depth: int) -> Iterator[tuple[Any, Any]]:
         inner = (

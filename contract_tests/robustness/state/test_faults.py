@@ -32,7 +32,7 @@ from emulator.server.sandbox import Options, Sandbox
 
 
 def filled(serve: Serve, place: str) -> Path:
-    """The file of a place that holds a world."""
+    """Return the file of a place that holds a world."""
     serve(place).subscribe()
     serve(None)
     file = Path(place.partition(":")[2].removeprefix("///"))
@@ -41,7 +41,7 @@ def filled(serve: Serve, place: str) -> Path:
 
 
 def in_json(change: Callable[[Any], Any]) -> Callable[[Path], None]:
-    """A TinyDB file after a change of its tables."""
+    """Return a TinyDB file after a change of its tables."""
 
     def spoil(file: Path) -> None:
         tables = json.loads(file.read_text())
@@ -52,7 +52,7 @@ def in_json(change: Callable[[Any], Any]) -> Callable[[Path], None]:
 
 
 def in_sql(*statements: str) -> Callable[[Path], None]:
-    """A SQLite file after some statements."""
+    """Return a SQLite file after some statements."""
 
     def spoil(file: Path) -> None:
         with sqlite3.connect(file) as connection:
@@ -77,7 +77,7 @@ def overwritten(file: Path) -> None:
 
 
 def exported(tables: StoredTables) -> StoredTables:
-    """These tables without their snapshots, as a snapshot has them."""
+    """Return these tables without their snapshots, as a snapshot has them."""
     return {name: table for name, table in tables.items() if name != "snapshots"}
 
 
@@ -272,7 +272,7 @@ def older(tables: StoredTables) -> None:
 
 
 def newer(tables: StoredTables) -> StoredTables:
-    """The migration that this takes; snapshots are files of their own version."""
+    """Return the migration that this takes; snapshots are files of their own version."""
     tables["emulator"]["1"]["format"] = serialization.FORMAT
     for row in tables["sk_test_lasting/customer"].values():
         row["metadata"] = row.pop("notes")
@@ -316,7 +316,7 @@ def limited(emulator: Emulator, size: int) -> None:
 
 
 def known(emulator: Emulator) -> list[str]:
-    """The ids of all customers, oldest first."""
+    """Return the ids of all customers, oldest first."""
     query = {"page_size": 100, "ordering": "created_at"}
     found = httpx.get(f"{emulator.url}/v1/customers/", params=query, headers=HEADERS, timeout=60, trust_env=False)
     return [row["id"] for row in found.json()["data"]]

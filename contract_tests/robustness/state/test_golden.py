@@ -26,7 +26,7 @@ FILES = {
 
 
 def differences(sandbox: Sandbox, release: str, *but: str) -> list[str]:
-    """Where the world is not answered as it was by its release."""
+    """Return where the world is not answered as it was by its release."""
     headers = {"Authorization": f"Bearer {golden.KEY}", "Host": golden.PUBLIC_URL.removeprefix("http://")}
     found: list[str] = []
     for path, expected in golden.answers(release).items():
@@ -102,7 +102,7 @@ def test_a_database_of_a_limited_history_opens(tmp_path: Path, contracts: tuple[
 
 
 def renamed(row: Any) -> Any:
-    """The settings called their assumptions "readings" at that time."""
+    """Return the settings called their assumptions "readings" at that time."""
     return {{"readings": "assumptions"}.get(name, name): value for name, value in row.items()}
 
 

@@ -28,7 +28,7 @@ DAY = 24 * 3600
 
 
 def put_away_for(days: float, place: str, tmp_path: Path) -> str:
-    """The same worlds in a TinyDB file, as if they had been put away so long ago."""
+    """Return the same worlds in a TinyDB file, as if they had been put away so long ago."""
     file = tmp_path / f"aged-{days}.json"
     maintenance.convert(place, f"tinydb:{file}")
     with TinyDB(file, storage=AtomicStorage) as base:

@@ -45,13 +45,13 @@ class Inspector:
         return subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
 
     def result(self, method: str, *options: str) -> Any:
-        """The result of a method."""
+        """Return the result of a method."""
         ended = self.run(method, *options)
         assert ended.returncode == 0, (method, options, ended.stdout, ended.stderr)
         return json.loads(ended.stdout)["result"]
 
     def tool(self, name: str, **arguments: Any) -> str:
-        """The text that a tool answers."""
+        """Return the text that a tool answers."""
         given = ("--tool-args-json", json.dumps(arguments))
         (content,) = self.result("tools/call", "--tool-name", name, *given)["content"]
         return str(content["text"])

@@ -30,7 +30,7 @@ def listening(tab: Any) -> None:
 
 
 def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
-    """A page that hears the stream; it is marked, so that a reloaded one can be distinguished from it."""
+    """Return a page that hears the stream; it is marked, so that a reloaded one can be distinguished from it."""
     tab = surf(address(sandbox, path), **DESK)
     listening(tab)
     tab.evaluate("window.mark = true")
@@ -42,7 +42,7 @@ def assert_same_page(tab: Any) -> None:
 
 
 def shop(sandbox: Sandbox) -> Any:
-    """An endpoint at an inbox of the emulator's own."""
+    """Return an endpoint at an inbox of the emulator's own."""
     return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}")
 
 
@@ -193,7 +193,7 @@ def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
 
 
 def full_world(sandbox: Sandbox) -> list[str]:
-    """A world with some of everything; the pages there are to see."""
+    """Return a world with some of everything; the pages there are to see."""
     endpoint = shop(sandbox)
     sandbox.inbox_answers("shop", status=400)
     name = "W" * 80

@@ -72,7 +72,7 @@ class Person:
 
 
 def busy_world(sandbox: Sandbox) -> dict[str, str]:
-    """An unpaid subscription, an active one, an email with a PDF, a snapshot, and an endpoint that fails."""
+    """Return an unpaid subscription, an active one, an email with a PDF, a snapshot, and an endpoint that fails."""
     endpoint = sandbox.endpoint(
         f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}", "invoice.paid", "customer.created", name="Shop"
     )
@@ -178,7 +178,7 @@ def within_a_month(person: Person) -> str:
 
 
 def in_menu(name: str, answer: str) -> Callable[[Person], str]:
-    """A question that one page of the menu answers."""
+    """Return a question that one page of the menu answers."""
 
     def look(person: Person) -> str:
         person.menu(name)

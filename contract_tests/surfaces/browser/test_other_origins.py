@@ -96,7 +96,7 @@ KINDS = ("another site", "another port", "another name", "a rebound name")
 
 
 def target(sandbox: Sandbox, page: Page) -> dict[str, str]:
-    """Where a page attacks: the sandbox; one whose own name leads there, its own origin."""
+    """Return where a page attacks: the sandbox; one whose own name leads there, its own origin."""
     rebound = "rebound.example" in page.url
     return {
         "base": page.evaluate("location.origin") if rebound else sandbox.url,
@@ -105,7 +105,7 @@ def target(sandbox: Sandbox, page: Page) -> dict[str, str]:
 
 
 def read(sandbox: Sandbox, taken: dict[str, str | None]) -> set[str]:
-    """The ways by which a page learned what time it is in the world, or that there is anything at all to be embedded.
+    """Return the ways by which a page learned what time it is in the world, or that there is anything at all to be embedded.
 
     That a request is rejected is no secret: a page under a name that leads here may see it.
     """

@@ -37,7 +37,7 @@ class Stranger(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def reply(self) -> tuple[int, object]:
-        """The status and the body of an answer."""
+        """Return the status and the body of an answer."""
         return 200, {"hello": "world"}
 
     def log_message(self, format: str, *args: object) -> None:

@@ -108,7 +108,7 @@ def half_a_request(served: Served, silence: Silence) -> Iterator[None]:
 
 
 def in_background(served: Served, path: str, body: Any) -> threading.Thread:
-    """A request whose answer is not awaited."""
+    """Return a request whose answer is not awaited."""
 
     def send() -> None:
         with suppress(httpx.HTTPError, ValueError):
@@ -142,7 +142,7 @@ Ended = tuple[float, int, str]
 
 
 def end(name: str, by: str) -> Ended:
-    """How long a server takes to end, its exit status, and what it complained about."""
+    """Return how long a server takes to end, its exit status, and what it complained about."""
     options, hanging = CASES[name]
     with ExitStack() as cleanup:
         silence = Silence()

@@ -53,13 +53,13 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def first_line(process: subprocess.Popen[str]) -> list[str]:
-    """The words of what it says first."""
+    """Return the words of what it says first."""
     assert process.stdout
     return process.stdout.readline().split()
 
 
 def gone(pid: int) -> bool:
-    """Whether there is no such process any more, or only a zombie."""
+    """Return whether there is no such process any more, or only a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

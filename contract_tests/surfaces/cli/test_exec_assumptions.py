@@ -44,14 +44,14 @@ assert [each["status"] for each in deliveries] == ["succeeded"]
 
 
 def suite(folder: Path, text: str) -> list[str]:
-    """The command that runs a test suite: a script, which starts more quickly than pytest does."""
+    """Return the command that runs a test suite: a script, which starts more quickly than pytest does."""
     file = folder / "suite.py"
     file.write_text(CALL + text)
     return [sys.executable, str(file)]
 
 
 def findings(output: str) -> list[str]:
-    """The lines that say on what a command depends."""
+    """Return the lines that say on what a command depends."""
     return [line for line in output.splitlines() if line.startswith("Your tests")]
 
 

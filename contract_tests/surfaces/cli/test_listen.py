@@ -56,7 +56,7 @@ def listening(sandbox: Sandbox) -> Iterator[Start]:
 
 
 def ended(process: subprocess.Popen[str], by: signal.Signals = signal.SIGTERM) -> tuple[int, list[str]]:
-    """The exit status and what was printed since it was ready."""
+    """Return the exit status and what was printed since it was ready."""
     process.send_signal(by)
     output, _ = process.communicate(timeout=60)
     return process.returncode, output.split("\n")[:-1] if output.strip() else []
@@ -97,7 +97,7 @@ def receive_until(receiver: Receiver, number: int) -> None:
 
 
 def until(process: subprocess.Popen[str], text: str) -> str:
-    """The line that has this text, once it is printed."""
+    """Return the line that has this text, once it is printed."""
     assert process.stdout
     return next(line for line in process.stdout if text in line)
 

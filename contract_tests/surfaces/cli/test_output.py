@@ -24,7 +24,7 @@ Follow = Callable[..., "subprocess.Popen[str]"]
 
 
 def which(sandbox: Sandbox) -> list[str]:
-    """The options that name a sandbox."""
+    """Return the options that name a sandbox."""
     return ["--url", sandbox.url, "--key", sandbox.key]
 
 
@@ -92,7 +92,7 @@ def follow(sandbox: Sandbox) -> Iterator[Follow]:
 
 
 def objects(process: subprocess.Popen[str], number: int) -> list[Any]:
-    """The next so many lines, as JSON."""
+    """Return the next so many lines, as JSON."""
     assert process.stdout
     return [json.loads(process.stdout.readline()) for _ in range(number)]
 

@@ -203,14 +203,14 @@ def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_p
 
 
 def finished(words: list[str]) -> tuple[int, str]:
-    """The exit status and the output of a command."""
+    """Return the exit status and the output of a command."""
     ended = run(*words)
     assert "Traceback" not in ended.output + ended.errors, ended
     return ended.status, ended.output
 
 
 def listened(words: list[str], places: Mapping[str, str]) -> tuple[int, str]:
-    """The same of one that runs until it is ended, after a delivery."""
+    """Return the same of one that runs until it is ended, after a delivery."""
     with processes() as begin:
         process: subprocess.Popen[str] = begin(*words)
         assert process.stdout
@@ -224,7 +224,7 @@ def listened(words: list[str], places: Mapping[str, str]) -> tuple[int, str]:
 
 
 def values(output: str) -> Iterator[Any]:
-    """The JSON values that are printed one after the other; nothing else is."""
+    """Yield the JSON values that are printed one after the other; nothing else is."""
     decoder, text = json.JSONDecoder(), output.strip()
     while text:
         value, end = decoder.raw_decode(text)

@@ -23,7 +23,7 @@ def drawn(sandbox: Sandbox, folder: Path, *options: str) -> str:
 
 
 def play(sandbox: Sandbox) -> str:
-    """A subscription that renews, fails, and is canceled in the end; its id."""
+    """Return a subscription that renews, fails, and is canceled in the end; its id."""
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", name="<b>Shop</b>")
     subscription = sandbox.subscribe()
     sandbox.advance("32d")

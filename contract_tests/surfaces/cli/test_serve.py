@@ -88,7 +88,7 @@ def serve() -> Iterator[Serve]:
 
 
 def rejected(*options: str | Path, **environment: str) -> str:
-    """The one line on stderr of a ``serve`` that cannot be, with exit status 2."""
+    """Return the one line on stderr of a ``serve`` that cannot be, with exit status 2."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ.keys() - CLEAN.keys():
             patch.delenv(name)

@@ -29,7 +29,7 @@ SIDE_BY_SIDE = 3
 
 
 def steps(tools: Tools, url: str, url_of_twin: str) -> dict[str, Callable[[], None]]:
-    """Every step of the gate by its name, those that take longest first.
+    """Return every step of the gate by its name, those that take longest first.
 
     Each generator reads both documents. Its stories use the same keys, so the clients of the 3.1 document speak to a
     server of their own.

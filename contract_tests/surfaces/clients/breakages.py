@@ -62,7 +62,7 @@ def null_beside_references(document: Document) -> Document:
 
 
 def patterns_of_instants(document: Document) -> Document:
-    """A pattern beside ``date-time``, which the PHP client holds an object against."""
+    """Return a pattern beside ``date-time``, which the PHP client holds an object against."""
 
     def change(schema: Schema) -> Schema:
         return schema | {"pattern": "^[0-9TZ.:-]+$"} if schema.get("format") == "date-time" else schema

@@ -90,7 +90,7 @@ def java(work: Workshop) -> Sequence[object]:
 
 
 def php(work: Workshop) -> Sequence[object]:
-    """A notice fails it, as it would be a line of its own."""
+    """Return a notice fails it, as it would be a line of its own."""
     _sample(work, "php", "signatures.php", "main.php")
     return "php", "-d", "error_reporting=-1", "-d", "display_errors=1", "main.php"
 

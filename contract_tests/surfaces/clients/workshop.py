@@ -110,7 +110,7 @@ class Documents(NamedTuple):
 
 
 def served(url: str, version: str = "") -> Documents:
-    """The documents that a server answers with; ``version`` is empty or ``-3.1``."""
+    """Return the documents that a server answers with; ``version`` is empty or ``-3.1``."""
     paths = (f"/openapi{version}.json", f"/_emulator/openapi{version}.json")
     return Documents(*(httpx.get(url + path, timeout=60).raise_for_status().json() for path in paths))
 
@@ -133,11 +133,11 @@ class Workshop:
         return file
 
     def story(self, name: str, file: str | None = None) -> Path:
-        """A copy of a story in the folder, under another name where the tool wants one."""
+        """Return a copy of a story in the folder, under another name where the tool wants one."""
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
 
     def sample(self, language: str, file: str, url: str) -> Path:
-        """The lines of the guide about typed clients in a language, which speak to the server at ``url``.
+        """Return the lines of the guide about typed clients in a language, which speak to the server at ``url``.
 
         They are the first of their language on the page; later ones are about other tools.
         """
@@ -164,7 +164,7 @@ class Workshop:
             raise GateError(f"{made} lacks {', '.join(missing)}")
 
     def operation_ids(self) -> set[str]:
-        """The operations that no client may lack, in lower case."""
+        """Return the operations that no client may lack, in lower case."""
         each = (node for item in self.service["paths"].values() for node in item.values() if isinstance(node, dict))
         return {operation["operationId"].lower() for operation in each}
 

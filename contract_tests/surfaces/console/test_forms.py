@@ -100,7 +100,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
 
 
 def arranged(html: str) -> Iterator[str]:
-    """The sentences of what is arranged."""
+    """Yield the sentences of what is arranged."""
     for row in findall(r'<li data-key="(?:outc|flt)_[^>]*><span[^>]*>(.*?)</span>\n', html, DOTALL):
         yield sub(r"<[^>]*>", "", unescape(row))
 
@@ -158,7 +158,7 @@ def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox:
 
 
 def shown(html: str) -> list[tuple[str, str]]:
-    """The fields of the settings form with the values they have."""
+    """Return the fields of the settings form with the values they have."""
     form = html.split('class="card settings"')[1]
     fields = [
         (name, unescape(search(r'value="([^"]*)"', tag)[1]))

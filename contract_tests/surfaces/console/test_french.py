@@ -61,7 +61,7 @@ class Sentences(HTMLParser):
 
 
 def world(sandbox: Sandbox) -> list[str]:
-    """A world in which much went wrong, and the paths of its pages."""
+    """Return a world in which much went wrong, and the paths of its pages."""
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
     unpaid = sandbox.subscribe(FAILING_PHONE)
     sandbox.inbox_answers("shop", status=500)
@@ -154,7 +154,7 @@ PACKAGES = ("control", "core", "engine", "resources", "web")
 
 
 def written_messages() -> Iterator[str]:
-    """Each message that stands in a call which makes an error, with ``x`` for what varies."""
+    """Yield each message that stands in a call which makes an error, with ``x`` for what varies."""
     for package in PACKAGES:
         for file in Path(labels.__file__).parents[2].joinpath(package).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
@@ -170,7 +170,7 @@ def _message_of(call: ast.Call) -> list[ast.expr]:
 
 
 def _written(message: ast.expr) -> str | None:
-    """The text of a literal; None for a variable, and for a text of which only placeholders are written."""
+    """Return the text of a literal; None for a variable, and for a text of which only placeholders are written."""
     parts = message.values if isinstance(message, ast.JoinedStr) else [message]
     if isinstance(message, ast.JoinedStr | ast.Constant):
         texts = [part.value if isinstance(part, ast.Constant) else "x" for part in parts]

@@ -118,7 +118,7 @@ def test_every_action_has_a_case() -> None:
 
 
 def form_of(page: Page, name: str) -> dict[str, str]:
-    """The fields of the form behind a button of the page."""
+    """Return the fields of the form behind a button of the page."""
     sheet = search(rf'<div popover id="op-{name}".*?</form>', page.html, DOTALL)
     assert sheet, f"{name} is not offered"
     fields = findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', sheet[0])
@@ -160,7 +160,7 @@ def test_an_action_that_is_none_is_a_page_that_is_not_there(sandbox: Sandbox) ->
 
 
 def offered(page: Page) -> list[str]:
-    """The labels of what is offered beside the answer."""
+    """Return the labels of what is offered beside the answer."""
     row = search(r'id="steps".*?</div>', page.html, DOTALL)
     assert row
     return [unescape(label) for label in findall(r'<button[^>]*data-testid="(?:now-|replay)[^>]*>([^<]*)<', row[0])]
@@ -241,7 +241,7 @@ def test_an_object_is_copied_as_a_test(sandbox: Sandbox, form: str, words: str) 
 
 
 def of_page(visitor: Visitor, operation: str, sandbox: Sandbox) -> tuple[str, dict[str, str]]:
-    """The id of the last request of an operation, and the fields of the form that sends it again."""
+    """Return the id of the last request of an operation, and the fields of the form that sends it again."""
     id = sandbox.control.get("/requests", operation=operation)["data"][0]["id"]
     html = visitor.open(f"requests/{id}").html
     form = search(r'<form method="post" action="[^"]*do/send[^"]*"[^>]*>(.*?)</form>', html, DOTALL)

@@ -21,7 +21,7 @@ LISTS = [path for path in PAGES if "{" not in path]
 
 
 def fill(sandbox: Sandbox) -> dict[str, Any]:
-    """A world with some of everything, named as badly as can be."""
+    """Return a world with some of everything, named as badly as can be."""
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     endpoint = sandbox.endpoint(inbox, name=f"{WORD} {NASTY}"[:100])
     sandbox.inbox_answers("shop", status=400)
@@ -58,7 +58,7 @@ def faults(page: Page) -> list[str]:
 
 
 def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
-    """Every page that can be reached by links, up to so many."""
+    """Return every page that can be reached by links, up to so many."""
     seen: dict[str, Page] = {}
     waiting = [f"/_emulator/?app={visitor.app}"]
     while waiting and len(seen) < most:

@@ -14,7 +14,7 @@ from emulator.ui.console.actions import FILES
 
 
 def pressed(visitor: Visitor, page: Page, **chosen: str) -> Page:
-    """Where the form of the recorder leads; ``chosen`` are options that its selects offer."""
+    """Return where the form of the recorder leads; ``chosen`` are options that its selects offer."""
     found = re.search(
         r'<form method="post" action="([^"]+)"[^>]*data-testid="recorder"[^>]*>(.*?)</form>', page.html, re.S
     )

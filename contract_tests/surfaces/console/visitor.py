@@ -26,12 +26,12 @@ class Visitor:
         )
 
     def open(self, path: str = "", **query: Any) -> Page:
-        """A page of the console; the overview if none is named."""
+        """Return a page of the console; the overview if none is named."""
         address = path if path.startswith("/") else PLACE + path if path else HOME
         return Page(self.http.get(address, params={"app": self.app, **query}))
 
     def follow(self, link: str) -> Page:
-        """Where a link leads."""
+        """Return where a link leads."""
         return Page(self.http.get(link))
 
     def do(self, action: str, back: str = "", **form: Any) -> Page:
@@ -49,6 +49,6 @@ def visiting(sandbox: Sandbox, **headers: str) -> Iterator[Visitor]:
 
 
 def within(link: str) -> bool:
-    """Whether a link leads to a page of the console that is read and not handed out."""
+    """Return whether a link leads to a page of the console that is read and not handed out."""
     path = link.partition("?")[0]
     return bool(re.fullmatch(rf"{HOME}|{PLACE}[^#]*", path)) and not path.endswith(("/export", "/raw"))

@@ -25,7 +25,7 @@ def respond_async(sandbox: Sandbox, prefer: str = "respond-async", **body: str) 
 
 
 def begin(sandbox: Sandbox, **body: str) -> str:
-    """The id of an advance that was just begun."""
+    """Return the id of an advance that was just begun."""
     answer = respond_async(sandbox, **body)
     assert answer.status_code == 202
     return str(answer.json()["id"])
@@ -187,7 +187,7 @@ def _days(start: str, end: str) -> int:
 
 
 def waited(pool: ThreadPoolExecutor, sandbox: Sandbox, **body: str) -> Future[Any]:
-    """An advance that somebody waits for."""
+    """Return an advance that somebody waits for."""
     other = Client(sandbox.url, sandbox.control.contract, sandbox.key)
 
     def wait() -> Any:

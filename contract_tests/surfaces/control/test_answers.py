@@ -10,7 +10,7 @@ from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 
 
 def plain(text: str) -> str:
-    """The text with ordinary spaces: amounts are written with spaces that do not break."""
+    """Return the text with ordinary spaces: amounts are written with spaces that do not break."""
     return text.replace("\u202f", " ").replace("\xa0", " ")
 
 

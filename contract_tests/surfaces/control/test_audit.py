@@ -41,7 +41,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seconds]:
 
 
 def audit(sandbox: Sandbox) -> Any:
-    """The audit; every rule is in just one of its lists."""
+    """Return the audit; every rule is in just one of its lists."""
     report = sandbox.control.get("/audit")
     rules = [each["rule"] for part in ("findings", "kept", "untried") for each in report[part]]
     assert sorted(rules) == sorted(rule.name for rule in RULES)
@@ -56,13 +56,13 @@ def found(sandbox: Sandbox, rule: str) -> Any:
 
 
 def send(sandbox: Sandbox, method: str, path: str, body: Any = None, **headers: str) -> str:
-    """The id of a request, however it was answered."""
+    """Return the id of a request, however it was answered."""
     answer = sandbox.api.request(method, path, json=body, headers=headers)
     return str(answer.headers["request-id"])
 
 
 def failing(code: str) -> dict[str, str]:
-    """The header that has a request answered so."""
+    """Return the header that has a request answered so."""
     return {"Emulator-Answer": code}
 
 

@@ -37,7 +37,7 @@ def exercised(sandbox: Sandbox, group: str) -> set[str]:
 
 
 def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
-    """The fields of a schema by their dotted names, as the tests' own reader finds them."""
+    """Yield the fields of a schema by their dotted names, as the tests' own reader finds them."""
     schema = resolved(document, schema)
     if "items" in schema.node:
         yield from fields(document, Part((*schema.pointer, "items"), schema.node["items"]), before)

@@ -30,7 +30,7 @@ def arrange(sandbox: Sandbox, then: Any, **fields: Any) -> None:
 
 
 def heard(sandbox: Sandbox, receiver: Receiver) -> list[str]:
-    """The events that arrived, in order, once all deliveries under way are done."""
+    """Return the events that arrived, in order, once all deliveries under way are done."""
     sandbox.advance("1s")
     return [event["data"]["object"].get("email", event["type"]) for event in receiver.events]
 
@@ -40,7 +40,7 @@ def customers(sandbox: Sandbox, count: int) -> list[str]:
 
 
 def deliveries(sandbox: Sandbox, endpoint: Any) -> list[Any]:
-    """The endpoint's deliveries, oldest first."""
+    """Return the endpoint's deliveries, oldest first."""
     return list(sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/"))[::-1]
 
 

@@ -20,7 +20,7 @@ PAYS, POOR, REFUND_FAILS = "+24177000000", "+24177000001", "+24177000008"
 
 
 def outbox(sandbox: Sandbox, **query: Any) -> list[Any]:
-    """The emails of a world, oldest first."""
+    """Return the emails of a world, oldest first."""
     return list(sandbox.control.pages("/emails", page_size=100, **query))[::-1]
 
 
@@ -40,7 +40,7 @@ def html(sandbox: Sandbox, email: Any) -> str:
 
 
 def message(sandbox: Sandbox, email: Any) -> EmailMessage:
-    """The email as a reader of mail sees it."""
+    """Return the email as a reader of mail sees it."""
     response = sandbox.control.request("GET", f"/emails/{email['id']}/raw")
     assert response.headers["content-type"] == "message/rfc822"
     parsed = message_from_bytes(response.content, policy=policy.default)
@@ -50,14 +50,14 @@ def message(sandbox: Sandbox, email: Any) -> EmailMessage:
 
 
 def text(sandbox: Sandbox, email: Any) -> str:
-    """Its plain text, spaces and line ends as one space."""
+    """Return its plain text, spaces and line ends as one space."""
     body = message(sandbox, email).get_body(("plain",))
     assert body is not None
     return " ".join(body.get_content().split())
 
 
 def subscribe(sandbox: Sandbox, phone: str | None = PAYS, metadata: Any = None, **fields: Any) -> Any:
-    """A subscription of 5000 XAF a month, of a customer with that phone."""
+    """Return a subscription of 5000 XAF a month, of a customer with that phone."""
     customer = sandbox.customer(metadata=metadata or {}, **({"phone": phone} if phone else {}))
     terms = {"unit_amount": 5000, "interval": "month"} if "plan" not in fields else {}
     return sandbox.api.post("/subscriptions/", {"customer": customer["id"], **terms, **fields})

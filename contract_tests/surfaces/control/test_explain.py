@@ -21,7 +21,7 @@ from emulator.resources.simulation.emails import Email
 
 
 def explain(sandbox: Sandbox, id: str) -> Any:
-    """The explanation of an object; every step stands after the one that caused it."""
+    """Return the explanation of an object; every step stands after the one that caused it."""
     answer = sandbox.control.get(f"/explain/{id}")
     seen: set[str | None] = {None}
     for step in answer["chain"]:
@@ -37,13 +37,13 @@ def steps(answer: Any, *kinds: str) -> list[str]:
 
 
 def step(answer: Any, kind: str, begins: str = "") -> Any:
-    """The one step of this kind that begins so."""
+    """Return the one step of this kind that begins so."""
     (found,) = (step for step in answer["chain"] if step["kind"] == kind and step["summary"].startswith(begins))
     return found
 
 
 def request_of(sandbox: Sandbox, operation: str) -> str:
-    """The id of the one request for an operation."""
+    """Return the id of the one request for an operation."""
     (entry,) = sandbox.control.pages("/requests", operation=operation)
     return str(entry["id"])
 
@@ -282,7 +282,7 @@ def fill(sandbox: Sandbox, receiver: Receiver) -> None:
 
 
 def creation(kind: str) -> tuple[str, Any]:
-    """The path and the body by which the document's example makes an object of this kind."""
+    """Return the path and the body by which the document's example makes an object of this kind."""
     for each in operations(bundles.load("service")):
         made = each.node["responses"].get("201", {}).get("content", {}).get("application/json", {})
         if made.get("example", {}).get("object") == kind:

@@ -41,7 +41,7 @@ def customers(sandbox: Sandbox) -> int:
 
 
 def cut(sandbox: Sandbox, **options: Any) -> bool:
-    """Whether a request ends without any answer."""
+    """Return whether a request ends without any answer."""
     try:
         sandbox.api.http.post("/customers/", json=AWA, **options)
     except httpx.TransportError:
@@ -495,7 +495,7 @@ def payments(sandbox: Sandbox) -> list[Any]:
 
 
 def pay(sandbox: Sandbox) -> Any:
-    """A payment by a phone of Airtel."""
+    """Return a payment by a phone of Airtel."""
     return sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))
 
 

@@ -15,7 +15,7 @@ BUYER_CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12
 
 
 def paid_invoice(sandbox: Sandbox) -> Any:
-    """An invoice of 5000 XAF that its buyer paid by card."""
+    """Return an invoice of 5000 XAF that its buyer paid by card."""
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
     invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})
     sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
@@ -76,7 +76,7 @@ def test_what_a_tester_sets_directly_posts_nothing(sandbox: Sandbox) -> None:
 
 
 def wrongly_netted(real: Any) -> Any:
-    """A deposit whose fee the merchant is paid as well."""
+    """Return a deposit whose fee the merchant is paid as well."""
 
     def open_deposit(world: Any, *args: Any, **fields: Any) -> Any:
         deposit = real(world, *args, **fields)
@@ -95,7 +95,7 @@ BY_TRANSACTION = {"assumptions": {"payment_received": "transaction"}}
 
 
 def pay_twice(sandbox: Sandbox) -> tuple[str, list[int]]:
-    """The path by which an invoice of 5000 XAF is paid, once with a card that settles later; the two statuses."""
+    """Return the path by which an invoice of 5000 XAF is paid, once with a card that settles later; the two statuses."""
     sandbox.control.patch("/app", {"settings": BY_TRANSACTION})
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
     invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})

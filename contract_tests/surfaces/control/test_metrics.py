@@ -10,7 +10,7 @@ SAMPLE = re.compile(r"payments_emulator_(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\
 
 
 def metrics(sandbox: Sandbox) -> dict[str, float]:
-    """The values by name and labels, those of the App left out; every line must have the format's form."""
+    """Return the values by name and labels, those of the App left out; every line must have the format's form."""
     response = sandbox.control.request("GET", "/metrics")
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"

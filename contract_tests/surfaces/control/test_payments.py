@@ -75,7 +75,7 @@ def handset(sandbox: Sandbox) -> Sandbox:
 
 
 def asked(sandbox: Sandbox, phone: str = PHONE, **fields: Any) -> Any:
-    """A payment that waits for its buyer."""
+    """Return a payment that waits for its buyer."""
     intent = sandbox.pay(sandbox.method(type="mobile_money", phone=phone), **fields)
     assert intent["status"] == "requires_action"
     return intent

@@ -37,7 +37,7 @@ def run(sandbox: Sandbox, *command: str) -> str:
 
 
 def sent_again(sandbox: Sandbox) -> Any:
-    """The body of the newest request to the service."""
+    """Return the body of the newest request to the service."""
     newest = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     return sandbox.control.get(f"/requests/{newest}")["request_body"]
 

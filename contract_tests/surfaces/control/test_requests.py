@@ -25,7 +25,7 @@ def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
 
 
 def world(sandbox: Sandbox) -> Any:
-    """Everything a world is, as its export says; the counter of drawn values moves with every request."""
+    """Return everything a world is, as its export says; the counter of drawn values moves with every request."""
     sandbox.control.post("/snapshots", {"name": "look"})
     exported = sandbox.control.get("/snapshots/look")
     del exported["worlds"]["1"]["counters"]["draw"]

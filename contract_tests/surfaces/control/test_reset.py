@@ -13,7 +13,7 @@ from contract_tests.support.sandbox import START, Sandbox
 
 
 def everything(sandbox: Sandbox) -> Any:
-    """All there is to a world, as its export says."""
+    """Return all there is to a world, as its export says."""
     sandbox.control.post("/snapshots", {"name": "look"})
     return sandbox.control.get("/snapshots/look")
 

@@ -56,7 +56,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
 
 
 def invoice(sandbox: Sandbox, customer: str) -> str:
-    """An open invoice of 5000 XAF."""
+    """Return an open invoice of 5000 XAF."""
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
     id: str = sandbox.api.post("/invoices/", {"customer": customer, "line_items": [line]})["id"]
     sandbox.api.post(f"/invoices/{id}/finalize/")
@@ -105,7 +105,7 @@ def posted(sandbox: Sandbox) -> Counter[tuple[str, str]]:
 
 
 def books(sandbox: Sandbox) -> dict[tuple[str, str], int]:
-    """The totals, which sum to zero in each currency, and are what was posted as far as the journal goes back."""
+    """Return the totals, which sum to zero in each currency, and are what was posted as far as the journal goes back."""
     ledger = sandbox.control.get("/ledger")
     totals = {(each["account"], each["currency"]): each["amount"] for each in ledger["totals"]}
     for currency in {currency for _, currency in totals}:

@@ -89,7 +89,7 @@ def test_an_export_holds_no_card_number(sandbox: Sandbox) -> None:
 
 
 def spoilt(change: Callable[[Any], None]) -> Callable[[Any], Any]:
-    """An export after a change."""
+    """Return an export after a change."""
 
     def spoil(exported: Any) -> Any:
         change(exported)

@@ -28,7 +28,7 @@ class Stream:
         assert next(self._lines).startswith(":")
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """The kind and the data of each message; comments are for the line alone."""
+        """Yield the kind and the data of each message; comments are for the line alone."""
         fields: dict[str, str] = {}
         for line in self._lines:
             if line and not line.startswith(":"):
@@ -40,7 +40,7 @@ class Stream:
                 fields = {}
 
     def until(self, enough: Callable[[str, Any], bool]) -> list[tuple[str, Any]]:
-        """The messages up to the first that is enough, that one included."""
+        """Return the messages up to the first that is enough, that one included."""
         heard = []
         for message in self:
             heard.append(message)
@@ -187,7 +187,7 @@ class SlowReader:
         self._socket.close()
 
     def counts_until(self, id: str) -> tuple[int, int]:
-        """How many messages came, up to the one about this object, and how many are reported as lost."""
+        """Return how many messages came, up to the one about this object, and how many are reported as lost."""
         heard = lost = 0
         sent = (json.loads(line[6:]) for line in self._heard if line.startswith(b"data: "))
         for data in sent:

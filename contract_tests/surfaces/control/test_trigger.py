@@ -35,7 +35,7 @@ WITH: dict[str, tuple[str, ...]] = {
 
 
 def trigger(sandbox: Sandbox, event: str, **overrides: Any) -> Any:
-    """The event."""
+    """Return the event."""
     return sandbox.control.post("/trigger", {"event": event, "overrides": overrides})
 
 

@@ -33,7 +33,7 @@ ENDED = ("canceled", "expired")
 
 
 def said_of(sandbox: Sandbox, id: str) -> str:
-    """The answer in English, with ordinary spaces."""
+    """Return the answer in English, with ordinary spaces."""
     return re.sub(r"\s", " ", sandbox.control.get(f"/explain/{id}")["summary"])
 
 
@@ -43,7 +43,7 @@ def day(written: str) -> str:
 
 
 def found(pattern: str, text: str) -> str | None:
-    """The day that a sentence names; None where it does not stand in the text."""
+    """Return the day that a sentence names; None where it does not stand in the text."""
     match = re.search(pattern.replace("DAY", DAY), text)
     return None if match is None else day(match[1])
 
@@ -264,7 +264,7 @@ def hold_what_is(sandbox: Sandbox, id: str) -> None:
 
 
 def entered(step: Any, status: str) -> bool:
-    """Whether a step led into the status from another one."""
+    """Return whether a step led into the status from another one."""
     before, _, after = step["subject"].partition("→ ")
     return after == status and before.strip() != status
 

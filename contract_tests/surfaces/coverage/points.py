@@ -60,7 +60,7 @@ class Points:
     # What is documented
 
     def documented(self) -> set[Point]:
-        """All of them."""
+        """Return all of them."""
         found = set(transitions())
         for operation in self.contract.operations:
             found |= set(self._of_operation(operation))
@@ -114,7 +114,7 @@ class Points:
     # What is exercised
 
     def exercised(self, exchange: Exchange) -> Iterator[Point]:
-        """The points that one exchange exercises."""
+        """Yield the points that one exchange exercises."""
         error = _parsed(exchange.body)
         if exchange.status >= 400 and isinstance(error, dict) and "code" in error:
             yield Point("error code", error["code"])
@@ -165,18 +165,18 @@ class Points:
 
 
 def transitions() -> Iterator[Point]:
-    """Every row of every life cycle."""
+    """Yield every row of every life cycle."""
     for life in STATE_MACHINES:
         yield from (transition(life.kind.kind, *row[:3]) for row in life.rows)
 
 
 def transition(kind: str, source: str | None, trigger: str, target: str) -> Point:
-    """One row of a life cycle."""
+    """Return one row of a life cycle."""
     return Point("transition", f"{kind}: {source or 'new'} — {trigger} → {target}")
 
 
 def _reached(name: str, limits: dict[str, Any], value: Any) -> Iterator[Point]:
-    """The limits that a value is at, or just beyond."""
+    """Yield the limits that a value is at, or just beyond."""
     size = value if isinstance(value, int) else len(value) if isinstance(value, str | list | dict) else None
     for word in LIMITS:
         if word in limits and size is not None:
@@ -200,6 +200,6 @@ def _at(document: Document, pointer: Pointer) -> Any:
 
 
 def _name(pointer: Pointer) -> str:
-    """The pointer to a property, in words: ``CustomerCreate.email``."""
+    """Return the pointer to a property, in words: ``CustomerCreate.email``."""
     words = [word for word in pointer if word not in ("components", "schemas", "properties", "allOf")]
     return ".".join(word for word in words if not word.isdecimal()).replace(".items", "[]")

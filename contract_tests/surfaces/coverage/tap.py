@@ -41,7 +41,7 @@ class Tap(RootApp):
 
 
 def tapped(edge: RootApp, listener: Listener) -> Tap:
-    """The edge with an ear on it."""
+    """Return the edge with an ear on it."""
     tap = Tap.__new__(Tap)
     tap.__dict__ = edge.__dict__
     tap.listener = listener

@@ -74,7 +74,7 @@ class Watch:
 
 
 def _is_documented(exchange: Exchange) -> bool:
-    """Whether a document describes such an exchange; none describes HTML pages, and where their forms lead."""
+    """Return whether a document describes such an exchange; none describes HTML pages, and where their forms lead."""
     is_page = exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
     is_html = is_page and not exchange.path.startswith("/v1/") and not exchange.path.endswith("/html")
     return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not is_html

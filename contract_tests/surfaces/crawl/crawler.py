@@ -95,13 +95,13 @@ def crawl(
 
 
 def _objects(emulator: Emulator) -> Iterator[dict[str, str]]:
-    """Every object and every request of a world."""
+    """Yield every object and every request of a world."""
     for kind in emulator.api.get("/_emulator/counts"):
         yield from emulator.api.newest("/_emulator/objects", kind=kind)
 
 
 def _entrances(emulator: Emulator, app: str) -> Iterator[str]:
-    """The pages at which a crawl begins: the console's, buyers', phones' and those of the documentation."""
+    """Yield the pages at which a crawl begins: the console's, buyers', phones' and those of the documentation."""
     yield from (f"/_emulator/console/{path}?app={app}" for path in PAGES if "{" not in path)
     yield from (f"/_emulator/?app={app}", f"/_emulator/console/schedule?until=P1Y&app={app}", "/docs/", "/docs/guide/")
     yield from (f"/_emulator/?app={app}&live=1", f"/_emulator/console/search?q=a&app={app}")
@@ -114,7 +114,7 @@ def _entrances(emulator: Emulator, app: str) -> Iterator[str]:
 
 
 def _links(answer: httpx.Response, root: str, app: str) -> Iterator[str]:
-    """The addresses at this server that a page refers to, its redirection included, but for other Apps' pages."""
+    """Yield the addresses at this server that a page refers to, its redirection included, but for other Apps' pages."""
     references = [html.unescape(each) for each in REFERENCE.findall(answer.text)] if _is_page(answer) else []
     for reference in [*references, answer.headers.get("location", "")]:
         address = urljoin(str(answer.url), reference).partition("#")[0]
@@ -133,7 +133,7 @@ def _is_page(answer: httpx.Response) -> bool:
 
 
 def _shape(address: str, states: dict[str, str]) -> str:
-    """An address with what its ids are about in their place, and of its query the names alone.
+    """Return an address with what its ids are about in their place, and of its query the names alone.
 
     The status of an object matters on its own page and on its buyer's page, the kind in the list of it.
     """

@@ -33,7 +33,7 @@ class Crawled(NamedTuple):
 
 
 def in_turn(seed: int, shape: str) -> str:
-    """The language in which a page of the world of a seed is read; the next world's is read in the other."""
+    """Return the language in which a page of the world of a seed is read; the next world's is read in the other."""
     return LANGUAGES[(crc32(shape.encode()) + seed) % len(LANGUAGES)]
 
 

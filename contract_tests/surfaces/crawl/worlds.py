@@ -73,7 +73,7 @@ FAULTS: Sequence[Mapping[str, Any]] = (
 
 
 def settings(seed: int) -> dict[str, Any]:
-    """The settings of the world of a seed."""
+    """Return the settings of the world of a seed."""
     chosen = {name: values[seed % len(values)] for name, values in SETTINGS.items()}
     return {**chosen, "assumptions": {name: each[seed // 2 % len(each)] for name, each in ASSUMPTIONS.items()}}
 
@@ -169,7 +169,7 @@ def _set_statuses(emulator: Emulator) -> None:
 
 
 def present(emulator: Emulator) -> set[tuple[str, str]]:
-    """The kinds and statuses of the objects in a world."""
+    """Return the kinds and statuses of the objects in a world."""
     return {
         (kind, status)
         for kind, status in STATUSES

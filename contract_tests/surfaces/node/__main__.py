@@ -45,7 +45,7 @@ def prepare(root: Path) -> None:
 
 
 def environment(root: Path, *before: Path) -> dict[str, str]:
-    """The tests start the emulator of this Python's environment; nothing leads them to another one."""
+    """Return the tests start the emulator of this Python's environment; nothing leads them to another one."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
     folders = [*before, root / "node_modules" / ".bin", Path(sys.executable).parent, os.environ["PATH"]]
     return {**own, "PATH": os.pathsep.join(map(str, folders))}

@@ -88,7 +88,7 @@ class Collector:
         return reproduce(found.recording, found.shown, self._worlds[url], seconds)
 
     def steps(self, seconds: float) -> Iterator[int]:
-        """The numbers of steps of some stories, as many as there is time for; of every state alike."""
+        """Yield the numbers of steps of some stories, as many as there is time for; of every state alike."""
         deadline = time.monotonic() + seconds
         order = random.Random(7)
         queues = [order.sample(each, len(each)) for each in self.reproduced.values()]
@@ -99,7 +99,7 @@ class Collector:
                     yield len(result.recording.steps)
 
     def report(self, seconds: float) -> Iterator[str]:
-        """The failures, and the numbers."""
+        """Yield the failures, and the numbers."""
         yield from self.failures
         total = sum(map(len, self.reproduced.values()))
         yield f"{total} objects in {len(self.reproduced)} states reproduced, {len(self.failures)} not"
@@ -109,7 +109,7 @@ class Collector:
 
 
 def newest(client: httpx.Client) -> Iterator[tuple[State, Any]]:
-    """The newest object of each kind in each state; nothing where the world cannot be read."""
+    """Yield the newest object of each kind in each state; nothing where the world cannot be read."""
     counts = client.get("/counts")
     found: dict[State, Any] = {}
     for kind in [kind for kind, number in counts.json().items() if number] if counts.is_success else ():

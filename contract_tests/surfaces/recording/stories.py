@@ -142,7 +142,7 @@ STORIES: Mapping[Story, Mapping[str, tuple[str, ...]]] = {
 
 
 def newest(sandbox: Sandbox, kind: str, state: str) -> Any:
-    """The newest object of a kind in a state."""
+    """Return the newest object of a kind in a state."""
     found = sandbox.control.get("/objects", kind=kind, status=state)["data"]
     assert found, f"no {kind} is {state}"
     return found[0]

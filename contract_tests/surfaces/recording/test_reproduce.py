@@ -126,7 +126,7 @@ def subscribe(payments: Emulator, customer: str, plan: str) -> Any:
 
 
 def subscribe_by_checkout(payments: Emulator, customer: str, plan: str) -> Any:
-    """The buyer pays on the hosted page."""
+    """Return the buyer pays on the hosted page."""
     body = {"mode": "subscription", "currency": "XAF", "customer": customer, "line_items": [{"plan": plan}]}
     session = payments.api.post("/v1/checkout-sessions/", body)
     headers = {"Accept": "application/json"}
@@ -195,7 +195,7 @@ MOST_STEPS = 7
 
 
 def reproduced(sandbox: Sandbox, id: str) -> int:
-    """The number of steps of the story; the command itself compares the object with the one in a fresh world."""
+    """Return the number of steps of the story; the command itself compares the object with the one in a fresh world."""
     ended = run("record", id, "--as", "curl", "--seconds", "60", "--url", sandbox.url, "--key", sandbox.key)
     assert ended.status == 0, ended.errors
     became = BECAME.search(ended.errors)

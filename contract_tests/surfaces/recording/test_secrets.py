@@ -73,7 +73,7 @@ def _over_the_api(payments: Emulator, session: dict[str, str]) -> None:
 
 
 def found(text: str, secret: str) -> list[str]:
-    """The secrets in a text, also without the separators of a card number."""
+    """Return the secrets in a text, also without the separators of a card number."""
     return [each for each in (*SECRETS, secret, secret.removeprefix("whsec_")) if each in text]
 
 

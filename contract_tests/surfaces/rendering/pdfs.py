@@ -9,22 +9,22 @@ import pypdf
 
 
 def read(pdf: bytes) -> pypdf.PdfReader:
-    """The document; strict, so that a fault in its form is an error."""
+    """Return the document; strict, so that a fault in its form is an error."""
     return pypdf.PdfReader(BytesIO(pdf), strict=True)
 
 
 def pages(pdf: bytes) -> list[str]:
-    """The text of each page, spaces and line ends as one space."""
+    """Return the text of each page, spaces and line ends as one space."""
     return [" ".join(page.extract_text().split()) for page in read(pdf).pages]
 
 
 def text(pdf: bytes) -> str:
-    """The text of all pages."""
+    """Return the text of all pages."""
     return " ".join(pages(pdf))
 
 
 def links(pdf: bytes) -> set[Any]:
-    """The URLs its links lead to."""
+    """Return the URLs its links lead to."""
     return {note.get_object()["/A"]["/URI"] for page in read(pdf).pages for note in page.get("/Annots", ())}
 
 
@@ -41,7 +41,7 @@ class Tagged:
         self.reading = " ".join(" ".join(self._read(self.root["/K"].get_object())).split())
 
     def _marked(self, page: Any) -> dict[int | None, str]:
-        """The glyphs' codes in each marked stretch of a page, by its number; decoration under None."""
+        """Return the glyphs' codes in each marked stretch of a page, by its number; decoration under None."""
         found: dict[int | None, str] = {}
         open_stretches: list[int | None] = []
         for operands, operator in page.get_contents().operations:

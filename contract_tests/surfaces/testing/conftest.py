@@ -16,7 +16,7 @@ START = "2026-01-01T00:00:00.000Z"
 
 
 def has_node() -> bool:
-    """Whether there is a Node that has the test runner of the example: 20 or newer."""
+    """Return whether there is a Node that has the test runner of the example: 20 or newer."""
     if shutil.which("node") is None:
         return False
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout

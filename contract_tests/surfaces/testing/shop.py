@@ -7,7 +7,7 @@ from emulator.testing.api import JSON
 
 
 def subscribe(world: Emulator, phone: str = "+24177000000") -> JSON:
-    """A monthly subscription of 5000 XAF, charged to a phone."""
+    """Return a monthly subscription of 5000 XAF, charged to a phone."""
     customer = world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop", "phone": phone})
     terms = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
     plan = world.api.post("/v1/subscription-plans/", terms)
@@ -16,7 +16,7 @@ def subscribe(world: Emulator, phone: str = "+24177000000") -> JSON:
 
 
 def checkout(world: Emulator, **fields: object) -> JSON:
-    """A checkout session over a basket of 2000 XAF."""
+    """Return a checkout session over a basket of 2000 XAF."""
     product = world.api.post("/v1/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF"})
     body = {
         "mode": "payment",

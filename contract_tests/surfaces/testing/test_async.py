@@ -20,7 +20,7 @@ TERMS = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "mont
 
 
 def run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A test on an event loop of its own."""
+    """Return a test on an event loop of its own."""
 
     @wraps(test)
     def on_a_loop(*args: Any, **kwargs: Any) -> None:

@@ -29,7 +29,7 @@ def run(shop: str, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def beside_an_emulator(*command: str) -> tuple[str, ...]:
-    """The command under ``payments-emulator exec``."""
+    """Return the command under ``payments-emulator exec``."""
     return (sys.executable, "-m", "emulator.cli.main", "exec", "--", *command)
 
 
@@ -61,7 +61,7 @@ def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]
 
 
 def imported(file: Path) -> set[str]:
-    """The packages that a module imports, by the names they are imported by."""
+    """Return the packages that a module imports, by the names they are imported by."""
     nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]

@@ -11,7 +11,7 @@ from emulator.testing import Api, Emulator, Ledger, LocalServer
 
 
 def charge(world: Emulator) -> str:
-    """A customer who subscribes and is charged; its id."""
+    """Return a customer who subscribes and is charged; its id."""
     contact = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
     customer = world.api.post("/v1/customers/", contact)
     body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}

@@ -36,7 +36,7 @@ def test_the_receiver_of_the_examples_in_node(tmp_path: Path) -> None:
 
 
 def certify_in_node(root: Path, folder: Path, *files: str) -> Mapping[str, list[Any]]:
-    """The same of suites that use the module for Node; ``root`` has it."""
+    """Return the same of suites that use the module for Node; ``root`` has it."""
     hook = ROOT / "contract_tests/surfaces/node/certifying.cjs"
     (root / hook.name).write_bytes(hook.read_bytes())  # it takes the module from its own place
     command = ("node", "--require", str(root / hook.name), "--test", *files)

@@ -40,13 +40,13 @@ SAMPLES = [each for page in PAGES for each in samples(page) if not each.reason]
 
 
 def receiving(language: str) -> dict[str, Sample]:
-    """The samples that have a receiver, by a name for a module."""
+    """Return the samples that have a receiver, by a name for a module."""
     found = [each for each in SAMPLES if each.language == language and RECEIVES.search(each.text)]
     return {f"test_{re.sub(r'[^a-z]+', '_', name(each.page))}_{each.line}": each for each in found}
 
 
 def certify(where: Path, *command: str, folder: Path, **variables: str) -> Mapping[str, list[Any]]:
-    """The failed checks of every receiver that a suite has, by the suite's module."""
+    """Return the failed checks of every receiver that a suite has, by the suite's module."""
     surely_ours = {key: value for key, value in os.environ.items() if not key.startswith("PAYMENTS_EMULATOR_")}
     done = subprocess.run(
         command,

@@ -50,7 +50,7 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
 
 
 def listed(text: str) -> list[tuple[str, bool]]:
-    """Each test with its result in a report, and whether its charts are shown at once."""
+    """Return each test with its result in a report, and whether its charts are shown at once."""
     found = re.findall(r"<details( open)?><summary>(test_\S+: \w+)</summary>", text)
     return [(name, bool(opened)) for opened, name in found]
 

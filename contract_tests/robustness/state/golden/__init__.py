@@ -33,13 +33,13 @@ def answers(release: str) -> dict[str, Any]:
 
 
 def tables(release: str) -> dict[str, Any]:
-    """The tables of the TinyDB file of a release."""
+    """Return the tables of the TinyDB file of a release."""
     found: dict[str, Any] = json.loads((FOLDER / release / "worlds.json").read_text("utf-8"))
     return found
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
-    """Where an answer is not what the release answered.
+    """Yield where an answer is not what the release answered.
 
     Fields that are new since are no difference, and neither are the words of an email: they are written when it is read.
     """

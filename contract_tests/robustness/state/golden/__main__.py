@@ -60,7 +60,7 @@ class World:
         self.exported: Any = None
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """One request, which must succeed."""
+        """Return one request, which must succeed."""
         answer = self._http.request(method, path, json=body, headers=headers)
         assert answer.is_success, f"{method} {path}: {answer.text}"
         return answer.json() if answer.content else None
@@ -141,7 +141,7 @@ def in_json(value: Any) -> str:
 
 
 def missing_kinds(folder: Path) -> list[str]:
-    """The kinds of record that the files of a release have none of."""
+    """Return the kinds of record that the files of a release have none of."""
     names = {name.partition("/")[2] for name in json.loads((folder / "worlds.json").read_text("utf-8"))}
     return sorted({kind.kind for kind in (Job, FailedJob, Event, *REGISTRY.kinds)} - names)
 

@@ -20,7 +20,7 @@ from contract_tests.surfaces.checks.app.broken import NODE_SHOPS, PYTHON_SHOPS, 
 
 
 def sweep(folder: Path, language: str, *options: str) -> str:
-    """The report on the story of a shop in a folder."""
+    """Return the report on the story of a shop in a folder."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = ["payments-emulator", "test", "app", *options, "--", *SHOPS[language].command(SHOPS[language].story)]
@@ -29,14 +29,14 @@ def sweep(folder: Path, language: str, *options: str) -> str:
 
 
 def mistakes(language: str) -> Iterator[tuple[str, bool]]:
-    """Each mistake, and whether its sentences are in the report; the report is printed if they are not."""
+    """Yield each mistake, and whether its sentences are in the report; the report is printed if they are not."""
     for shop in (*PYTHON_SHOPS, *NODE_SHOPS):
         if shop.language == language:
             yield f"{language}: {shop.mistake}", is_named(shop)
 
 
 def is_named(shop: BrokenShop) -> bool:
-    """Whether a sweep names the mistake."""
+    """Return whether a sweep names the mistake."""
     with tempfile.TemporaryDirectory() as folder:
         write(shop, Path(folder, "shop"))
         report = sweep(Path(folder, "shop"), shop.language, *(f"--only={case}" for case in shop.cases))

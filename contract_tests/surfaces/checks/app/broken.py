@@ -223,7 +223,7 @@ NODE_SHOPS = (
 
 
 def source(shop: BrokenShop) -> str:
-    """The source of a shop with its mistake."""
+    """Return the source of a shop with its mistake."""
     text = (EXAMPLES / SOURCES[shop.language]).read_text("utf-8")
     for sound, broken in shop.changes:
         assert text.count(sound) == 1, f"{shop.language}, {shop.mistake}: {text.count(sound)} times {sound!r}"

@@ -28,7 +28,7 @@ class Club:
         payments.webhooks.forward_to(self)
 
     def post(self, path: str, body: Any, key: str) -> Any:
-        """The answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
+        """Return the answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
         for _ in range(4):
             try:
                 answer = self.payments.client.post(path, json=body, headers={"Idempotency-Key": key})
@@ -39,7 +39,7 @@ class Club:
         raise RuntimeError("the service does not answer")
 
     def join(self) -> str:
-        """A member, with the first month."""
+        """Return a member, with the first month."""
         body = {"email": "awa@example.com", "name": "Awa Diop", "phone": PAYS}
         self.customer = str(self.post("/v1/customers/", body, "awa")["id"])
         if self.mistake != "trusts the order of response and webhook":
@@ -62,7 +62,7 @@ class Club:
             self.credits += 10
 
     def lets_in(self, customer: str) -> bool:
-        """Whether a member has access: for a while also one whose renewal has failed."""
+        """Return whether a member has access: for a while also one whose renewal has failed."""
         return self.access[customer] in ("active", "past_due")
 
     def reconcile(self) -> None:
@@ -95,7 +95,7 @@ class Club:
 
 
 def scenario(mistake: str, *, looks_at_once: bool = False) -> Callable[[Emulator], Any]:
-    """A month that is paid, one that fails at first, and its recovery a day later.
+    """Return a month that is paid, one that fails at first, and its recovery a day later.
 
     With ``looks_at_once`` it counts who is in at once, too, before anything was looked up.
     """

@@ -20,7 +20,7 @@ def payments() -> Iterator[Emulator]:
 
 
 def story_of(shop_source: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Emulator], Any]:
-    """The story of the Python example with this source of its shop, which loses no time between attempts."""
+    """Return the story of the Python example with this source of its shop, which loses no time between attempts."""
     shop, story = ModuleType("shop"), ModuleType("story")
     exec(shop_source, shop.__dict__)
     shop.__dict__["PAUSES"] = (0.01, 0.01, 0.01)

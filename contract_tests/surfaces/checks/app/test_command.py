@@ -51,7 +51,7 @@ def sweep(*arguments: str | Path) -> Ended:
 
 
 def found(*arguments: str) -> dict[str, dict[str, Any]]:
-    """The findings by case."""
+    """Return the findings by case."""
     ended = sweep("--json", *arguments)
     assert ended.returncode == 1, ended.stderr
     report = json.loads(ended.stdout)
@@ -172,7 +172,7 @@ def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> N
 
 
 def posting(path: str, key: str = "os.environ['PAYMENTS_EMULATOR_KEY']", then: str = "") -> tuple[str, ...]:
-    """A command that posts a customer after a request to another path."""
+    """Return a command that posts a customer after a request to another path."""
     lines = [
         "import os",
         "from urllib.request import Request, urlopen",

@@ -89,7 +89,7 @@ def story(kind: type[Shop]) -> Callable[[Emulator], Callable[[], int]]:
 
 
 def deliveries_only(payments: Emulator, kind: type[Shop]) -> str:
-    """The findings about deliveries of the one event that the shop reacts to."""
+    """Return the findings about deliveries of the one event that the shop reacts to."""
     with pytest.raises(AssertionError) as found:
         payments.test_app(story(kind), only=["lost", "twice", "answered-late"])
     return str(found.value)
@@ -133,7 +133,7 @@ def failing(payments: Emulator, story: Callable[[Emulator], Any], *only: str, **
 
 
 def post(payments: Emulator, path: str, body: Any, key: str | None = None) -> Any:
-    """The answer to a request that is sent a second time if its answer is lost."""
+    """Return the answer to a request that is sent a second time if its answer is lost."""
     headers = {"Idempotency-Key": key} if key else {}
     for _ in range(2):
         with suppress(httpx.TransportError):

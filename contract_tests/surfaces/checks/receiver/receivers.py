@@ -65,7 +65,7 @@ class Receiver:
     busy: int = 0
 
     def answer(self, request: Request) -> int:
-        """The status a request is answered with; what was accepted is remembered."""
+        """Return the status a request is answered with; what was accepted is remembered."""
         status = self.defect(self, request) or (200 if genuine(self.method, request) else 401)
         if status == 200:
             self.ids.add(request.event["id"])
@@ -105,7 +105,7 @@ class Receiver:
 
 
 def genuine(method: str, request: Request, **leniency: Any) -> bool:
-    """Whether the request proves by this method who sent it. ``leniency`` is for the library of tokens."""
+    """Return whether the request proves by this method who sent it. ``leniency`` is for the library of tokens."""
     scheme, _, proof = request.headers.get("authorization", "").partition(" ")
     if method == "HMAC_SHA256":
         return same(request.headers.get("service-signature", ""), signature(request.body))
@@ -116,7 +116,7 @@ def genuine(method: str, request: Request, **leniency: Any) -> bool:
 
 
 def signature(body: bytes) -> str:
-    """The signature of a body."""
+    """Return the signature of a body."""
     return hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
 
 
@@ -129,7 +129,7 @@ def claimed(token: str, **options: Any) -> Any:
 
 
 def algorithm(token: str) -> str | None:
-    """The algorithm that a token names."""
+    """Return the algorithm that a token names."""
     try:
         return str(jwt.get_unverified_header(token)["alg"])
     except jwt.InvalidTokenError:
@@ -137,22 +137,22 @@ def algorithm(token: str) -> str | None:
 
 
 def same(given: str, expected: str) -> bool:
-    """Whether they are the same, in a time that reveals nothing."""
+    """Return whether they are the same, in a time that reveals nothing."""
     return hmac.compare_digest(given.encode("latin-1"), expected.encode())
 
 
 def over(change: Callable[[bytes], bytes]) -> Defect:
-    """A receiver that computes signatures over something it made of the body."""
+    """Return a receiver that computes signatures over something it made of the body."""
     return lambda receiver, request: 200 if same(request.signature, signature(change(request.body))) else 401
 
 
 def of_type(*types: str, status: int) -> Defect:
-    """A receiver that has its own answer to some types of event."""
+    """Return a receiver that has its own answer to some types of event."""
     return lambda receiver, request: status if request.event["type"] in types else None
 
 
 def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
-    """A receiver that has its own answer to some requests."""
+    """Return a receiver that has its own answer to some requests."""
     return lambda receiver, request: status if condition(receiver, request) else None
 
 
@@ -165,33 +165,33 @@ def proof(method: str, request: Request) -> str | None:
 
 
 def known(receiver: Receiver, request: Request) -> bool:
-    """Whether an event of this id was accepted before."""
+    """Return whether an event of this id was accepted before."""
     return request.event["id"] in receiver.ids
 
 
 def seen(receiver: Receiver, request: Request) -> bool:
-    """Whether this signature was accepted before."""
+    """Return whether this signature was accepted before."""
     return request.signature in receiver.signatures
 
 
 def well_formed(method: str, given: str) -> bool:
-    """Whether something looks like a proof."""
+    """Return whether something looks like a proof."""
     form = {"HMAC_SHA256": r"[0-9a-f]{64}", "JWT": r"[^.]+\.[^.]+\.[^.]*", "BASIC": r"[A-Za-z0-9+/]+=*"}[method]
     return re.fullmatch(form, given) is not None
 
 
 def is_new(receiver: Receiver, request: Request) -> bool:
-    """Whether neither the event nor the signature was met before."""
+    """Return whether neither the event nor the signature was met before."""
     return not known(receiver, request) and not seen(receiver, request)
 
 
 def normal(body: bytes) -> bytes:
-    """The text of a body in a normal form, as some frameworks hand it on."""
+    """Return the text of a body in a normal form, as some frameworks hand it on."""
     return unicodedata.normalize("NFC", body.decode()).encode()
 
 
 def rewritten(body: bytes) -> bytes:
-    """The JSON of a body, serialized again."""
+    """Return the JSON of a body, serialized again."""
     return json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -64,7 +64,7 @@ def certify(receiver: Receiver, patience: float = PATIENCE) -> list[CheckResult]
 
 
 def failed(receiver: Receiver) -> set[str]:
-    """The names of the checks it fails."""
+    """Return the names of the checks it fails."""
     return {result.check.name for result in certify(receiver) if not result.passed}
 
 
@@ -85,18 +85,18 @@ def test_every_check_is_made_for_some_method() -> None:
 
 
 def old(receiver: Receiver, request: Request) -> bool:
-    """Whether the event is older than five minutes."""
+    """Return whether the event is older than five minutes."""
     return datetime.fromisoformat(request.event["created_at"]) < datetime.now(UTC) - timedelta(minutes=5)
 
 
 def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
-    """Whether it is the end of something whose beginning was not reported."""
+    """Return whether it is the end of something whose beginning was not reported."""
     end = request.event["type"] in ("subscription.canceled", "customer.deleted")
     return end and request.event["data"]["object"]["id"] not in receiver.objects
 
 
 def half_signed(receiver: Receiver, request: Request) -> bool:
-    """Whether an event that is is_new has a token that is in order but for who signed it."""
+    """Return whether an event that is is_new has a token that is in order but for who signed it."""
     token = proof("JWT", request) or ""
     claims = claimed(token, verify_signature=False, verify_exp=True) if well_formed("JWT", token) else None
     in_order = claims is not None and receivers.algorithm(token) == "HS256"
@@ -110,7 +110,7 @@ def credentials(request: Request) -> list[str]:
 
 
 def issued(request: Request) -> Any:
-    """When the token was issued, in seconds."""
+    """Return when the token was issued, in seconds."""
     return (claimed(proof("JWT", request) or "") or {"iat": 0})["iat"]
 
 

@@ -30,7 +30,7 @@ def examined(*arguments: str | Path) -> Ended:
 
 
 def written(folder: Path) -> tuple[list[str], Sequence[Path]]:
-    """The options that write every file, and the files."""
+    """Return the options that write every file, and the files."""
     files = [folder / f"report.{kind}" for kind in ("html", "junit", "sarif")]
     return [word for file in files for word in (f"--{file.suffix[1:]}", str(file))], files
 

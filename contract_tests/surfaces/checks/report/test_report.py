@@ -169,7 +169,7 @@ SARIF: dict[str, Any] = {
 
 
 def closed(schema: Any) -> Any:
-    """A schema whose objects have no other properties."""
+    """Return a schema whose objects have no other properties."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):

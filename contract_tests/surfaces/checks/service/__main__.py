@@ -71,7 +71,7 @@ def unexpected(draw: Draw, report: CalibrationReport) -> Iterator[str]:
 
 
 def disagreeing(draw: Draw, profile: Profile, count: int, seed: int) -> Iterator[Explained]:
-    """The random requests that a service and the emulator with its profile answer otherwise."""
+    """Yield the random requests that a service and the emulator with its profile answer otherwise."""
     service = draw.service()
     with (
         serving(draw, wrong=service) as real,

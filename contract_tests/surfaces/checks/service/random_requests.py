@@ -66,7 +66,7 @@ class Explained(NamedTuple):
 
 
 def explained(compared: Iterator[Compared], reached: set[str]) -> Iterator[Explained]:
-    """The answers that differ. ``reached`` collects the names of deviations at work, and is emptied each time."""
+    """Yield the answers that differ. ``reached`` collects the names of deviations at work, and is emptied each time."""
     for each in compared:
         names = frozenset(reached)
         reached.clear()
@@ -157,7 +157,7 @@ def _first(body: Any) -> str | None:
 
 
 def _seen(status: int, body: Any) -> tuple[int, Any, Any]:
-    """The status, the code of an error, and the shape of a body."""
+    """Return the status, the code of an error, and the shape of a body."""
     return status, (error_of(status, body) or {}).get("code"), shape(body)
 
 

@@ -98,7 +98,7 @@ class Draw(NamedTuple):
         return {probe for each in self.deviations for probe in each.probes}
 
     def service(self) -> WrongService:
-        """The service with the deviations; ``reached`` has the names of those that were at work."""
+        """Return the service with the deviations; ``reached`` has the names of those that were at work."""
         mutants = [each.mutant for each in self.deviations]
         return WrongService(mutants, *mutants)
 
@@ -149,7 +149,7 @@ class Calibration(NamedTuple):
     trusting: ssl.SSLContext = NO_AUTHORITIES
 
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
-        """The report of these probes, or of all that need no buyer and no time."""
+        """Return the report of these probes, or of all that need no buyer and no time."""
         chosen = [*KNOWN.probes] if names is None else names
         timing = Timing(self.time.clock, self.time.sleep)
         with http_client(base_url=f"{self.url}/v1", verify=self.trusting) as http, EventReceiver() as receiver:
@@ -162,11 +162,11 @@ class Calibration(NamedTuple):
 
 
 def switched(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The settings that these verdicts ask for, as ``SWITCHES`` names them."""
+    """Return the settings that these verdicts ask for, as ``SWITCHES`` names them."""
     older = {f"assumptions.{name}": value for each in verdicts for name, value in each.assumptions.items()}
     return {**older, **{name: value for each in verdicts for name, value in each.settings.items()}}
 
 
 def client(url: str) -> httpx.Client:
-    """A client of the service at a URL, in an App where nothing has happened."""
+    """Return a client of the service at a URL, in an App where nothing has happened."""
     return http_client(base_url=f"{url}/v1", headers={"Authorization": "Bearer sk_test_compare"})

@@ -36,7 +36,7 @@ def customer(payments: Emulator, number: int = 1, **fields: Any) -> Any:
 
 
 def pay(payments: Emulator, buyer: Any, method: dict[str, Any] | None = None, **fields: Any) -> Any:
-    """A confirmed payment of 5,000 XAF, as the service shows it afterwards."""
+    """Return a confirmed payment of 5,000 XAF, as the service shows it afterwards."""
     saved = payments.api.post("/v1/payment-methods/", {"customer": buyer["id"], **(method or CARD)})
     body = {"amount": 5000, "currency": "XAF", "payment_method": saved["id"], **fields}
     intent = payments.api.post("/v1/payment-intents/", body)
@@ -59,7 +59,7 @@ def invoice(payments: Emulator, buyer: Any, **fields: Any) -> Any:
 
 
 def subscribe(payments: Emulator, phone: str = "+24177123456", **fields: Any) -> Any:
-    """A subscription of a new customer to a plan of 5,000 XAF a month."""
+    """Return a subscription of a new customer to a plan of 5,000 XAF a month."""
     plan = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
     body = {
         "customer": customer(payments, phone=phone)["id"],

@@ -46,7 +46,7 @@ class Silent(WSGIRequestHandler):
 
 
 def played(file: Path) -> Any:
-    """The report of ``play``, as JSON."""
+    """Return the report of ``play``, as JSON."""
     ended = CliRunner().invoke(cli, ["replay", str(file), "--json"], standalone_mode=False)
     assert ended.exception is None, ended.output
     return json.loads(ended.stdout.splitlines()[-1])
