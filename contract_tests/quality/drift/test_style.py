@@ -61,8 +61,8 @@ def test_what_is_left_is_found() -> None:
     assert [*left("m", source)] == ["m:1: # noqa", "m:3: TODO"]
 
 
-def test_a_client_that_nobody_closes_leaves_no_connection_open() -> None:
-    """One of a whole module; else its socket is open when the run ends, which is a warning."""
+def test_a_client_of_a_module_leaves_no_connection_open() -> None:
+    """No one closes it: its socket would be open when the run ends, which is a warning."""
     clients = {
         f"{file}: {ast.unparse(call)}"
         for file in (ROOT / "contract_tests").rglob("*.py")
