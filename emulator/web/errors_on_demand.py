@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_field
+from emulator.core.handlers import not_found
 from emulator.core.limits import BODY
 from emulator.core.records import Record
 from emulator.core.world import World
@@ -162,6 +163,9 @@ STATE_ERRORS: Mapping[str, StateError] = {
 PREFIXES = {kind.not_found_code: kind.prefix for kind in REGISTRY.kinds if kind.not_found_code != "NOT_FOUND"}
 """The beginning of the ids that each 404 is about."""
 
+UNNAMED = {kind.prefix: kind for kind in REGISTRY.kinds if kind.not_found_code == "NOT_FOUND"}
+"""The kinds that share a 404, by the beginning of their ids."""
+
 NOBODY = "0" * 24
 """The rest of an id that no record has."""
 
@@ -192,6 +196,8 @@ class ForcedErrors:
         details = _Details(code, context, body).values() | {"allow": self._other_methods(context)}
         if code in FIELD_ERRORS:
             return _field_error(code, form, details)
+        if code == "NOT_FOUND" and (missing := _missing_record(context)) is not None:
+            return missing
         found = details["found_in"]
         return ApiError(
             code,
@@ -222,6 +228,12 @@ def _field_error(code: str, form: FormErrors, details: Mapping[str, Any]) -> Api
     if not own_message:
         return invalid_field(name, message, code)
     return ApiError(code, param=name, errors={name: [message]}, **details)
+
+
+def _missing_record(context: RequestContext) -> ApiError | None:
+    """Return the 404 of the record that the path names, where its kind shares one."""
+    named = ((UNNAMED.get(id.partition("_")[0]), id) for id in context.path_params.values())
+    return next((not_found(kind, id) for kind, id in named if kind is not None), None)
 
 
 class _Details:

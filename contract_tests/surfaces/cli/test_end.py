@@ -19,6 +19,9 @@ from contract_tests.surfaces.cli.test_serve import Served
 LIMIT = 2
 """Seconds (real time) in which it ends, beside those that any server needs on a machine as busy as this one."""
 
+SHARED = 1
+"""Seconds more where other tests share the cores. Without its limits a server waits 10 s and longer."""
+
 KEY = {"Authorization": "Bearer sk_test_demo"}
 
 CUSTOMER = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
@@ -167,6 +170,6 @@ def ended() -> Iterator[dict[tuple[str, str], Future[Ended]]]:
 def test_it_ends_whatever_hangs(ended: dict[tuple[str, str], Future[Ended]], name: str, by: str) -> None:
     seconds, status, complained = ended[name, by].result()
     usual, _, _ = ended["nothing", by].result()
-    assert seconds < LIMIT + usual
+    assert seconds < LIMIT + SHARED + usual
     assert status == SIGNALS[by][1]
     assert complained.strip() in ("", CUT_SHORT)
