@@ -217,8 +217,25 @@ EXPLAINED: dict[str, str] = {
     "not-blank": "must not be blank",
 }
 
-EXPLAINED_PATTERNS = {LIMITS[name]["pattern"]: EXPLAINED[name] for name in LIMITS if "pattern" in LIMITS[name]}
-"""The sentence for a text that does not match the pattern of its format."""
+_DURATION = (
+    r"^(P[0-9]{1,4}W|P(?=[0-9T])([0-9]{1,4}Y)?([0-9]{1,6}M)?([0-9]{1,6}D)?"
+    r"(T(?=[0-9])([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}(\.[0-9]{1,3})?S)?)?|[0-9]{1,9}[smhdw])$"
+)
+
+EXPLAINED_PATTERNS = {
+    **{LIMITS[name]["pattern"]: EXPLAINED[name] for name in LIMITS if "pattern" in LIMITS[name]},
+    r"^(?!\.\.?$)[A-Za-z0-9._-]+$": "must be of letters, digits, '.', '_' and '-', and not '.' or '..'",
+    r"^[A-Za-z0-9_-]+$": "must be of letters, digits, '_' and '-'",
+    r"^[ -~]+$": "must be of printable ASCII characters",
+    r"^[0-9]( ?[0-9]){11,18}$": "must be a card number of 12 to 19 digits",
+    r"^[0-9]{3,4}$": "must be 3 or 4 digits",
+    r"^[0-9]{4,6}$": "must be 4 to 6 digits",
+    r"^[1-5](xx|[0-9]{2})$": "must be a status such as 404 or 4xx",
+    r"^[^.=]+(\.[^.=]+)+=[\s\S]*$": "must be ID.FIELD=VALUE",
+    _DURATION: "must be a duration such as 31d, 2h, 90s, P1M or PT90S",
+    r"^(running|frozen(@.{1,40})?)$": "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z",
+}
+"""The sentence for a text that does not match the pattern of its format, or one of a field's own."""
 
 
 # -- schemas
