@@ -24,7 +24,7 @@ GRACE = 0.25
 NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
 
 
-class Boundary(NamedTuple):
+class KillBoundary(NamedTuple):
     """Where the application is killed: at the ``nth`` request or event with a title, and whether before its response."""
 
     about: str
@@ -33,7 +33,7 @@ class Boundary(NamedTuple):
     is_before: bool
 
     @classmethod
-    def of(cls, case: Case) -> Boundary:
+    def of(cls, case: Case) -> KillBoundary:
         """Return the boundary of a case that kills."""
         place = case.place
         nth = int((place.match or {"nth": place.number})["nth"])
@@ -43,7 +43,7 @@ class Boundary(NamedTuple):
 class Killer:
     """Calls ``kill`` once, at a boundary. ``title_of`` names a request by its method and path."""
 
-    def __init__(self, boundary: Boundary, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
+    def __init__(self, boundary: KillBoundary, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
         self._boundary = boundary
         self._title_of = title_of
         self._kill = kill
@@ -57,7 +57,7 @@ class Killer:
         )
 
     def is_at(self, about: str, title: str, id: str) -> bool:
-        """Return whether this request or delivery, told from others by its id, is the one."""
+        """Return whether this request or delivery, counted by its id, is the one."""
         wanted = self._boundary
         if self.has_struck or (about, title) != (wanted.about, wanted.title):
             return False

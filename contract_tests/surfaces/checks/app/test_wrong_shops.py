@@ -1,0 +1,120 @@
+"""Twenty wrong shops, each with one mistake that people make: the examination that names it in its first three lines.
+
+Five grant credits twice and are in ``test_credits``; ten are the example shop in Python with a mistake; five are a club.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.surfaces.checks.app.broken import PYTHON_SHOPS, BrokenShop, source
+from contract_tests.surfaces.checks.app.membership import a_members_test, scenario
+from contract_tests.surfaces.checks.app.test_broken_shops import story_of
+from contract_tests.surfaces.checks.app.test_credits import NAMED as CREDITS
+from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport, doubt
+from emulator.checks.suite.table import DOUBTS
+from emulator.checks.suite.wrong_service import WrongService
+from emulator.testing import Emulator, LocalServer
+
+EXAMPLE = {
+    "no Idempotency-Key": "A request is sent again without an Idempotency-Key",
+    "another Idempotency-Key for each attempt": "A request is sent again with another Idempotency-Key",
+    "webhooks trusted without verification": "A webhook that was tampered with was accepted",
+    "an event handled twice": "An event that comes twice is handled twice",
+    "an older event undoes a newer one": "An event that comes late undoes a newer state",
+    "a payment assumed from the return of the buyer": "an order was shipped that nobody paid",
+    "a 429 not tried again": "A 429 is not waited for and tried again",
+    "the amount taken from the client": "the buyer paid 200 for what costs 4000",
+    "a refund asked for twice": "2 refunds were made of one",
+    "a 4xx tried again without end": "A request with a permanent error was sent again unchanged",
+}
+"""By mistake in the example shop: what `test app` says of it."""
+
+CLUB = {
+    "lets an old status overwrite a newer one": ("stale", "An event that comes late undoes a newer state"),
+    "never asks": ("lost", "What a lost webhook would have said is never asked for"),
+    "trusts the order of response and webhook": ("slow", "A webhook that comes before the response is not understood"),
+}
+"""By mistake of the club: a kind of fault, and what `test app` says of it."""
+
+TESTS = {
+    "gives access when the subscription is created": ("first-charge-fails", "the first charge of a subscription fails"),
+    "takes a 2xx for a payment": ("payment-failed-with-2xx", "is answered 2xx, and the payment has failed"),
+}
+"""By mistake of the club: a mutant, and what `test suite` says of the club's tests, which pass."""
+
+PLANTED = {
+    "no Idempotency-Key on a retry": ("test app", "no Idempotency-Key"),
+    "a receiver that is not idempotent": ("test app", "an event handled twice"),
+    "an old event overwrites a newer state": ("test app", "lets an old status overwrite a newer one"),
+    "a signature that is not verified": ("test app", "webhooks trusted without verification"),
+    "access on subscription.created": ("test suite", "gives access when the subscription is created"),
+    "a 2xx trusted though its status is failed": ("test suite", "takes a 2xx for a payment"),
+}
+"""The six bugs of a subscription business: the examination that names each, and its row above."""
+
+
+def named(text: str) -> str:
+    return "\n".join(text.splitlines()[:3])
+
+
+def test_there_are_twenty_and_each_of_the_six_is_named_by_one_examination() -> None:
+    assert len({*CREDITS, *EXAMPLE, *CLUB, *TESTS}) == 20
+    assert {shop.mistake for shop in PYTHON_SHOPS} == set(EXAMPLE)
+    rows = {"test app": {*EXAMPLE, *CLUB}, "test suite": set(TESTS)}
+    assert all(row in rows[examination] for examination, row in PLANTED.values())
+
+
+def examined(play: object, only: object) -> str:
+    with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
+        try:
+            return payments.test_app(play, only=only).text()  # type: ignore[arg-type]  # of any of the shops
+        except AssertionError as error:
+            return str(error)
+
+
+@pytest.mark.parametrize("shop", PYTHON_SHOPS, ids=lambda shop: shop.mistake)
+def test_app_names_the_mistake_of_the_example_shop(shop: BrokenShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = examined(story_of(source(shop), monkeypatch), shop.cases)
+    assert EXAMPLE[shop.mistake] in named(text), text
+
+
+@pytest.mark.parametrize("mistake", CLUB)
+def test_app_names_the_mistake_of_the_club(mistake: str) -> None:
+    kind, sentence = CLUB[mistake]
+    looks_at_once = kind == "slow"
+    text = examined(scenario(mistake, looks_at_once=looks_at_once), [kind])
+    assert sentence in named(text), text
+    assert examined(scenario("", looks_at_once=looks_at_once), [kind]).startswith("No problem in ")
+
+
+def suite_report(mistake: str, row: str) -> SuiteReport:
+    """What `test suite` says of the club's test, with one mutant."""
+
+    def play(mutant: Doubt | None) -> DoubtRun:
+        service = WrongService([DOUBTS[row]], *([mutant] if mutant else []))
+        server = LocalServer(7, parts=service.parts())
+        try:
+            with Emulator(clock="2026-01-01T00:00:00Z", server=server) as payments:
+                a_members_test(mistake)(payments)
+        except AssertionError as error:
+            return DoubtRun(str(error), service.reached)
+        finally:
+            server.stop()
+        return DoubtRun(None, service.reached)
+
+    return doubt(play, DOUBTS, only=[row])
+
+
+@pytest.mark.parametrize("mistake", TESTS)
+def test_suite_names_what_the_tests_of_the_club_do_not_notice(mistake: str) -> None:
+    row, sentence = TESTS[mistake]
+    assert sentence in named(suite_report(mistake, row).text())
+    assert [each.name for each in suite_report("", row).noticed] == [row], "the tests of the sound club notice"
+
+
+def test_the_sound_club_ends_the_same() -> None:
+    report = examined(
+        scenario(""), ["stale", "lost", "slow", "together", "reissued", "days-later", "sent-together", "late"]
+    )
+    assert report.startswith("No problem in "), report
