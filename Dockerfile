@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 COPY . /source
 RUN python -m venv --without-pip /opt/emulator
-RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir '/source[sql]'
+RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir '/source[sql,smtp]'
 
 FROM python:3.13-slim
 RUN python -m pip uninstall --yes --root-user-action ignore pip

@@ -1,8 +1,8 @@
-"""Prepares a release: checks that changelog and stored states are ready for a tag, and sets the version.
+"""Prepares a release: checks that changelog and stored states are ready for a tag, and writes what depends on it.
 
-python .ci/release.py check v0.2.0           exit status 1, with the reasons, where something is missing
-python .ci/release.py set-version v0.2.0     writes the tag's version to emulator/version.py
-python .ci/release.py notes v0.2.0           prints the tag's section of the changelog
+python .ci/release.py check v0.2.0                     exit status 1, with the reasons, where something is missing
+python .ci/release.py stamp v0.2.0 OWNER/NAME          writes the tag's version, and the repository in place of placeholders
+python .ci/release.py notes v0.2.0                     prints the tag's section of the changelog
 """
 
 from __future__ import annotations
@@ -50,20 +50,65 @@ def problems(root: Path, version: str) -> Iterator[str]:
         yield f"no state of {version} is stored for upgrade tests: python -m contract_tests.robustness.state.golden"
 
 
-def set_version(root: Path, version: str) -> None:
-    """Write the version to the one place that has it."""
-    file = root / "emulator" / "version.py"
-    text, count = re.subn(r'^VERSION = ".*"$', f'VERSION = "{version}"', file.read_text("utf-8"), flags=re.M)
-    if count != 1:
-        raise SystemExit(f"{file} has no line VERSION")
-    file.write_text(text, "utf-8")
+NPM = "docs/examples/node/payments-emulator/package.json"
+"""The package for Node."""
+
+VERSIONS = {
+    "emulator/version.py": r'(?<=^VERSION = ").*(?="$)',
+    NPM: r'(?<=^  "version": ").*(?=",$)',
+    "server.json": r'(?<="version": ").*(?=",$)',
+}
+"""Where a version stands, as a pattern."""
+
+PLACEHOLDERS = {
+    "https://git.example.com/team/payments-emulator": "https://github.com/{repository}",
+    "io.github.example/payments-emulator": "io.github.{repository}",
+    "example/payments-emulator@v1": "{repository}@v{major}",
+    '"package": ""': '"package": "payments-emulator=={version}"',
+    '"image": "payments-emulator"': '"image": "ghcr.io/{image}:{version}"',
+}
+"""What stands in a checkout for the repository and the release, and what becomes of it."""
+
+STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/ci.md", "docs/guide/install.md")
+
+LOCAL = {
+    r"\]\((?!https?:|#)": "](https://github.com/{repository}/blob/v{version}/",
+    r'(src|srcset)="(?!https?:)': r'\1="https://github.com/{repository}/raw/v{version}/',
+}
+"""How links and pictures of the README begin, and how they do on a package index, which has the README alone."""
 
 
-def main(command: str, tag: str) -> int:
+def stamp(root: Path, version: str, repository: str) -> None:
+    """Write the version and the repository to every place that has them."""
+    for name, pattern in VERSIONS.items():
+        # npm writes 1.2.3rc1 as 1.2.3-rc.1.
+        written = re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version) if name == NPM else version
+        text, count = re.subn(pattern, written, (root / name).read_text("utf-8"), flags=re.M)
+        if not count:
+            raise SystemExit(f"{name} has no version")
+        (root / name).write_text(text, "utf-8")
+    values = {
+        "repository": repository,
+        "image": repository.lower(),
+        "version": version,
+        "major": version.partition(".")[0],
+    }
+    for name in STAMPED:
+        text = (root / name).read_text("utf-8")
+        for placeholder, meant in PLACEHOLDERS.items():
+            text = text.replace(placeholder, meant.format(**values))
+        (root / name).write_text(text, "utf-8")
+    text = (root / "README.md").read_text("utf-8")
+    for local, meant in LOCAL.items():
+        text = re.sub(local, meant.format(**values), text)
+    (root / "README.md").write_text(text, "utf-8")
+
+
+def main(command: str, tag: str, repository: str = "") -> int:
     """Run one command in the current folder; the exit status."""
     root, version = Path.cwd(), version_of(tag)
-    if command == "set-version":
-        set_version(root, version)
+    if command == "stamp":
+        stamp(root, version, repository)
         return 0
     if command == "notes":
         print(sections((root / "CHANGELOG.md").read_text("utf-8"))[version][1])
@@ -74,6 +119,6 @@ def main(command: str, tag: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("check", "set-version", "notes"):
+    if len(sys.argv) != {"check": 3, "stamp": 4, "notes": 3}.get("".join(sys.argv[1:2])):
         raise SystemExit(__doc__)
-    raise SystemExit(main(sys.argv[1], sys.argv[2]))
+    raise SystemExit(main(*sys.argv[1:]))

@@ -143,7 +143,7 @@ def _served() -> Iterator[tuple[str, str, str]]:
         for method in item.keys() & set(METHODS):
             operation = item[method]
             anchor = f"#/{operation['tags'][0].replace(' ', '%20')}/{operation['operationId']}"
-            yield f"/docs/{anchor}", f"{method.upper()} {path}", operation.get("summary", "")
+            yield f"/docs/{anchor}", operation["summary"], f"{method.upper()} {path} {path.replace('/', ' ')}"
 
 
 def _fixture(name: str) -> Any:

@@ -1,8 +1,8 @@
 """``python -m contract_tests.quality.pythons``: the tests on each supported Python that is found, with uvloop and without it.
 
 Each Python gets an environment of its own; with ``--environments`` it stays for later runs. It needs nothing but the
-standard library, since it runs before anything is installed. Folders of tests run one after another, so that the last
-lines say which passed on which Python. Exit status 1 if a run failed or if a Python that is required was not found.
+standard library, since it runs before anything is installed. The last lines say what passed on which Python. Exit
+status 1 if a run failed or if a Python that is required was not found.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from contract_tests import ROOT
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 REQUIRED = ("3.11", "3.12", "3.13")
 
-WITHOUT_UVLOOP = tuple(f"contract_tests/{folder}" for folder in ("web", "http", "engine", "testing", "cli"))
+WITHOUT_UVLOOP = tuple(
+    f"contract_tests/{folder}"
+    for folder in ("contract/web", "contract/http", "contract/engine", "surfaces/testing", "surfaces/cli")
+)
 """What is run again without uvloop: everything in which an event loop takes part."""
 
 
@@ -54,17 +57,11 @@ def runs(python: str, tests: Sequence[str], folder: Path) -> Iterator[tuple[str,
     _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
     yield "install", _passes([*pip, "install", ".[test]"], own)
     pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    for each in tests or _folders():
-        yield each, _passes([*pytest, each], own)
+    for each in tests or ["--long"]:
+        yield "all" if each == "--long" else each, _passes([*pytest, each], own)
     _passes([*pip, "uninstall", "--yes", "uvloop"], own)
     for each in tests or WITHOUT_UVLOOP:
         yield f"{each} without uvloop", _passes([*pytest, each], own)
-
-
-def _folders() -> list[str]:
-    """The folders that hold tests."""
-    tests = sorted({file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("contract_tests/**/test_*.py")})
-    return [each for each in tests if not any(each.startswith(f"{other}/") for other in tests)]
 
 
 def _passes(command: Sequence[str], own: Path) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.quality.pythons import WITHOUT_UVLOOP
 
 SETTINGS = "[pytest]\ntestpaths = tests\nmarkers = long\n"
 
@@ -95,3 +96,7 @@ def test_a_signal_ends_a_run_with_all_it_started(suite: Path, number: int) -> No
         running.send_signal(number)
         written.read()  # to its end: until the last process that can write has ended
     assert running.wait(60) == pytest.ExitCode.INTERRUPTED
+
+
+def test_what_runs_without_uvloop_as_well_is_there() -> None:
+    assert [each for each in WITHOUT_UVLOOP if not (ROOT / each).is_dir()] == []

@@ -202,10 +202,10 @@ class CommandRuns:
 
     def _killer(self, case: Case, running: RunningCommand) -> Killer:
         # Imported here: few runs kill their command.
-        from emulator.checks.app.kills import KillBoundary, Killer
+        from emulator.checks.app.kills import Killer, KillPoint
         from emulator.testing.stories import title_of
 
-        return Killer(KillBoundary.of(case), title_of, running.kill)
+        return Killer(KillPoint.of(case), title_of, running.kill)
 
     def why_nothing_was_seen(self) -> str:
         """What to do with a command that did nothing in the world of the key."""

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 KEY = "sk_test_demo"
 PHONE = "+24177000000"
+NEXT = """
+What to do next:
+  payments-emulator serve                your own sandbox, at http://127.0.0.1:4747; /docs/guide/ has the guide
+  payments-emulator exec -- npm test     your tests with a sandbox; pytest has the fixture 'payments'
+  payments-emulator --help               every command"""
+
 START = "2026-01-01T00:00:00.000Z"
 
 
@@ -37,8 +43,11 @@ def demo(port: int, stay: bool | None) -> None:
     """
     with _sandbox(port) as url, _shop() as shop:
         Demo(url, shop).run()
+        click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
-            click.echo(f"\nThe sandbox keeps running at {url} with the key {KEY}. Stop it with Ctrl-C.")
+            click.echo(
+                f"\nThe sandbox keeps running at {url} with the key {KEY}. Its console: {url}/_emulator/. Stop: Ctrl-C."
+            )
             threading.Event().wait()
 
 

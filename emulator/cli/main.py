@@ -104,6 +104,16 @@ def cli() -> None:
     """
 
 
+WELCOME = f"""A local sandbox of the Payments and Recurring Billing API: offline, with a clock you can move.
+
+  {PROGRAM} demo                  see a subscription's first two months
+  {PROGRAM} serve                 start it at http://127.0.0.1:4747
+  {PROGRAM} exec -- npm test      run your tests, or any command, with a sandbox of their own
+
+'{PROGRAM} --help' lists every command."""
+"""What the program says when it is called alone."""
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line. Exit status 0: fine, 1: found, 2: wrong usage, 3: a budget ended first, 130: Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
@@ -128,9 +138,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> object:
     """Run a command and return its result, which may be an exit status. NO_COLOR switches colours off."""
+    if not arguments:
+        click.echo(WELCOME)
+        return 0
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return cli.main(
-        [*arguments] or ["--help"],
+        [*arguments],
         prog_name=PROGRAM,
         standalone_mode=False,
         color=False if plain else None,

@@ -15,10 +15,12 @@ import click
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from emulator.cli import look
 from emulator.cli.client import ControlClient
+from emulator.cli.options import DURATION
 from emulator.cli.runs import run_captured
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
@@ -34,7 +36,7 @@ are minor units. Use advance to reach a renewal, and explain before you guess wh
 
 def server(emulator: ControlClient) -> MCPServer:
     """The MCP server for one App of a running emulator."""
-    mcp = MCPServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
+    mcp = _AssistantServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(emulator)
     for tool in tools.every():
         # The schema of a text that is always the same would only cost tokens.
@@ -42,6 +44,39 @@ def server(emulator: ControlClient) -> MCPServer:
     for address, description, read in Resources(emulator).every():
         mcp.resource(f"emulator://{address}", name=address, description=description)(read)
     return mcp
+
+
+class _AssistantServer(MCPServer):
+    """The server of the library, which says in plain words what is wrong with the arguments of a tool."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool. Raises ``ToolError`` with a message that an assistant can act on."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {'; '.join(_mistakes(error.__cause__))}") from None
+            raise
+
+
+def _mistakes(error: ValidationError) -> Iterator[str]:
+    """What is wrong with each argument."""
+    for each in error.errors(include_url=False):
+        words = MISTAKES.get(
+            each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid"
+        )
+        yield f"{'.'.join(map(str, each['loc']))} {words.format(**each.get('ctx', {}))}"
+
+
+MISTAKES = {
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "dict_type": "must be a JSON object",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+}
+"""What is said of an argument, by pydantic's type of error."""
 
 
 def serve_http(emulator: ControlClient, port: int) -> None:
@@ -241,6 +276,8 @@ def _distance(by: str) -> JSON:
         return {"until_event": by}
     if re.match(r"\d{4}-", by):
         return {"to": by if "T" in by else f"{by}T00:00:00Z"}
+    if not DURATION.matches(by):
+        raise click.ClickException(f"by: {by!r} is not a duration such as 31d, an instant, 'next' or an event type")
     return {"by": by}
 
 

@@ -225,6 +225,7 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
         """The SMTP server at the URL."""
         from emulator.engine.outbox import SmtpServer
 
+        require_extra("smtp", "aiosmtplib")
         try:
             return SmtpServer.at(value)
         except ValueError as error:

@@ -87,7 +87,7 @@ OPTIONS = (
         metavar="FILE",
         help="MaxMind database of countries (extra geo).",
     ),
-    option("--smtp", type=Smtp(), help="SMTP server that also receives every email."),
+    option("--smtp", type=Smtp(), help="SMTP server that also receives every email (extra 'smtp')."),
     option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option(
         "--state",

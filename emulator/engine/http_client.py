@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import NamedTuple, Self
 from urllib.parse import quote, urlsplit
 
-import certifi
 import httptools
 
 from emulator.core.limits import ANSWER_HEAD
@@ -121,8 +120,11 @@ class HttpClient:
     @cached_property
     def _verifying(self) -> ssl.SSLContext:
         """Trusts the authorities that the system trusts and, for systems that know none, those of a browser."""
-        context = ssl.create_default_context()
-        context.load_verify_locations(certifi.where())
+        # Loaded on first use: few webhooks go to an address over HTTPS.
+        import httpx
+
+        context = httpx.create_ssl_context()
+        context.load_default_certs()
         return context
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from itertools import count
 from typing import Annotated, Any, ClassVar
@@ -130,7 +131,7 @@ def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureChec
     if not endpoints:
         return UNKNOWN
     for endpoint in endpoints:
-        if deliveries.verify(endpoint, headers, raw):
+        if deliveries.verify(endpoint, headers, raw, time.time()):
             return SignatureCheck(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
     return SignatureCheck(valid=False, webhook=endpoints[0].id if len(endpoints) == 1 else None)
 

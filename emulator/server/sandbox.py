@@ -67,7 +67,8 @@ class Options:
     service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host
     over http.
     ``state`` is where worlds are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
-    ``smtp`` is a server that emails are also sent to, ``otlp`` the URL of a collector of traces (extra ``otel``).
+    ``smtp`` is a server that emails are also sent to (extra ``smtp``), ``otlp`` the URL of a collector of traces (extra
+    ``otel``).
     ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``

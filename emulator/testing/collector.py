@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, wait
@@ -99,7 +100,8 @@ class WebhookCollector:
             # The first event may arrive before this process has read the secret in the answer to the registration.
             self.changed.wait_for(lambda: self.endpoint, PATIENCE)
             endpoint = self.endpoint
-        delivery = Delivery(headers, body, endpoint is not None and deliveries.verify(endpoint, headers, body))
+        genuine = endpoint is not None and deliveries.verify(endpoint, headers, body, time.time())
+        delivery = Delivery(headers, body, genuine)
         result = self.reply(delivery)
         with self.changed:
             self.deliveries.append(replace(delivery, status=result.status, error=result.error))

@@ -88,7 +88,6 @@ def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named
 @pytest.mark.parametrize(
     "path",
     [
-        b"/",
         b"//",
         b"/v1",
         b"/v1/",

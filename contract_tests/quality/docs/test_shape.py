@@ -20,8 +20,8 @@ PATH = ["install", "quickstart", "testing", "examinations", "going-live"]
 
 ENGLISH = sorted(GUIDE.glob("*.md"))
 MOST_WORDS = 1500
-TABLE = re.compile(r"<!-- begin: wrong services -->.*?<!-- end: wrong services -->", re.S)
-"""What one page lists in 900 words, a line for each service: it is looked up, not read."""
+TABLE_ROW = re.compile(r"^\|.*$", re.M)
+"""Tables are looked up, not read: their words do not count."""
 
 
 def menu() -> dict[str, list[str]]:
@@ -45,7 +45,7 @@ def test_the_guide_has_at_most_26_pages() -> None:
 
 @pytest.mark.parametrize("page", [*ENGLISH, *TRANSLATIONS], ids=name)
 def test_no_page_is_long(page: Path) -> None:
-    assert len(TABLE.sub("", page.read_text("utf-8")).split()) <= MOST_WORDS
+    assert len(TABLE_ROW.sub("", page.read_text("utf-8")).split()) <= MOST_WORDS
 
 
 @pytest.mark.parametrize("page", ENGLISH, ids=name)

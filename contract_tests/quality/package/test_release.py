@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,9 @@ import yaml
 from contract_tests import ROOT
 
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+
+NPM = "docs/examples/node/payments-emulator/package.json"
+STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/ci.md", "docs/guide/install.md")
 
 RELEASED = "## [0.2.0] - 2026-11-22\n\n### Added\n\n- More.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
 READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
@@ -28,9 +34,9 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def release(tree: Path, command: str, tag: str) -> tuple[int, str]:
+def release(tree: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, ROOT / ".ci/release.py", command, tag], cwd=tree, capture_output=True, text=True, check=False
+        [sys.executable, ROOT / ".ci/release.py", *arguments], cwd=tree, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -38,8 +44,31 @@ def release(tree: Path, command: str, tag: str) -> tuple[int, str]:
 def test_a_release_that_is_ready(tree: Path) -> None:
     assert release(tree, "check", "v0.2.0") == (0, "0.2.0 is ready\n")
     assert release(tree, "notes", "v0.2.0") == (0, "### Added\n\n- More.\n")
-    assert release(tree, "set-version", "v0.2.0") == (0, "")
-    assert (tree / "emulator/version.py").read_text("utf-8") == '"""The version."""\n\nVERSION = "0.2.0"\n'
+
+
+def test_a_release_names_its_version_and_its_repository(tmp_path: Path) -> None:
+    """A checkout has placeholders, which are openly such; a release has none, and no link that only a checkout can follow."""
+    places = ("emulator/version.py", *STAMPED)
+    for name in places:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    assert release(tmp_path, "stamp", "v7.8.9rc1", "Acme/payments") == (0, "")
+    stamped = {name: (tmp_path / name).read_text("utf-8") for name in places}
+    assert [
+        name for name, text in stamped.items() if "git.example.com" in text or "example/payments-emulator" in text
+    ] == []
+    assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
+    npm, server = json.loads(stamped[NPM]), json.loads(stamped["server.json"])
+    assert (npm["version"], npm["config"]["package"]) == ("7.8.9-rc.1", "payments-emulator==7.8.9rc1")
+    assert npm["config"]["image"] == "ghcr.io/acme/payments:7.8.9rc1"
+    assert (server["name"], server["packages"][0]["version"]) == ("io.github.Acme/payments", "7.8.9rc1")
+    assert f"mcp-name: {server['name']}" in stamped["README.md"]
+    assert len(server["description"]) <= 100
+    links = re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"])
+    assert links == []
+    assert (
+        tomllib.loads(stamped["pyproject.toml"])["project"]["urls"]["Repository"] == "https://github.com/Acme/payments"
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,9 +94,8 @@ def test_a_release_without_a_state_for_upgrade_tests(tree: Path) -> None:
 
 @pytest.mark.parametrize("tag", ["0.2.0", "v0.2", "v0.2.0;x", "version"])
 def test_no_other_tag_is_a_release(tree: Path, tag: str) -> None:
-    status, said = release(tree, "set-version", tag)
+    status, said = release(tree, "stamp", tag, "acme/payments")
     assert (status, "is no tag of a release" in said) == (1, True)
-    assert '"0.1.0"' in (tree / "emulator/version.py").read_text("utf-8")
 
 
 def test_the_changelog_of_this_checkout_can_be_read() -> None:

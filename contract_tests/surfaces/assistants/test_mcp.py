@@ -96,6 +96,27 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
     session(sandbox, story)
 
 
+def test_wrong_arguments_are_explained_in_plain_words(sandbox: Sandbox) -> None:
+    async def story(client: Client) -> None:
+        for tool, arguments, words in (
+            ("call", {}, "call: method is missing; path is missing"),
+            ("call", {"method": "PUT", "path": "/v1/customers/"}, "method must be 'GET', 'POST', 'PATCH' or 'DELETE'"),
+            ("arrange", {"what": "fault", "values": [1]}, "values must be a JSON object"),
+            ("requests", {"limit": "many"}, "limit must be a whole number"),
+            ("explain", {"id": 7}, "id must be a text"),
+            ("advance", {"by": "one month"}, "31d"),
+        ):
+            result = await client.call_tool(tool, arguments)
+            (content,) = result.content
+            assert isinstance(content, TextContent)
+            assert result.is_error
+            assert words in content.text
+            assert "pydantic" not in content.text
+            assert len(content.text) < 200
+
+    session(sandbox, story)
+
+
 def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only if no URL is given; it is a sandbox like any other."""
     monkeypatch.setattr("emulator.cli.client.ControlClient.is_running", lambda _: False)

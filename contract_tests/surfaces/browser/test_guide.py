@@ -124,6 +124,41 @@ def test_the_guide_is_searched(tab: Any) -> None:
     expect(tab.locator("#found")).to_be_hidden()
 
 
+def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str) -> None:
+    """From a page of the guide and from one of reference: an error, an assumption, an operation."""
+    for page, words, heading in (
+        (served, "INSUFFICIENT_FUNDS", "Errors and magic values"),
+        (served.replace("/guide/", "/events"), "B-57", "Assumptions"),
+        (served.replace("/guide/", "/errors"), "Cancel a subscription", "API"),
+    ):
+        tab.goto(page)
+        tab.locator("#find").fill(words)
+        link = tab.locator("#found a[href^='/docs/']:not([href^='/docs/guide'])").first
+        expect(link).to_be_visible()
+        with tab.expect_navigation():
+            link.click()
+        expect(tab.get_by_role("heading", level=1).first).to_have_text(heading)
+
+
+def test_pages_of_reference_fit_a_phone_and_have_the_menu_of_the_guide(tab: Any, served: str) -> None:
+    tab.set_viewport_size({"width": 320, "height": 700})
+    for name in ("../../", "../", "../errors", "../events", "../assumptions"):
+        tab.goto(f"{served}{name}")
+        assert not tab.evaluate("document.documentElement.scrollWidth > innerWidth"), name
+        expect(tab.locator("#menu a")).to_have_count(27)
+
+
+def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, served: str) -> None:
+    tab.goto(f"{served}../assumptions#B-57")
+    expect(tab.locator("#B-57 dl")).to_be_visible()
+    tab.get_by_label("Filter assumptions").fill("refund")
+    tab.get_by_label("can be changed").check()
+    shown = tab.locator(".area .entry:visible")
+    expect(tab.locator("#filter output")).to_have_text(str(shown.count()))
+    assert 0 < shown.count() < 10
+    expect(tab.locator("#B-57")).to_be_visible()
+
+
 def test_the_controls_of_a_french_page_are_french(tab: Any, served: str) -> None:
     tab.goto(f"{served}fr/webhooks/")
     expect(tab.locator("#theme")).to_have_text("Thème du système")

@@ -28,3 +28,4 @@ def test_the_demo_shows_two_paid_months_and_correct_signatures() -> None:
     assert "INV-2026-000002: 5,000 XAF, paid." in played.stdout
     assert played.stdout.count("signature correct") == 8
     assert "WRONG" not in played.stdout
+    assert "What to do next:\n  payments-emulator serve " in played.stdout

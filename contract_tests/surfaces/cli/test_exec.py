@@ -27,14 +27,14 @@ sys.exit(7)
 """A program of somebody who uses the service."""
 
 WAITS = """
-import os, signal, sys
+import os, signal, sys, time
 signal.signal(signal.SIGINT, lambda *_: sys.exit(8))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
 print(os.environ["PAYMENTS_EMULATOR_URL"], os.getpid(), flush=True)
 while True:
-    signal.pause()
+    time.sleep(0.05)
 """
-"""A program that ends by a signal, and prints which."""
+"""A program that ends by a signal, and prints which. From Python 3.14 on ``signal.pause`` may wait for one that came before."""
 
 Start = Callable[..., "subprocess.Popen[str]"]
 

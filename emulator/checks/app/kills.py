@@ -24,7 +24,7 @@ GRACE = 0.25
 NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
 
 
-class KillBoundary(NamedTuple):
+class KillPoint(NamedTuple):
     """Where the application is killed: at the ``nth`` request or event with a title, and whether before its response."""
 
     about: str
@@ -33,18 +33,18 @@ class KillBoundary(NamedTuple):
     is_before: bool
 
     @classmethod
-    def of(cls, case: Case) -> KillBoundary:
-        """Return the boundary of a case that kills."""
+    def of(cls, case: Case) -> KillPoint:
+        """Return the point of a case that kills."""
         place = case.place
         nth = int((place.match or {"nth": place.number})["nth"])
         return cls(place.about, place.title, nth, case.kind.name in ("killed-sent", "killed-received"))
 
 
 class Killer:
-    """Calls ``kill`` once, at a boundary. ``title_of`` names a request by its method and path."""
+    """Calls ``kill`` once, at a point. ``title_of`` names a request by its method and path."""
 
-    def __init__(self, boundary: KillBoundary, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
-        self._boundary = boundary
+    def __init__(self, point: KillPoint, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
+        self._boundary = point
         self._title_of = title_of
         self._kill = kill
         self._seen: set[str] = set()
@@ -57,7 +57,7 @@ class Killer:
         )
 
     def is_at(self, about: str, title: str, id: str) -> bool:
-        """Return whether this request or delivery, counted by its id, is the one."""
+        """Return whether this request or delivery is the one; its id distinguishes it from others."""
         wanted = self._boundary
         if self.has_struck or (about, title) != (wanted.about, wanted.title):
             return False
@@ -87,7 +87,7 @@ class WatchedSender(WebhookSender):
         self._killer = killer
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
-        """Send one attempt; the one at the boundary is not acknowledged where the application is killed before that."""
+        """Send one attempt; the one at the point is not acknowledged where the application is killed before that."""
         event = json.loads(body) if isinstance(body, bytes) else {"type": "", "id": ""}
         sending = asyncio.create_task(super().send(url, headers, body, verify=verify))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):

@@ -177,6 +177,13 @@ WITHOUT_GUIDE = [
 """The menu of a checkout in which the guide was not built."""
 
 
+async def _events(_: Request) -> Response:
+    lives = [Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize()) for each in STATE_MACHINES]
+    heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
+    tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
+    return page("docs-events.html", "/docs/events", "Events and life cycles", heads, **tables)
+
+
 def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
     """The pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
     facts = engine.reference_data
@@ -195,12 +202,6 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
         }
         return page("docs-errors.html", "/docs/errors", "Errors and magic values", heads, **tables)
 
-    async def events(_: Request) -> Response:
-        lives = [Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize()) for each in STATE_MACHINES]
-        heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
-        tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
-        return page("docs-events.html", "/docs/events", "Events and life cycles", heads, **tables)
-
     async def assumptions(request: Request) -> Response:
         known, probes = areas(), collected()
         numbered = numbered_assumptions()
@@ -217,7 +218,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
 
     return [
         Route("/docs/errors", errors),
-        Route("/docs/events", events),
+        Route("/docs/events", _events),
         Route("/docs/assumptions", assumptions),
     ]
 

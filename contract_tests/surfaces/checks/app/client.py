@@ -26,6 +26,7 @@ def call(method, path, body=None):
             with urlopen(request, timeout=10) as answer:
                 return json.load(answer)
         except HTTPError as error:
+            error.close()
             if error.code == 409 and path == "/v1/customers/":
                 return call("GET", f"/v1/customers/?search={body['email']}")["data"][0]
             if error.code != 429 and error.code < 500:

@@ -147,6 +147,18 @@ def test_it_is_played_at_an_emulator_whose_url_is_typed(tmp_path: Path) -> None:
     assert "no emulator at" in str(ended.exception)
 
 
+def test_it_leaves_the_emulator_of_the_environment_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose URL stands there for other commands: a world that is in use is not reset unasked."""
+    file = tmp_path / "run.jsonl"
+    with serving(NOTHING) as server, proxying(server.url, record=file) as proxy, through(proxy) as http:
+        post(http, "/customers/", {"name": "Awa", "email": "awa@example.com"})
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", server.url)
+        journal = f"{server.url}/_emulator/requests?app=demo"
+        before = http.get(journal).json()["pagination"]["count"]
+        assert CliRunner().invoke(cli, ["replay", str(file)], standalone_mode=False).return_value == 0
+        assert http.get(journal).json()["pagination"]["count"] == before > 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

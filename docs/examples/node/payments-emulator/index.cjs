@@ -9,6 +9,7 @@ const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
+const { command } = require("./command.cjs");
 
 const RACING = { Prefer: "respond-async" };
 const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
@@ -109,6 +110,12 @@ const identity = (object) => (object && typeof object === "object" ? object.id :
 
 // -- the server
 
+const INSTALL =
+  "Install the emulator with pip, name its command in PAYMENTS_EMULATOR_COMMAND, or name a running one in PAYMENTS_EMULATOR_URL.";
+
+/** The program and its first arguments; where there is none, its name alone, which does not start and says so. */
+const emulatorCommand = () => command() ?? ["payments-emulator"];
+
 let ownServer; // a promise: one server for this process
 
 /** Start an emulator on a free port; it ends with this process, or with `stop()`. */
@@ -117,10 +124,10 @@ async function startServer(options = []) {
   const portFile = path.join(folder, "port");
   const log = path.join(folder, "log");
   const output = fs.openSync(log, "w");
-  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
-  const serve = ["serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", "--exit-with-stdin"];
+  const [program, ...first] = emulatorCommand();
+  const serve = [...first, "serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", "--exit-with-stdin"];
   // However this process ends, even killed, the system closes its end of the pipe, and the emulator ends.
-  const child = spawn(command, [...serve, ...options], { stdio: ["pipe", output, output], windowsHide: true });
+  const child = spawn(program, [...serve, ...options], { stdio: ["pipe", output, output], windowsHide: true });
   fs.closeSync(output);
   let failure;
   child.on("error", (error) => (failure = error.message));
@@ -150,9 +157,7 @@ async function startServer(options = []) {
       const said = fs.readFileSync(log, "utf8").trim();
       await stop();
       throw new Error(
-        `${command} did not start: ${failure ?? "it took too long"}. ${said}\n` +
-          "Install the emulator with pip, name its command in PAYMENTS_EMULATOR_COMMAND, " +
-          "or name a running one in PAYMENTS_EMULATOR_URL.",
+        `${program} did not start: ${failure ?? "it took too long"}. ${said}\n${INSTALL}`,
       );
     }
     await new Promise((resume) => setTimeout(resume, 10));
@@ -651,7 +656,7 @@ async function testScenario(
   scenario,
   { only = [], ignore = [], budget, whole = false, afterwards = "2d", pairs = false } = {},
 ) {
-  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
+  const [program, ...first] = emulatorCommand();
   const options = [
     ...only.flatMap((name) => ["--only", name]),
     ...ignore.flatMap((rule) => ["--ignore", rule]),
@@ -659,7 +664,7 @@ async function testScenario(
     ...(pairs ? ["--pairs"] : []),
     ...["--then", afterwards],
   ];
-  const child = spawn(command, ["test", "scenario", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
+  const child = spawn(program, [...first, "test", "scenario", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
   let said = "";
   child.stderr.on("data", (data) => (said += data));
   child.stdin.on("error", () => {}); // the command has ended, and says why on its standard error
@@ -675,7 +680,7 @@ async function testScenario(
     else child.stdin.write(`${JSON.stringify(await answer(message.ask))}\n`);
   }
   const status = await ended;
-  if (!found) throw new Error(`${command} did not try the scenario: ${status}. ${said.trim()}`);
+  if (!found) throw new Error(`${program} did not try the scenario: ${status}. ${said.trim()}`);
   const { passed, remaining } = found.report;
   if (!passed || (whole && remaining)) throw new Error(found.text);
   if (remaining) process.emitWarning(found.text.trim().split("\n").at(-1), "UnfinishedTestApp");
