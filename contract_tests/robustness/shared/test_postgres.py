@@ -18,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 
-from contract_tests.robustness.crashes import chaos
+from contract_tests.robustness.crashes import chaos, proxy
 from contract_tests.robustness.crashes.chaos import SESSIONS
 from contract_tests.robustness.crashes.crash_rounds import play
 from contract_tests.robustness.crashes.load import HEADERS
@@ -337,3 +337,11 @@ def test_a_row_that_is_removed_and_stored_again_is_the_new_one(pair: tuple[Sandb
     here.advance("P2D")
     second = create(here, "awa")
     assert create(there, "awa").content == second.content
+
+
+def test_the_death_of_either_loses_nothing(place: str, tmp_path: Path) -> None:
+    """Of two servers behind nginx, as docs/guide/state.md configures it, under load.
+
+    ``python -m contract_tests.robustness.crashes proxy`` plays more rounds.
+    """
+    assert len(list(proxy.play(tmp_path, place, 2, random.Random(7)))) == 2

@@ -6,6 +6,7 @@ import json
 import random
 import resource
 import sqlite3
+import stat
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from emulator.cli.main import cli, one_line
 from emulator.engine.storage import maintenance, serialization
 from emulator.engine.storage.serialization import StoredTables
 from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.tinydb_file import AtomicStorage
 from emulator.engine.storage.urls import open_store
 from emulator.server.sandbox import Options, Sandbox
 
@@ -359,3 +361,24 @@ def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
 def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
     """One round; ``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite`` plays on."""
     assert len(list(islice(chaos.play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", random.Random(7)), 1))) == 1
+
+
+TABLES = {"emulator": {"1": {"format": 2}}}
+
+
+def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / ".l.json.part").symlink_to(victim)
+    AtomicStorage(tmp_path / "l.json").write(TABLES)
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "l.json").is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o644])
+def test_the_mode_of_a_file_in_the_place_of_the_temporary_one_is_not_taken_over(tmp_path: Path, mode: int) -> None:
+    part = tmp_path / ".m.json.part"
+    part.touch()
+    part.chmod(mode)
+    AtomicStorage(tmp_path / "m.json").write(TABLES)
+    assert stat.S_IMODE((tmp_path / "m.json").stat().st_mode) == 0o600

@@ -14,6 +14,7 @@ from tinydb import TinyDB
 
 from contract_tests.contract.engine.test_smtp import Mailbox
 from contract_tests.robustness.state.conftest import Serve
+from contract_tests.robustness.state.story import played_through, with_restarts
 from contract_tests.support.receiver import Receiver, Reply
 from emulator.engine.outbox import SmtpServer
 from emulator.engine.storage import maintenance
@@ -248,3 +249,14 @@ def test_a_world_is_not_written_by_who_still_waits_in_it_after_it_was_released(p
         await engine.stop()
 
     asyncio.run(play())
+
+
+def test_restarts_change_nothing(place: str) -> None:
+    """A scenario with another server for every step ends in the same bytes as played through (B-93).
+
+    Ids, numbers, times, remembered answers, snapshots and the clock go on.
+    """
+    through, end = played_through("memory")
+    output, finally_reported = with_restarts(place)
+    assert output == through
+    assert finally_reported == end

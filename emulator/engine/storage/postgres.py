@@ -12,10 +12,11 @@ committed before counts as durable because of a commit after it.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -26,7 +27,6 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
 from emulator.engine.storage import serialization
-from emulator.engine.storage.durability import Durability
 from emulator.engine.storage.rows import METADATA, NEW, WORLDS, in_json
 from emulator.engine.storage.serialization import RowChange, StoredWorld
 from emulator.engine.storage.sql import SqlStore, contents, describe_error
@@ -111,6 +111,41 @@ def parsed(url: str) -> sa.URL:
 def read(url: str) -> serialization.Content:
     """Everything in a database. Raises :class:`CorruptStore`."""
     return contents(opened(url), parsed(url).render_as_string(hide_password=True))
+
+
+class Durability:
+    """Knows which commits of a session outlast a crash of the database, where they do not wait for the disk themselves.
+
+    ``flush`` blocks until all that was committed before its call is on the disk. It is called in ``thread``, so that
+    the event loop goes on. What it raises is raised to all who wait.
+    """
+
+    def __init__(self, flush: Callable[[], object], thread: Executor) -> None:
+        self._flush = flush
+        self._thread = thread
+        self._committed = 0
+        self._durable = 0
+        self._flushing: asyncio.Task[None] | None = None
+
+    def committed(self) -> None:
+        """Something was committed."""
+        self._committed += 1
+
+    async def reached(self) -> None:
+        """Wait until all that was committed before this call is on the disk."""
+        wanted = self._committed
+        while self._durable < wanted:
+            if self._flushing is None:
+                self._flushing = asyncio.create_task(self._run())
+            await asyncio.shield(self._flushing)
+
+    async def _run(self) -> None:
+        covered = self._committed
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._flush)
+            self._durable = covered
+        finally:
+            self._flushing = None
 
 
 class PostgresStore(SqlStore):

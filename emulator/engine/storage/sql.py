@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -25,7 +26,7 @@ from emulator.engine.storage.rows import (
     snapshots_in,
 )
 from emulator.engine.storage.serialization import RowChange, StoredWorld, WorldHeader
-from emulator.engine.storage.store import CorruptStore, Durable, LeasedElsewhere, StorageError
+from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -34,7 +35,7 @@ UNREADABLE = (ValueError, RecursionError, KeyError)
 """What reading a damaged database raises, beside its own errors, for instance for text that is no UTF-8."""
 
 
-class SqlStore:
+class SqlStore(Store):
     """Worlds in one database, on one connection, which the subclasses open and lock.
 
     ``alone`` is a statement that keeps other processes from creating the tables at the same time. ``errors`` are those
@@ -42,8 +43,6 @@ class SqlStore:
     """
 
     errors: tuple[type[Exception], ...] = (DBAPIError,)
-
-    shared = False
 
     def __init__(self, engine: sa.Engine, name: str, alone: sa.Executable | None = None) -> None:
         self._engine = engine
@@ -75,9 +74,6 @@ class SqlStore:
             self._numbers[key], saved = saved_in(connection, key)
         return saved
 
-    def ask_for(self, key: Key) -> None:
-        """Does nothing: no other process runs it."""
-
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         with self._opening(), self._transaction() as connection:
             return snapshots_in(connection, self._numbers.get(key))
@@ -90,13 +86,13 @@ class SqlStore:
             self._write(number, rows, in_json(head))
         self._failing = False
 
+    @abstractmethod
     def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
         """Store changed records and the head of a world, in one transaction. Raises what the driver raises.
 
         Every request that changes something waits for it. So the driver is called directly: SQLAlchemy would take more
         time than the database.
         """
-        raise NotImplementedError
 
     def replace(self, saved: StoredWorld) -> None:
         with self._transaction() as connection:
@@ -118,20 +114,6 @@ class SqlStore:
 
     def release(self, key: Key) -> None:
         self._numbers.pop(key, None)
-
-    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        return []
-
-    def durability(self) -> Durable | None:
-        """None: commits wait for the disk as far as they ever will."""
-        return None
-
-    def save(self) -> None:
-        """Does nothing: every change is committed at once."""
-
-    def unsaved(self) -> str | None:
-        """None: what cannot be stored is rejected."""
-        return None
 
     def close(self) -> None:
         self._connection.close()

@@ -12,11 +12,10 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from emulator.engine.storage import serialization
-from emulator.engine.storage.lock import lock_file
 from emulator.engine.storage.rows import FORMAT, format_of, in_json
 from emulator.engine.storage.serialization import RowChange
 from emulator.engine.storage.sql import UNREADABLE, SqlStore, contents, describe_error
-from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.store import CorruptStore, lock_file
 
 MAGIC = b"SQLite format 3\0"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from tinydb import where
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage import serialization
-from emulator.engine.storage.lock import lock_file
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.engine.storage.store import Durable, LeasedElsewhere, StorageError
+from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store, lock_file
 from emulator.engine.storage.tinydb_file import Database, put_documents
 from emulator.resources.app.clients import Key
 
@@ -85,10 +84,11 @@ class Batch:
                 database.snapshots.insert(msgspec.to_builtins(serialization.row_of_snapshot(key, name, saved)))
 
 
-class TinyDBStore:
-    """Worlds in one file. Once the file could not be written, changes are rejected until it can be."""
+class TinyDBStore(Store):
+    """Worlds in one file. Once the file could not be written, changes are rejected until it can be.
 
-    shared = False
+    What was answered within the last second may be lost.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
@@ -117,9 +117,6 @@ class TinyDBStore:
             return None
         with self._up_to_date() as database:
             return database.world(self._numbers[key])
-
-    def ask_for(self, key: Key) -> None:
-        """Does nothing: no other process runs it."""
 
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         if key not in self._numbers:
@@ -158,13 +155,6 @@ class TinyDBStore:
 
     def release(self, key: Key) -> None:
         """Does nothing: the whole file belongs to this process."""
-
-    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        return []
-
-    def durability(self) -> Durable | None:
-        """None: what was answered within the last second may be lost."""
-        return None
 
     def save(self) -> None:
         self._hurry.set()
