@@ -21,6 +21,9 @@ from emulator.testing.collector import WebhookCollector
 
 MANY = 40
 
+A_FEW = 3
+"""So many threads, worlds and files more say nothing: connections of other servers in this process come and go as well."""
+
 
 def held() -> tuple[int, int, int]:
     """Threads, worlds of these tests and collectors of webhooks that are alive.
@@ -55,14 +58,14 @@ def test_nothing_stays_of_many_worlds(webhooks: bool) -> None:
     server = LocalServer()
     one(server, "first", webhooks)
     threads, worlds, collectors = before_all
-    # The connection that was last closed, and the world it was about, live until the next one takes its place.
-    at_work = threads + 1 + webhooks, worlds + 1, collectors
+    # A connection that was closed, and the world it was about, live until the next one takes its place.
+    at_work = threads + A_FEW, worlds + A_FEW, collectors
     assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
     files = len(os.listdir("/proc/self/fd"))
     for number in range(MANY):
         one(server, str(number), webhooks)
     assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
-    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= files)
+    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= files + A_FEW)
     server.stop()
     assert comes_true(lambda: no_more_than(before_all)), (held(), before_all)
 
