@@ -47,7 +47,8 @@ def stamp(moment: datetime) -> Timestamp:
     return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
+# Hours end with 23: Python 3.14 also reads 24:00:00, which RFC 3339 does not have.
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
 _ORDINAL_DATE = re.compile(r"(\d{4})-?(\d{3})", re.ASCII)
 """A date by the number of its day, which ``date.fromisoformat`` does not read."""
 
