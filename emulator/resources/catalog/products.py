@@ -160,12 +160,13 @@ def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:
 
 def _product(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> tuple[str, int]:
     product = on_sale(world, item["product"], currency, f"{param}.product")
-    is_free = product.price_type == "free"
-    if is_free != ("unit_amount" in item):
-        wrong = "is required beside a product whose price is free"
-        wrong = wrong if is_free else "cannot be given beside a product whose price is fixed"
-        raise invalid_field(f"{param}.unit_amount", wrong)
-    return product.name, item["unit_amount"] if is_free else product.unit_amount
+    if product.price_type != "free":
+        if "unit_amount" in item:
+            raise invalid_field(f"{param}.unit_amount", "cannot be given beside a product whose price is fixed")
+        return product.name, product.unit_amount
+    if "unit_amount" not in item:
+        raise invalid_field(f"{param}.unit_amount", "is required beside a product whose price is free")
+    return product.name, item["unit_amount"]
 
 
 def on_sale(world: World, id: str, currency: str | None, param: str) -> Product:
