@@ -64,6 +64,7 @@ def environment() -> dict[str, str]:
         (("-n", "0"), ("1 long tests were left out", "1 passed, 1 deselected")),
     ],
 )
+@pytest.mark.long
 def test_long_tests_are_left_out_where_nothing_is_named(
     suite: Path, options: Sequence[str], said: Sequence[str]
 ) -> None:
@@ -75,6 +76,7 @@ def test_long_tests_are_left_out_where_nothing_is_named(
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a process are found on Linux only")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.long
 def test_a_signal_ends_a_run_with_all_it_started(suite: Path, number: int) -> None:
     """Also tests that do not give up: they are two, each on a worker of its own."""
     (suite / "tests/test_it.py").write_text(HANGS, "utf-8")

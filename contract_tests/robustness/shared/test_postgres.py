@@ -54,11 +54,13 @@ def pair(place: str, contracts: tuple[Contract, Contract]) -> Iterator[tuple[San
         yield made[0], made[1]
 
 
+@pytest.mark.long
 def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
     """With another server for every step it ends in the same bytes as played through."""
     assert with_restarts(place) == played_through("memory")
 
 
+@pytest.mark.long
 def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
     """A few rounds; ``python -m contract_tests.robustness.crashes postgresql`` plays as many as one likes."""
     assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
@@ -96,6 +98,7 @@ def test_a_world_stays_while_a_request_is_under_way(pair: tuple[Sandbox, Sandbox
     assert [row["url"] for row in there.api.get("/webhooks/")["data"]] == [receiver.url]
 
 
+@pytest.mark.long
 def test_another_process_takes_over_when_one_dies(place: str, tmp_path: Path) -> None:
     """Without being asked: what falls due is done."""
     first, second = (Emulator(tmp_path, place, "--clock", "running") for _ in range(2))
@@ -227,6 +230,7 @@ def connected(store: Store) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_a_crash_of_the_database_loses_nothing_that_was_answered(
     place: str, contracts: tuple[Contract, Contract]
 ) -> None:

@@ -53,9 +53,10 @@ def programs(tmp_path: Path, form: str, code: str) -> list[str]:
 
 
 NODE = pytest.mark.skipif(not shutil.which("node"), reason="no Node")
+CURL = pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
 
 
-@pytest.mark.parametrize("form", ["curl", "httpx", pytest.param("fetch", marks=NODE)])
+@pytest.mark.parametrize("form", [pytest.param("curl", marks=CURL), "httpx", pytest.param("fetch", marks=NODE)])
 def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
     id = created(sandbox)
     body = sandbox.control.get(f"/requests/{id}")["request_body"]
