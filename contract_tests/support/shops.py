@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,9 +13,6 @@ from typing import NamedTuple
 from contract_tests import ROOT
 
 EXAMPLES = ROOT / "docs/examples"
-
-REQUIRED = os.environ.get("PAYMENTS_EMULATOR_SHOP_TESTS") == "required"
-"""Whether every toolchain must be there, as in CI."""
 
 
 class ExampleShop(NamedTuple):
@@ -39,11 +35,6 @@ class ExampleShop(NamedTuple):
     def path(self) -> Path:
         return EXAMPLES / self.folder
 
-    @property
-    def is_available(self) -> bool:
-        """Whether this machine has what the shop needs."""
-        return all(map(shutil.which, self.programs))
-
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command with the folder of what was built, which is built first."""
         return tuple(word.replace("{built}", str(built(self))) for word in command)
@@ -54,7 +45,7 @@ PHP_TESTS = ("php", "../php-shop/test_shop.php")
 SHOPS = {
     shop.language: shop
     for shop in (
-        ExampleShop("python", "python-shop", ("python",), story=("python", "story.py")),
+        ExampleShop("python", "python-shop", (), story=("python", "story.py")),
         ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
         ExampleShop(
             "go",

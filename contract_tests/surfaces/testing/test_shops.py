@@ -1,6 +1,5 @@
 """The example shops in Go, Java and PHP: their tests pass under ``exec``, and their receivers and stories are sound.
 
-Where a toolchain is missing the shop is not tried, unless ``PAYMENTS_EMULATOR_SHOP_TESTS=required``, as in CI.
 ``python -m contract_tests.surfaces.checks.app`` tries every fault; here are two that careless shops do not survive.
 """
 
@@ -13,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.support.shops import REQUIRED, SHOPS, ExampleShop
+from contract_tests.support.shops import SHOPS, ExampleShop
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
 
 pytestmark = pytest.mark.long
 
-OTHERS = [shop for shop in SHOPS.values() if shop.tests and (REQUIRED or shop.is_available)]
+OTHERS = [shop for shop in SHOPS.values() if shop.tests]
 
 FAULTS = ("--only=2:drop-after", "--only=12:slow")
 """The answer to an order is lost; the webhooks of a subscription come before its answer."""
@@ -28,13 +27,8 @@ SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
 
 def each(shops: list[ExampleShop]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("shop", shops, ids=lambda shop: shop.language)
-
-
-@each(OTHERS)
-def test_its_toolchain_is_there(shop: ExampleShop) -> None:
-    """Also where CI requires it."""
-    assert shop.is_available, f"install {' and '.join(shop.programs)}"
+    tried = [pytest.param(shop, marks=pytest.mark.needs(*shop.programs)) for shop in shops]
+    return pytest.mark.parametrize("shop", tried, ids=[shop.language for shop in shops])
 
 
 @each(OTHERS)
