@@ -101,10 +101,15 @@ def _decoded(text: str) -> str:
 
 
 def redact(text: bytes) -> bytes:
-    """Return a body, path or query without secrets. One that has some is shown without NUL, which stands for UTF-16."""
-    plain = text.replace(b"\0", b"").decode("utf-8", "surrogateescape")
-    redacted = redact_text(plain)
-    return text if redacted == plain else redacted.encode("utf-8", "surrogateescape")
+    """Return a body, path or query without secrets. One that has some is shown in UTF-8, also where it came in UTF-16."""
+    readings = [text.replace(b"\0", b"").decode("utf-8", "replace")]
+    if b"\0" in text:
+        readings = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *readings]
+    for plain in readings:
+        if (redacted := redact_text(plain)) != plain:
+            # The escapes of a body that breaks off may be halves of characters.
+            return redacted.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return text
 
 
 def redact_header(name: str, value: str) -> str:

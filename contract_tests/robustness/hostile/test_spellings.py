@@ -66,6 +66,7 @@ GAPS = (
         "~",
         "·",
         "'",
+        "\u3000",
     ),
 )
 SPELLINGS = (
@@ -194,10 +195,15 @@ def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
         "text": text,
     }
     shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
-    if text.isascii():
-        shown["UTF-16"] = redact(text.encode("utf-16")).decode("utf-8", "replace")
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        shown[encoding] = redact(text.encode(encoding)).decode("utf-8", "replace")
     assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
     assert secrets_in(redact_header("x-note", text)) == set()
+
+
+def test_a_body_that_breaks_off_within_a_character_is_masked() -> None:
+    shown = redact(f'{{"note": "{CARD} \\ud83d\\ude00 \\ud83d'.encode()).decode()
+    assert shown == '{"note": "****8210 \U0001f600 \ufffd'
 
 
 @pytest.mark.parametrize("text", ORDINARY)

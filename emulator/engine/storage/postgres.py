@@ -297,7 +297,9 @@ class PostgresStore(SqlStore):
         if self._is_lost():
             return []
         try:
-            return [serialization.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
+            # Each process hears itself, too, perhaps after it was given the world that it had asked for.
+            own, notices = self._driver.info.backend_pid, self._driver.notifies(timeout=0)
+            return [serialization.key(notice.payload) for notice in notices if notice.pid != own]
         except psycopg.Error as error:
             self._lose(error)
             return []
