@@ -27,12 +27,12 @@ class Advice(NamedTuple):
 AGAIN = Advice("A request whose response is lost is not recovered", "Send a request again")
 LIMITED = Advice("A 429 is not waited for and tried again", "Wait when you are asked to")
 OVERTAKEN = Advice(
-    "A webhook that comes before the response is not understood", "Be ready for the webhook before the answer"
+    "A webhook that comes before the response is not understood", "Be ready for the webhook before the response"
 )
 MISSED = Advice("What a lost webhook would have said is never asked for", "Ask for what never came")
 REPEATED = Advice("An event that comes twice is handled twice", "Handle an event once")
 DISORDER = Advice("An event that comes late undoes a newer state, or is not understood", "Take events in any order")
-FORGED = Advice("A forged webhook is believed", "Verify every webhook")
+FORGED = Advice("A forged webhook is accepted", "Verify every webhook")
 RACING = Advice("An event that comes twice at the same moment is handled twice", "Handle an event once")
 FORGOTTEN = Advice("An event that comes again days later is handled twice", "Handle an event once")
 REISSUED = Advice("A change that comes again under another event id is handled twice", "Handle a change once")

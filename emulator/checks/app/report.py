@@ -48,7 +48,7 @@ class AppFinding(NamedTuple):
     @property
     def fix(self) -> str:
         """How to fix it, on one line."""
-        return f"{self.problem} (how to fix it: guide, Test app, {self.section})"
+        return f"{self.problem}. Fix: {self.section} (guide: test-app)"
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding for programs."""
