@@ -180,6 +180,19 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     assert "#wait-when-you-are-asked-to" in text
 
 
+def test_an_outage_is_tried_where_the_service_charges_and_no_buyer_pays(payments: Emulator) -> None:
+    """At the renewal only: a buyer pays in the hour of the first charge."""
+
+    def play(payments: Emulator) -> None:
+        shop = Shop(payments)
+        shop.sell()
+        body = {"customer": customer(payments, "ben"), "plan": plan(payments)}
+        post(payments, "/v1/subscriptions/", body, "subscription")
+        payments.clock.advance("31d")
+
+    assert payments.test_app(play, only=["outage"]).headline == "No problem in 1 case."
+
+
 def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
     """A client that may try again once in all survives each fault alone."""
 
