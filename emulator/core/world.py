@@ -199,7 +199,7 @@ class World(Repository):
     def draw(self, prefix: str) -> str:
         """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
-        return self._ids.id(prefix, position)
+        return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:
         """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
@@ -228,9 +228,8 @@ class World(Repository):
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Record an event about a record and run the reactions to it, in the same unit of work."""
         event = self.record_event(type, EventData(record, metadata or msgspec.UNSET))
-        for reaction in self.registry.reactions.get("*", ()):
-            reaction(self, event)
-        for reaction in self.registry.reactions.get(type, ()):
+        reactions = self.registry.reactions
+        for reaction in (*reactions.get("*", ()), *reactions.get(type, ())):
             reaction(self, event)
         return event
 

@@ -69,10 +69,9 @@ _MANY_DIGITS = re.compile(rf"[0-9](?<![0-9][0-9])(?:{_GAP}[0-9]){{12}}")
 _LIKE_AN_ACCOUNT = re.compile(
     rf"[0-9](?:(?<=[A-Z]{{2}}[0-9])[0-9](?:{_ACCOUNT_GAP}[A-Z0-9]){{11}}|(?<=[a-z]{{2}}[0-9])[0-9](?:{_ACCOUNT_GAP}[a-z0-9]){{11}})"
 )
-_MARKS = ("%", "\\", "k_test_", "k_prod_", "whsec_", "eyj")
-_NAME_PARTS = (
-    *("number", "cvc", "cvv", "csc", "pin", "pan", "iban", "secret", "passw", "token", "sig", "authorization"),
-    *("bearer", "credential", "jwt", "key"),
+_MARK = re.compile(r"%|\\|k_test_|k_prod_|whsec_|eyj")
+_NAME_PART = re.compile(
+    "number|cvc|cvv|csc|pin|pan|iban|secret|passw|token|sig|authorization|bearer|credential|jwt|key"
 )
 _NAMED_VALUE = re.compile(rf"(?:{_CARD_NAME}|{_CODE_NAME}|{_OTHER_NAME}|key)\]?\\*[\"'=]")
 
@@ -203,19 +202,13 @@ def _may_have_secrets(text: str) -> bool:
     """Return whether a text must be looked at closely to know; most need not be."""
     lower = text.lower()
     return (
-        _has_one_of(_MARKS, lower)
+        _MARK.search(lower) is not None
         or _MANY_DIGITS.search(text) is not None
         or _LIKE_AN_ACCOUNT.search(text) is not None
         or ("@" in text and _PASSWORD.search(text) is not None)
-        or (_has_one_of(_NAME_PARTS, lower) and _NAMED_VALUE.search(lower) is not None)
+        # The first of these two patterns is quick, and seldom finds anything.
+        or (_NAME_PART.search(lower) is not None and _NAMED_VALUE.search(lower) is not None)
     )
-
-
-def _has_one_of(parts: tuple[str, ...], text: str) -> bool:
-    for part in parts:  # noqa: SIM110  # any() of a generator takes three times as long, and every body is searched
-        if part in text:
-            return True
-    return False
 
 
 def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:

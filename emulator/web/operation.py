@@ -298,7 +298,8 @@ class OperationHandler:
             problem = "no body"
         else:
             answer = json.loads(body)
-            violations = [each for schema in self._judges for each in schema.violations(answer)]
+            broken = [schema for schema in self._judges if not schema.accepts(answer)]
+            violations = [each for schema in broken for each in schema.violations(answer)]
             problem = "; ".join(f"{each.path}: {each.message}" for each in violations)
         if problem:
             raise InvalidResponse(f"the response of {self.operation_id} breaks the document: {problem}")
