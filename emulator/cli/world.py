@@ -10,9 +10,9 @@ import click
 
 from emulator.cli.groups import LazyGroup
 from emulator.cli.options import (
+    CLOCK_START,
     ID,
     OUTPUT_FILE,
-    ClockStart,
     Text,
     as_json,
     complete_from,
@@ -183,7 +183,7 @@ def rewound_line(result: Any) -> str:
 @world.command()
 @click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
 @click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
-@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="Initial state of the clock.")
+@click.option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock.")
 @as_json
 @with_client
 def reset(
