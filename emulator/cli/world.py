@@ -266,10 +266,7 @@ def write_report(emulator: ControlClient, file: Path, language: str = catalogs.S
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
     from emulator.presentation.languages.language import language_of
-    from emulator.ui.reports.report_page import collect, page
+    from emulator.ui.reports import report_page
 
-    def get(path: str, **query: Any) -> Any:
-        return emulator.get(path.removeprefix("/_emulator"), **query)
-
-    text = page(collect(get), language_of(language))
-    write_text(file, text)
+    chosen = language_of(language)
+    write_text(file, report_page.page(report_page.read(emulator.get, chosen), chosen))
