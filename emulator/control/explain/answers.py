@@ -256,12 +256,6 @@ def _paid(answer: AnswerWriter, each: Invoice) -> str:
     return answer.gettext(said, amount=amount, method=answer.paid_with(paid), day=answer.day(paid.updated_at))
 
 
-BILLING_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    Subscription: _subscription,
-    Invoice: _invoice,
-}
-
-
 # -- payments, refunds, checkout sessions and payment links
 
 
@@ -366,15 +360,6 @@ def _payment_link(answer: AnswerWriter, each: PaymentLink) -> list[str]:
     return [paid if each.usage_count else answer.gettext("No payment yet."), limit]
 
 
-PAYMENT_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    PaymentIntent: _payment_intent,
-    Transaction: _transaction,
-    Refund: _refund,
-    CheckoutSession: _session,
-    PaymentLink: _payment_link,
-}
-
-
 # -- customers, their payment methods, products and plans
 
 
@@ -424,14 +409,6 @@ def _sold(answer: AnswerWriter, each: Product | SubscriptionPlan) -> list[str]:
     state = "" if each.active else answer.gettext("Not for sale any more.")
     counts = _subscriptions(answer, (one for one in found if getattr(one, field) == each.id))
     return [state, *(counts or [answer.gettext("No subscription to it.")])]
-
-
-CUSTOMER_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    Customer: _customer,
-    PaymentMethod: _payment_method,
-    Product: _sold,
-    SubscriptionPlan: _sold,
-}
 
 
 # -- events, deliveries and endpoints
@@ -486,21 +463,24 @@ def _event(answer: AnswerWriter, each: Event) -> list[str]:
     ]
 
 
-WEBHOOK_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    WebhookDelivery: _delivery,
-    WebhookEndpoint: _endpoint,
-    Event: _event,
-}
-
-
 # -- the answer about any record
 
 
 ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    **BILLING_ANSWERS,
-    **PAYMENT_ANSWERS,
-    **CUSTOMER_ANSWERS,
-    **WEBHOOK_ANSWERS,
+    Subscription: _subscription,
+    Invoice: _invoice,
+    PaymentIntent: _payment_intent,
+    Transaction: _transaction,
+    Refund: _refund,
+    CheckoutSession: _session,
+    PaymentLink: _payment_link,
+    Customer: _customer,
+    PaymentMethod: _payment_method,
+    Product: _sold,
+    SubscriptionPlan: _sold,
+    WebhookDelivery: _delivery,
+    WebhookEndpoint: _endpoint,
+    Event: _event,
 }
 """The kinds that have an answer; the fields of the others say everything."""
 
