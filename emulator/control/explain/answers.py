@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from emulator.control.clock import job_texts
 from emulator.control.objects import instrument, name_of, price
 from emulator.core.events import Event
 from emulator.core.jobs import Job
@@ -28,25 +29,6 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 # -- the parts of which the sentences about one record are made, in one language
-
-
-NEXT_JOBS: Mapping[str, str] = {
-    "subscription.renew": N_("It renews on {day}."),
-    "subscription.retry": N_("The charge is tried again on {day}."),
-    "subscription.charge": N_("The first period is charged on {day}."),
-    "subscription.expire": N_("It ends on {day}."),
-    "invoice.overdue": N_("If it is not paid, it is overdue on {day}."),
-    "payment_intent.answer": N_("The operator answers on {day}."),
-    "refund.send": N_("It goes to the operator on {day}."),
-    "refund.answer": N_("The operator answers on {day}."),
-    "refund.expire": N_("Without an answer it expires on {day}."),
-    "checkout_session.expire": N_("It expires on {day}."),
-    "payment_method.expire": N_("The card expires on {day}."),
-    "transaction.settle": N_("It is settled on {day}."),
-    "transaction.dispute": N_("The buyer disputes it on {day}."),
-    "webhook.attempt": N_("The next attempt is on {day}."),
-}
-"""What comes next, by the kind of job that is planned."""
 
 
 class AnswerWriter:
@@ -85,12 +67,13 @@ class AnswerWriter:
 
     def job(self, name: str, due: str) -> str:
         """Return the sentence on a planned job, with its day."""
-        return self.gettext(NEXT_JOBS[name], day=self.day(due))
+        said = job_texts()[name]["next"]
+        return self.gettext(said, day=self.day(due))
 
     def next(self) -> str:
         """Return the sentence on the soonest job of the record that has one."""
         for name, due in self.planned().items():
-            if name in NEXT_JOBS:
+            if "next" in job_texts()[name]:
                 return self.job(name, due)
         return self.gettext("Nothing more is planned.")
 
