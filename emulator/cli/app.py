@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.exec import handling, past_proxies
+from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, variable, write_text
-from emulator.cli.runs import ProgressLine, failure_of
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, write_text
+from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -159,9 +159,6 @@ class CommandRuns:
         self._key = key
         self._afterwards = afterwards
         self._chosen = chosen
-        # Imported here: the help of a command line needs no processes.
-        from emulator.cli.runs import CapturedCommands
-
         self._commands = CapturedCommands()
         self.other_apps: set[str] = set()
 
@@ -175,35 +172,32 @@ class CommandRuns:
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
 
-        running = RunningCommand()
-        killer = self._killer(case, running) if case and case.kind.kills else None
+        ends: list[Callable[[], None]] = []
+        killer = self._killer(case, ends) if case and case.kind.kills else None
         server = make_server(**self._chosen, **({"parts": killer.parts()} if killer else {}))
         token = self._chosen["control_token"]
-        values = {"--url": server.url, "--key": self._key, "--control-token": token}
-        variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
+        variables = environment(server.url, self._key, token)
         with TemporaryDirectory() as folder, serving(server):
             variables[FOLDER] = folder
-            api = Api(server.url, self._key)
-            if token:
-                api.client.headers["Emulator-Token"] = token
-            arrange(api, case)
-            status, output = self._run(self._scenario, variables, running.begin)
-            if killer and killer.has_struck:
-                status, output = self._run(self._restart, variables)
-            failure = failure_of(status, output)
-            check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
-            ending = finish(api, case, failure, check, self._afterwards)
-            own = self._key.split("_", 2)[-1]
-            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
-            api.close()
+            with Api(server.url, self._key, token=token) as api:
+                arrange(api, case)
+                status, output = self._run(self._scenario, variables, ends.append)
+                if killer and killer.has_struck:
+                    status, output = self._run(self._restart, variables)
+                failure = failure_of(status, output)
+                check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
+                ending = finish(api, case, failure, check, self._afterwards)
+                own = self._key.split("_", 2)[-1]
+                self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
 
-    def _killer(self, case: Case, running: RunningCommand) -> Killer:
+    def _killer(self, case: Case, ends: list[Callable[[], None]]) -> Killer:
+        """Return what ends the command, once it has begun, at the point of a case; ``ends`` has what ends it then."""
         # Imported here: few runs kill their command.
         from emulator.checks.app.kills import Killer, KillPoint
         from emulator.testing.stories import title_of
 
-        return Killer(KillPoint.of(case), title_of, running.kill)
+        return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
 
     def why_nothing_was_seen(self) -> str:
         """Return advice for a command that did nothing in the world of the key."""
@@ -225,21 +219,6 @@ class CommandRuns:
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
         return status, output.strip()
-
-
-class RunningCommand:
-    """A command that can be killed once it has begun."""
-
-    def __init__(self) -> None:
-        self._end: Callable[[], None] = lambda: None
-
-    def begin(self, end: Callable[[], None]) -> None:
-        """Take what ends the command that has begun."""
-        self._end = end
-
-    def kill(self) -> None:
-        """End the command and its children at once, by SIGKILL where there are signals."""
-        self._end()
 
 
 def _outcome(status: int, output: str) -> str:
@@ -289,12 +268,9 @@ def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
     world = _ask("open")
     if "failure" in world:
         raise click.ClickException(world["failure"])
-    api = Api(world["url"], world["key"])
-    if token:
-        api.client.headers["Emulator-Token"] = token
-    arrange(api, case)
-    ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
-    api.close()
+    with Api(world["url"], world["key"], token=token) as api:
+        arrange(api, case)
+        ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
     _ask("close")
     return ending
 

@@ -19,9 +19,9 @@ import click
 from emulator.cli.exec import handling
 from emulator.cli.groups import INTERRUPTED, PROGRAM, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Words, option, write_text
-from emulator.cli.runs import ProgressLine, run_captured
+from emulator.cli.runs import CapturedCommands, ProgressLine, run_captured
 from emulator.cli.serve import serve
-from emulator.cli.suite import LEFT_OUT, environment
+from emulator.cli.suite import LEFT_OUT
 from emulator.cli.suite import player as mutant_player
 from emulator.version import VERSION
 
@@ -160,7 +160,6 @@ def examine(plan: AllPlan) -> AllReport:
     from emulator.checks.suite.search import try_mutants
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
-    from emulator.cli.runs import CapturedCommands
 
     versions = f"{PROGRAM} {VERSION}, Python {platform.python_version()}"
     examined = Examined(Path.cwd().name, shlex.join(plan.command), today(), versions, plan.only, plan.sample)
@@ -224,12 +223,17 @@ def _of_receiver(plan: AllPlan) -> Area:
     if not plan.receiver:
         return all_report.RECEIVER._replace(not_examined=NO_RECEIVER)
     words = ["test", "receiver", plan.receiver]
+    return all_report.of_receiver(results_of(words, plan.secret), shlex.join([PROGRAM, *words]))
+
+
+def results_of(words: Sequence[str], secret: str | None) -> list[Any]:
+    """Return what ``test receiver``, run in a process of its own, found. Raises ``ClickException`` if it did not run."""
     command = [sys.executable, "-m", "emulator.cli.main", *words, "--json"]
-    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": plan.secret} if plan.secret else {})
+    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
     results = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if not results:
         raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
-    return all_report.of_receiver(results, shlex.join([PROGRAM, *words]))
+    return results
 
 
 def _of_assumptions(plan: AllPlan) -> Area:
@@ -237,15 +241,10 @@ def _of_assumptions(plan: AllPlan) -> Area:
     from emulator.checks.suite.search import sample
     from emulator.cli.exec import run_all
 
-    def variables(server: Any) -> dict[str, str]:
-        return environment(server.url, plan.key, plan.chosen["control_token"])
-
-    app = plan.key.split("_", 2)[-1]
     with _limited(plan, "assumptions") as limits:
         runs = run_all(
             plan.command,
-            app,
-            variables,
+            plan.key,
             plan.chosen,
             choose=lambda others: sample(others, plan.sample),
             progress=limits.progress,

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from emulator.control.objects import page_of
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.limits import INBOX_BODY
@@ -81,9 +82,7 @@ async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     table = runtime.inbox.table
     received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
-    page, size = query["page"], query["page_size"]
-    shown = [_summary(runtime, name, received.get(name, [])) for name in names[(page - 1) * size : page * size]]
-    return Page(shown, len(names), page, size)
+    return page_of(names, query, lambda name: _summary(runtime, name, received.get(name, [])))
 
 
 def _addressed(world: World) -> Iterator[str]:

@@ -25,6 +25,7 @@ from emulator.checks.traffic.comparison import (
 )
 from emulator.checks.traffic.findings import Findings, ProxyFinding
 from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook, json_or_text
+from emulator.control.recording.reproduction import PlayedWorld
 
 # -- what happens at the service without a request of the application
 
@@ -169,13 +170,10 @@ KEYS = ("sk", "pk")
 EVENTS = "/_emulator/events?page_size=100&type="
 
 
-class WorldOfApps(Protocol):
-    """Worlds, by the key in ``authorization``, that answer requests with bytes."""
+class WorldOfApps(PlayedWorld, Protocol):
+    """Worlds, by the key in ``authorization``."""
 
     url: str
-
-    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Return the status and the body of the answer to a request."""
 
 
 class Compared(NamedTuple):
