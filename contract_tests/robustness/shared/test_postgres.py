@@ -122,7 +122,7 @@ def test_a_world_stays_with_the_server_that_asked_for_it(place: str) -> None:
 
 
 def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not take it back as one that nobody runs, also where it is so slow that it looks for those each time."""
+    """It does not take it back as one that no server runs, also where it is so slow that it looks for those each time."""
     monkeypatch.setattr(engine, "CHECK_SECONDS", 0.0)
     here, there, key = Parts(Options(state=place)).engine, open_store(place), Key("shared", livemode=False)
     assert there is not None
@@ -227,7 +227,7 @@ def test_a_world_that_could_not_be_opened_is_let_go_of(
     with whenever_a_record_is_stored(place, failure):
         rejected = here.api.http.get("/customers/")
         assert rejected.json()["code"] == "DATABASE_ERROR"
-    # It may have tried to open the world that nobody held, and have lost its session, too.
+    # It may have tried to open the world that no server held, and have lost its session, too.
     assert customers(there) == []
     there.customer(email="a@example.com")
     assert [row["email"] for row in customers(here)] == ["a@example.com"]
