@@ -81,6 +81,9 @@ def _records(world: World) -> list[Record]:
 CHECK_SECONDS = 1.0
 """Seconds (real time) between two looks for such worlds, where several processes share a store."""
 
+START_SECONDS = 2.0
+"""Seconds (real time) in which a start opens such worlds before it serves; the others are opened beside requests."""
+
 SECONDS = 0.05
 """Seconds (real time) of one run, of as many in between: there may be thousands of worlds, and requests come first."""
 
@@ -196,9 +199,14 @@ class Engine:
         return None
 
     def open_persisted(self) -> None:
-        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
+        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``.
+
+        Where processes share a store, those that take too long are left to the takeover.
+        """
+        until = time.monotonic() + START_SECONDS
         for key in self.store.unleased() if self.store else ():
-            if len(self.runtimes) >= self._max_worlds:
+            is_late = self.store is not None and self.store.shared and time.monotonic() > until
+            if is_late or len(self.runtimes) >= self._max_worlds:
                 return
             with suppress(LeasedElsewhere):  # another process was quicker
                 self._open_listed(key)

@@ -106,8 +106,7 @@ def redact(text: bytes) -> bytes:
         readings = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *readings]
     for plain in readings:
         if (redacted := redact_text(plain)) != plain:
-            # The escapes of a body that breaks off may be halves of characters.
-            return redacted.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+            return redacted.encode()
     return text
 
 
@@ -181,7 +180,11 @@ def _redact_form(text: str, mask: Mask) -> str:
 
 def _plain(text: str) -> str:
     """Return a text with its escapes resolved, and the digits and letters of other widths and scripts as those of ASCII."""
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1] or "20", 16)), text) if "\\" in text else text
+    plain = text
+    if "\\" in text:
+        plain = _ESCAPE.sub(lambda match: chr(int(match[1] or "20", 16)), text)
+        # A character may have been escaped in two halves, and the text may break off between them.
+        plain = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     plain = unquote(unquote(plain)) if "%" in plain else plain  # a URL may hold a URL
     return plain if plain.isascii() else _in_ascii(plain)
 

@@ -146,6 +146,31 @@ def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkey
         there.close()
 
 
+def test_a_start_does_not_wait_for_worlds_that_take_long(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are opened beside requests."""
+    server = RunningServer(state=place)
+    body = {"email": "a@example.com", "name": "Awa"}
+    httpx.post(
+        f"{server.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False
+    ).raise_for_status()
+    server.stop()
+    monkeypatch.setattr(engine, "START_SECONDS", -1.0)
+    here = Parts(Options(state=place)).engine
+    assert here.runtimes == {}
+
+    async def take_over() -> None:
+        await here.start()
+        try:
+            until = time.monotonic() + 60
+            while not here.runtimes:
+                assert time.monotonic() < until
+                await asyncio.sleep(0.01)
+        finally:
+            await here.stop()
+
+    asyncio.run(take_over())
+
+
 @pytest.mark.long
 def test_another_process_takes_over_when_one_dies(place: str, tmp_path: Path) -> None:
     """Without being asked: what falls due is done."""
