@@ -95,7 +95,7 @@ LANES: Mapping[str, str] = {
     "clock": N_("Clock and jobs"),
     "money": N_("Money and states"),
     "webhooks": N_("Webhooks"),
-    "mail": N_("Emails"),
+    "emails": N_("Emails"),
 }
 """The lanes of the chain that explains an object."""
 
