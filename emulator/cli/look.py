@@ -255,7 +255,7 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     payments-emulator explain whd_2Lp7wQ9xR4tY6uN1mB3vC8zK --json | jq -r .summary
 
     Print the current state and the next step, then every request and job that led to it, with what each
-    caused in columns: clock, money, webhooks, mail. Repeats are counted.
+    caused in columns: clock, money, webhooks, emails. Repeats are counted.
     """
     print_line(emulator.get(f"/explain/{id}"), lambda found: _searchable("\n".join(story(found, every))), as_json)
 
@@ -292,7 +292,15 @@ def _episode(episode: Episode, width: int) -> Iterator[str]:
     until = f" to {when(episode.last)}" if episode.last != episode.first and episode.times > 1 else ""
     repeats = click.style(f"  × {episode.times}", bold=True) if episode.times > 1 else ""
     yield f"{when(episode.first)}{until}{repeats}"
-    yield from (_entry(entry, width) for entry in episode.entries)
+    delivered = {entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"}
+    yield from (_entry(entry, width) for entry in episode.entries if not _is_said(entry.step, delivered))
+
+
+def _is_said(step: Any, delivered: set[str]) -> bool:
+    """Return whether another line says it: an event that was delivered, a transition that leaves all as it was."""
+    before, _, after = step["subject"].partition(" → ")
+    stayed = step["kind"] == "transition" and before == after and " (" not in step["summary"]
+    return stayed or (step["kind"] == "event" and step["subject"] in delivered)
 
 
 def _entry(entry: Entry, width: int) -> str:
@@ -304,8 +312,9 @@ def _entry(entry: Entry, width: int) -> str:
 
 def _fitted(step: Any, room: int) -> str:
     """Return the summary of a step, or as much as fits of its subject and outcome."""
-    if len(step["summary"]) <= room:
-        return str(step["summary"])
+    summary = str(step["summary"]).replace(" -> ", " → ")
+    if len(summary) <= room:
+        return summary
     text = f"{step['subject']}: {step['outcome']}" if step["outcome"] else step["subject"]
     return text if len(text) <= room else f"{text[: room - 1]}…"
 

@@ -73,7 +73,7 @@ from emulator.cli.test import test as command_test
         (["clock", "--url", "http://127.0.0.1:1"], "Start one: payments-emulator serve; or give its URL with --url"),
         (["pay", "cus_1"], "'cus_1' is not payable. Give the id of a checkout session (sess_…)"),
         (["pay", "inv_1", "--iban", "x", "--card", "4"], "Pay by one of card, iban, not by all of them"),
-        (["trigger"], "'EVENT'. allowed: payment_intent.succeeded"),
+        (["trigger"], "'EVENT'. Allowed: payment_intent.succeeded"),
         (["trigger", "invoice.payd"], "did you mean `invoice.paid`?"),
         (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),
         (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
