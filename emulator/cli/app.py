@@ -131,9 +131,9 @@ def app(
 def known_rules(names: Sequence[str]) -> Sequence[str]:
     """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
     # Imported here: the help of this command needs no audit.
-    from emulator.control.audit.audit import RULES
+    from emulator.control.audit.audit import rules
 
-    known = [rule.name for rule in RULES]
+    known = [rule.name for rule in rules()]
     for name in names:
         if name not in known:
             raise click.BadParameter(f"there is no rule {name!r}; {guidance(name, known)}", param_hint="'--ignore'")

@@ -75,6 +75,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "presentation"),
         ("emulator", "resources"),
         ("emulator", "ui"),
+        ("fixtures", "audit-rules.yaml"),
         ("fixtures", "console.yaml"),
         ("fixtures", "jobs.yaml"),
         ("fixtures", "keys.yaml"),
