@@ -122,7 +122,7 @@ def test_a_world_stays_with_the_server_that_asked_for_it(place: str) -> None:
 
 
 def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not take it back as one that no server runs, also where it is so slow that it looks for those each time."""
+    """It does not take it back as one that is free, also where it is so slow that it looks for those each time."""
     monkeypatch.setattr(engine, "CHECK_SECONDS", 0.0)
     here, there, key = Parts(Options(state=place)).engine, open_store(place), Key("shared", livemode=False)
     assert there is not None
