@@ -247,7 +247,13 @@ OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
     },
     "webhook_endpoint": {
         "disable": ObjectAction(
-            "POST", "/v1/webhooks/{id}/disable/", N_("Disable"), N_("No event is sent to it."), (True,), "enabled"
+            "POST",
+            "/v1/webhooks/{id}/disable/",
+            N_("Disable"),
+            N_("No event is sent to it."),
+            (True,),
+            "enabled",
+            danger=True,
         ),
         "enable": ObjectAction(
             "POST", "/v1/webhooks/{id}/enable/", N_("Enable"), N_("Events are sent to it again."), (False,), "enabled"
