@@ -46,6 +46,16 @@ class WorldReport(NamedTuple):
     webhooks: list[Lane]
     lists: list[Newest]
 
+    @property
+    def owing(self) -> int:
+        """How many of the subscriptions are past due or unpaid now."""
+        return sum(each.stretches[-1].state in ("past_due", "unpaid") for each in self.subscriptions if each.stretches)
+
+    @property
+    def failed_attempts(self) -> int:
+        """How many attempts of webhook deliveries failed."""
+        return sum(mark.outcome == "failed" for each in self.webhooks for mark in each.marks)
+
 
 def collect(get: Get) -> WorldReport:
     """Read everything from a running emulator."""
