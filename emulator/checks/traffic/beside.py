@@ -56,16 +56,6 @@ PAID: Mapping[str, tuple[str, str]] = {
 """The objects that a buyer pays on a page: the segment of their path, and the status that shows it."""
 
 
-class Control(Protocol):
-    """The world beside, as it is read and steered."""
-
-    def read(self, path: str) -> Any:
-        """Return the JSON of a GET; None if it fails."""
-
-    def do(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the JSON of a POST; None if it fails."""
-
-
 class Payment(NamedTuple):
     """How a page was paid: the type of the method, and the code with which the payment failed, if it did."""
 
@@ -79,7 +69,7 @@ class OutsideWorld:
     ``paid`` has the world's payment intents, and their transactions, whose payment method a buyer chose on a page.
     """
 
-    def __init__(self, control: Control, ids: IdMap) -> None:
+    def __init__(self, control: WorldBeside, ids: IdMap) -> None:
         self.paid: set[str] = set()
         self._control = control
         self._ids = ids

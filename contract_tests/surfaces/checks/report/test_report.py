@@ -77,7 +77,9 @@ def test_a_command_that_fails_is_not_examined() -> None:
     report = AllReport(EXAMINED, (), "exit status 1, 2 failed")
     assert next(report.lines()).endswith("so nothing was examined: exit status 1, 2 failed")
     assert json.loads(all_report.as_sarif(report))["runs"][0]["results"][0]["level"] == "error"
-    assert len([*ElementTree.fromstring(all_report.as_junit(report)).iter("failure")]) == 1
+    coloured = report._replace(failure="\x1b[31m2 failed")
+    [failure] = ElementTree.fromstring(all_report.as_junit(coloured)).iter("failure")
+    assert failure.get("message") == "\ufffd[31m2 failed"
     assert "exit status 1, 2 failed" in as_html(report)
     assert "not examined" in all_report.badge(report)
 
