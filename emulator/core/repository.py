@@ -6,7 +6,7 @@ import copy
 from functools import cache
 from typing import Any, NoReturn, Self
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import R, Record
@@ -138,7 +138,7 @@ class Repository:
         table = self._tables[type(record)]
         if table.stamped:
             changes.setdefault("updated_at", self.now)
-        changed = structs.replace(record, **changes)
+        changed = replace(record, **changes)
         table.replace(record, changed, changes)
         unit.changes.append(change := Change(record, changed, 0))
         if table.checked and not table.checked.isdisjoint(changes):

@@ -15,9 +15,10 @@ list, a snapshot. Copying a world copies its tables and shares the records, whic
 the schedule are made. Code that would replace a record it read too long ago gets a ``RuntimeError``, so no change is
 lost unnoticed.
 
-**Units of work.** A request or a job is one :class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole
-or undone as a whole. A rule may raise an ``ApiError`` at any line, after any number of changes, and needs no code to
-clean up. Therefore rules check each thing where it is used instead of checking everything beforehand.
+**Units of work.** A job, or a request that may change something, is one
+:class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole or undone as a whole. A rule may raise an
+``ApiError`` at any line, after any number of changes, and needs no code to clean up. Therefore rules check each thing
+where it is used instead of checking everything beforehand.
 
 **One list of changes.** While a unit of work runs, the world notes each change as a pair: the record before, the record
 after. That list is all anybody needs to know of what happened, and it serves every purpose: reversed, it undoes a unit

@@ -284,8 +284,8 @@ async def execute(
     if context.method == "POST":
         if operation.operation_id in WAITING_FOR_A_DELIVERY:
             await runtime.advances.require_answered(context.path_params["id"])
-        if (key := context.header(b"idempotency-key")) is not None:
-            request = IdempotentRequest(key, context, operation.status)
+        if b"idempotency-key" in context.headers:
+            request = IdempotentRequest(context.header(b"idempotency-key") or "", context, operation.status)
             return await request.execute(context, runtime, operation.function, arguments)
     if context.hold_ms:
         await context.hold()
