@@ -140,7 +140,7 @@ class Round(NamedTuple):
     taken: list[Taken]
 
     def __str__(self) -> str:
-        return f"{self.load}, {self.worlds} new worlds, served again after {max(self.taken)} at most"
+        return f"{self.load}, {self.worlds} new worlds, served again after at most {max(self.taken)}"
 
 
 def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
