@@ -34,7 +34,7 @@ NOTHING_SEEN = (
 )
 
 OWN_WORLDS = (
-    "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
+    "COMMAND uses worlds of other keys ({}), in which no fault applies: let it use the key in PAYMENTS_EMULATOR_KEY; "
     "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
 )
 
