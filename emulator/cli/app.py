@@ -17,6 +17,7 @@ import click
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, write_text
+from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
@@ -33,7 +34,7 @@ NOTHING_SEEN = (
 )
 
 OWN_WORLDS = (
-    "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
+    "COMMAND uses worlds of other keys ({}), in which no fault applies: let it use the key in PAYMENTS_EMULATOR_KEY; "
     "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
 )
 
@@ -120,7 +121,7 @@ def app(
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
-    click.echo(report.as_json() if as_json else "\n".join(report.lines(colour=True)))
+    click.echo(report.as_json() if as_json else fitted("\n".join(report.lines(colour=True))))
     if runs.other_apps and not as_json:
         click.echo(f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
     if report.interrupted:

@@ -19,6 +19,7 @@ import click
 from emulator.cli.exec import handling
 from emulator.cli.groups import INTERRUPTED, PROGRAM, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Words, option, write_text
+from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, run_captured
 from emulator.cli.serve import serve
 from emulator.cli.suite import LEFT_OUT
@@ -134,7 +135,7 @@ def everything(
     for file, written in files.items():
         if file is not None:
             write_text(file, written(report))
-    click.echo(all_report.as_json(report) if as_json else "\n".join(report.lines()), nl=not as_json)
+    click.echo(all_report.as_json(report) if as_json else fitted("\n".join(report.lines())), nl=not as_json)
     return int(fails(report, 100 if fail_on is None else fail_on))
 
 

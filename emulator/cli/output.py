@@ -40,7 +40,7 @@ def fitted(text: str, stream: TextIO | None = None) -> str:
 def wrapped(line: str) -> str:
     """Return a line for the width of the terminal; what goes on below is indented as the line is, or by four spaces."""
     width = shutil.get_terminal_size().columns
-    if len(click.unstyle(line)) <= width:
+    if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
         return line
     indent = line[: len(line) - len(line.lstrip())] or "    "
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -25,7 +25,7 @@ from emulator.cli.options import (
     option,
     write_text,
 )
-from emulator.cli.output import counted
+from emulator.cli.output import counted, fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
@@ -176,7 +176,7 @@ def _show(report: SuiteReport, used: Any, *, only_usage: bool, missing: bool, as
         click.echo(json.dumps(report.as_dict() | {"usage": used}))
         return
     if not (only_usage and used):
-        click.echo(report.text())
+        click.echo(fitted(report.text()))
     if used and (only_usage or used["request_count"]):
         click.echo("\n".join([*([] if only_usage else [""]), *usage_lines(used, missing)]))
 
