@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import amounts
 from emulator.resources.billing.invoices import Invoice
@@ -15,7 +16,7 @@ from emulator.resources.simulation.emails import InvoiceDocument
 # -- terms, statuses and transitions
 
 
-TABLES: Mapping[str, Any] = read_yaml(fixtures_folder() / "wording.yaml")
+TABLES: Mapping[str, Any] = msgspec.yaml.decode((fixtures_folder() / "wording.yaml").read_bytes())
 """Every table of ``fixtures/wording.yaml``, which says of each what it is for."""
 
 PAYMENT_METHOD_TYPES: Mapping[str, str] = TABLES["payment_method_types"]
