@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.control.objects import page_of
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.limits import INBOX_BODY
@@ -79,6 +78,9 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /inboxes: those that received something, that an endpoint sends to, or whose response was set; by name."""
+    # Imported here: every server receives in inboxes, few are asked for their list.
+    from emulator.control.objects import page_of
+
     table = runtime.inbox.table
     received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})

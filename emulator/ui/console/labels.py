@@ -43,23 +43,7 @@ OUTCOMES: Mapping[str, str] = TABLES["outcomes"]
 EFFECTS: Mapping[str, str] = TABLES["effects"]
 OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = TABLES["offered"]
 MESSAGES: Sequence[str] = TABLES["messages"]
-
-WORDS: Mapping[str, str] = {
-    "schedule": "timeline upcoming jobs next",
-    "charts": "plots over time report",
-    "requests": "logs journal record replay",
-    "events": "trigger",
-    "webhooks": "deliveries endpoints replay retry",
-    "emails": "mail outbox",
-    "ledger": "money balance",
-    "objects": "customers subscriptions invoices payments",
-    "worlds": "apps",
-    "failures": "fail lose drop faults outcomes",
-    "snapshots": "save load restore export import reset share",
-    "assumptions": "decisions",
-    "audit": "client rules",
-}
-"""Further words by which the search finds a page: those of the command line, and what one can do there."""
+WORDS: Mapping[str, str] = dict(TABLES["words"])
 
 JOBS: Mapping[str, str] = {name: each["label"] for name, each in job_texts().items() if "label" in each}
 """What each kind of job does when it is due."""
