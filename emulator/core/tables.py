@@ -155,9 +155,11 @@ class Indexes(dict[str, Index[R]]):
         self._slots = slots
 
     def __missing__(self, field: str) -> Index[R]:
-        index = self[field] = Index()
+        index: Index[R] = Index()
         for slot in sorted(self._slots.all_values()):
             index.add(getattr(slot.record, field), slot)
+        # Only now: a snapshot is exported in a thread, while requests may read it, too.
+        self[field] = index
         return index
 
 
