@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,9 +13,6 @@ from typing import NamedTuple
 from contract_tests import ROOT
 
 EXAMPLES = ROOT / "docs/examples"
-
-REQUIRED = os.environ.get("PAYMENTS_EMULATOR_SHOP_TESTS") == "required"
-"""Whether every toolchain must be there, as in CI."""
 
 
 class ExampleShop(NamedTuple):
@@ -41,11 +37,6 @@ class ExampleShop(NamedTuple):
     def path(self) -> Path:
         return EXAMPLES / self.folder
 
-    @property
-    def is_available(self) -> bool:
-        """Whether this machine has what the shop needs."""
-        return all(map(shutil.which, self.programs))
-
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command with the folder of what was built, which is built first."""
         return tuple(word.replace("{built}", str(built(self))) for word in command)
@@ -58,11 +49,11 @@ DAY = ("python", "../story.py", "/orders/", "python", "shop.py")
 SHOPS = {
     shop.language: shop
     for shop in (
-        ExampleShop("python", "python-shop", ("python",), story=("python", "story.py")),
-        ExampleShop("subscription", "subscription-shop", ("python",), story=("python", "story.py")),
-        ExampleShop("fastapi", "fastapi-shop", ("python",), story=("python", "story.py")),
-        ExampleShop("flask", "flask-shop", ("python",), story=DAY, day=DAY),
-        ExampleShop("django", "django-shop", ("python",), story=DAY),
+        ExampleShop("python", "python-shop", (), story=("python", "story.py")),
+        ExampleShop("subscription", "subscription-shop", (), story=("python", "story.py")),
+        ExampleShop("fastapi", "fastapi-shop", (), story=("python", "story.py")),
+        ExampleShop("flask", "flask-shop", (), story=DAY, day=DAY),
+        ExampleShop("django", "django-shop", (), story=DAY),
         ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
         ExampleShop(
             "go",

@@ -69,6 +69,7 @@ def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
     return seen
 
 
+@pytest.mark.long
 def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
     ids = fill(sandbox)
     with visiting(sandbox) as visitor:

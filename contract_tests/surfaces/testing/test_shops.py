@@ -1,6 +1,5 @@
 """The example shops: what ``test app`` finds in them, and those in Go, Java and PHP whole, as their users run them.
 
-Where a toolchain is missing the shop is not tried, unless ``PAYMENTS_EMULATOR_SHOP_TESTS=required``, as in CI.
 ``python -m contract_tests.surfaces.checks.app`` tries every fault; here are two that careless shops do not survive.
 """
 
@@ -15,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.support.shops import EXAMPLES, REQUIRED, SHOPS, ExampleShop
+from contract_tests.support.shops import EXAMPLES, SHOPS, ExampleShop
 from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
 
 pytestmark = pytest.mark.long
 
-OTHERS = [shop for shop in SHOPS.values() if shop.tests and (REQUIRED or shop.is_available)]
+OTHERS = [shop for shop in SHOPS.values() if shop.tests]
 
 FAULTS = ("2:drop-after", "12:slow")
 """The answer to an order is lost; the webhooks of a subscription come before its answer."""
@@ -32,7 +31,8 @@ SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
 
 def each(shops: list[ExampleShop]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("shop", shops, ids=lambda shop: shop.language)
+    tried = [pytest.param(shop, marks=pytest.mark.needs(*shop.programs)) for shop in shops]
+    return pytest.mark.parametrize("shop", tried, ids=[shop.language for shop in shops])
 
 
 @pytest.fixture(autouse=True)
@@ -65,16 +65,10 @@ def test_the_story_of_a_shop_in_a_framework_ends_the_same(shop: ExampleShop) -> 
     assert "audit" not in report
 
 
-@each([shop for shop in SHOPS.values() if shop.day and (REQUIRED or shop.is_available)])
+@each([shop for shop in SHOPS.values() if shop.day])
 def test_it_goes_on_where_it_was_killed(shop: ExampleShop) -> None:
     report = sweep(shop, shop.day, "killed")
     assert report.startswith("No problem in 8 cases.\n"), report
-
-
-@each(OTHERS)
-def test_its_toolchain_is_there(shop: ExampleShop) -> None:
-    """Also where CI requires it."""
-    assert shop.is_available, f"install {' and '.join(shop.programs)}"
 
 
 @each(OTHERS)

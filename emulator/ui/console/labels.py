@@ -343,7 +343,8 @@ OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = {
 def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
     """Return the effect of an arranged outcome or fault."""
     if arranged["object"] == "outcome":
-        return language.gettext(OUTCOMES[f"{arranged['operation']} {arranged['result']}"])
+        wanted = f"{arranged['operation']} {arranged['result']}"
+        return language.gettext(OUTCOMES[wanted])
     return effect(language, arranged["then"])
 
 
