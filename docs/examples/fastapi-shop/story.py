@@ -36,7 +36,7 @@ def story(payments):
         payments.settle()
         assert member(shop, ben)["payments"] == 0, "a month was counted that nobody paid"
         customer = payments.api.get(f"/_emulator/objects/{ben}")["customer"]
-        payments.api.patch(f"/_emulator/objects/{customer}", {"phone": PAYS})
+        shop.portal.call(shop.app.state.shop.call, "PATCH", f"/customers/{customer}/", {"phone": PAYS})
 
         # A month passes, what was delayed arrives, then the shop does what it does every night.
         payments.clock.advance("33d")

@@ -21,7 +21,7 @@ class Shop:
     def __init__(self, url, key, file):
         self.payments = httpx.Client(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
         self.file = file
-        self.execute("CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, status TEXT)")
+        self.execute("CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, url TEXT, form TEXT UNIQUE, status TEXT)")
 
     def execute(self, sql, *values):
         """Run a statement on the orders; the first row that it finds."""
@@ -30,6 +30,9 @@ class Shop:
 
     def order(self, email, form):
         """Begin an order. A form that is sent again, by a second click or after a crash, is the same order."""
+        # The service knows the form for a day, by its Idempotency-Key.
+        if known := self.execute("SELECT id, url FROM orders WHERE form = ?", form):
+            return known
         body = {
             "mode": "payment",
             "currency": "XAF",
@@ -38,8 +41,8 @@ class Shop:
             "line_items": [{"description": "Basket", "unit_amount": 2000, "quantity": 1}],
         }
         session = self.call("POST", "/checkout-sessions/", body, key=form)
-        self.execute("INSERT OR IGNORE INTO orders VALUES (?, 'open')", session["id"])
-        return session
+        self.execute("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, 'open')", session["id"], session["url"], form)
+        return session["id"], session["url"]
 
     def status(self, id):
         """Return the status of an order. A webhook may be lost: what is not known to be paid is looked up."""
@@ -80,8 +83,8 @@ def create_app(url, key, secret, file):
 
     @app.post("/orders")
     def order():
-        session = shop.order(request.json["email"], request.json.get("form"))
-        return jsonify(id=session["id"], pay_at=session["url"]), 201
+        id, url = shop.order(request.json["email"], request.json.get("form"))
+        return jsonify(id=id, pay_at=url), 201
 
     @app.get("/orders/<id>")
     def show(id):

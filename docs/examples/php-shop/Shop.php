@@ -36,6 +36,11 @@ final class Shop
     /** Begin an order; where the buyer pays it. A form that is sent again, after a crash too, is the same order. */
     public function order(string $email, int $baskets, ?string $form = null): string
     {
+        // The service knows the form for a day, by its Idempotency-Key.
+        $known = $form === null ? null : $this->book()['forms'][$form] ?? null;
+        if ($known !== null) {
+            return $known;
+        }
         $session = $this->payments->call('POST', '/v1/checkout-sessions/', [
             'mode' => 'payment',
             'currency' => 'XAF',
@@ -43,7 +48,10 @@ final class Shop
             'customer_email' => $email,
             'line_items' => [['description' => 'Basket', 'unit_amount' => PRICE, 'quantity' => $baskets]],
         ], $form ?? bin2hex(random_bytes(16)));
-        $this->change(function (array &$book) use ($session, $baskets): void {
+        $this->change(function (array &$book) use ($session, $baskets, $form): void {
+            if ($form !== null) {
+                $book['forms'][$form] = $session['url'];
+            }
             $book['orders'][$session['id']] ??= ['baskets' => $baskets, 'status' => 'open', 'shipped' => 0];
         });
         return $session['url'];
