@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pkgutil
-import shutil
 import signal
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 import emulator
-from contract_tests.support import postgres
 
 pytest_plugins = ["pytester", "contract_tests.support.run"]
 
@@ -29,16 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 HERE = Path(__file__).parent
 
-# The browser tests need Debian's Chromium (apt-get install chromium). Where it is missing they are not collected,
-# unless PAYMENTS_EMULATOR_BROWSER_TESTS=required, as in CI: then they fail.
-collect_ignore = []
-if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSER_TESTS") != "required":
-    collect_ignore.append("surfaces/browser")
-
-# So do those of shared worlds: Debian's postgresql and nginx, and PAYMENTS_EMULATOR_SHARED_TESTS=required.
-HAS_SERVERS = postgres.programs() is not None and postgres.NGINX is not None
-if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "required":
-    collect_ignore.append("robustness/shared")
+NEEDS = {"surfaces/browser": ["chromium"], "robustness/shared": ["postgresql", "nginx"]}
+"""The programs that all tests of a folder need."""
 
 
 FAST = {
@@ -90,10 +79,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of the fast modules carry the marker.
+    """Mark tests with the programs that they need, and those of the fast modules.
 
-    Property tests do not: they take longest, and Hypothesis reads every module for them.
+    Property tests are not fast: they take longest, and Hypothesis reads every module for them.
     """
+    for item in items:
+        for folder, programs in NEEDS.items():
+            if HERE / folder in item.path.parents:
+                item.add_marker(pytest.mark.needs(*programs))
     fast_only = config.option.markexpr == "fast"
     for item in list(items):
         if item.path in FAST_MODULES and not _is_property(item):

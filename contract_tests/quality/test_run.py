@@ -14,9 +14,21 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.quality.pythons import WITHOUT_UVLOOP
 
-SETTINGS = "[pytest]\ntestpaths = tests\nmarkers = long\n"
+SETTINGS = "[pytest]\ntestpaths = tests\nmarkers =\n    long\n    needs\n"
 
 LONG = "import pytest\n\n@pytest.mark.long\ndef test_long(): pass\n\ndef test_short(): pass\n"
+
+NEEDS = """
+import pytest
+
+@pytest.mark.needs("walrus", "sh")
+@pytest.mark.needs("dolphin")
+@pytest.mark.parametrize("number", [1, 2])
+def test_of_animals(number): pass
+
+@pytest.mark.needs("sh")
+def test_of_a_shell(): pass
+"""
 
 HANGS = """
 import os, subprocess, sys
@@ -57,13 +69,14 @@ def environment() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), ("created: 2/2 workers", "1 long tests were left out: 'pytest --long'", "1 passed")),
+        ((), ("created: 2/2 workers", "left out: 1 tests that are long: 'pytest --long'", "1 passed")),
         (("-n", "0", "--long"), ("2 passed",)),
         (("tests",), ("2 passed",)),
         (("-m", "long"), ("1 passed, 1 deselected",)),
-        (("-n", "0"), ("1 long tests were left out", "1 passed, 1 deselected")),
+        (("-n", "0"), ("left out: 1 tests that are long", "1 passed, 1 deselected")),
     ],
 )
+@pytest.mark.long
 def test_long_tests_are_left_out_where_nothing_is_named(
     suite: Path, options: Sequence[str], said: Sequence[str]
 ) -> None:
@@ -73,8 +86,17 @@ def test_long_tests_are_left_out_where_nothing_is_named(
     assert ("left out" in ran.stdout) == ("left out" in "".join(said))
 
 
+@pytest.mark.long
+def test_what_needs_a_program_that_is_missing_is_left_out(suite: Path) -> None:
+    (suite / "tests/test_it.py").write_text(NEEDS, "utf-8")
+    ran = subprocess.run(command(), cwd=suite, env=environment(), capture_output=True, text=True, check=True)
+    assert "left out: 2 tests for want of dolphin and walrus" in ran.stdout
+    assert "1 passed" in ran.stdout
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a process are found on Linux only")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.long
 def test_a_signal_ends_a_run_with_all_it_started(suite: Path, number: int) -> None:
     """Also tests that do not give up: they are two, each on a worker of its own."""
     (suite / "tests/test_it.py").write_text(HANGS, "utf-8")

@@ -1,25 +1,34 @@
 """How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended on a signal.
 
 ``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files, folders or a marker has
-all that it names, in one process unless it has ``-n``.
+all that it names, in one process unless it has ``-n``. Tests that need a program which this machine does not have are left
+out of each run. At its end a run says what it has left out.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
+from collections import Counter
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contract_tests.support import postgres
+
 PATIENCE = 1.5
 """Seconds from Ctrl-C or SIGTERM until a run that has not ended by itself is ended by force."""
 
-LEFT_OUT = pytest.StashKey[int]()
+LONG = "that are long: 'pytest --long' runs them as well"
+
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
+"""How many tests by why they were left out."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,31 +60,46 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked ``long``, unless it is asked for."""
-    if config.option.long or not whole(config):
-        return
-    long = [each for each in items if each.get_closest_marker("long")]
-    items[:] = [each for each in items if each not in set(long)]
-    config.hook.pytest_deselected(items=long)
-    config.stash[LEFT_OUT] = len(long)
+    """Leave out what is marked ``long``, unless it is asked for, and what needs a program that is missing."""
+    with_long = config.option.long or not whole(config)
+    reasons = {item: _why_left_out(item, with_long) for item in items}
+    items[:] = [item for item, reason in reasons.items() if not reason]
+    config.hook.pytest_deselected(items=[item for item, reason in reasons.items() if reason])
+    config.stash[LEFT_OUT] = dict(Counter(filter(None, reasons.values())))
+
+
+def _why_left_out(item: pytest.Item, with_long: bool) -> str:
+    """Return why a test is left out, or nothing."""
+    if item.get_closest_marker("long") and not with_long:
+        return LONG
+    needed = {program for marker in item.iter_markers("needs") for program in marker.args}
+    missing = sorted(program for program in needed if not is_here(program))
+    return f"for want of {' and '.join(missing)}" if missing else ""
+
+
+@cache
+def is_here(program: str) -> bool:
+    """Return whether this machine has a program."""
+    if program == "postgresql":
+        return postgres.programs() is not None
+    return bool(postgres.NGINX if program == "nginx" else shutil.which(program))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Report how many were left out to the process that gave a worker its tests."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, {})
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if number := config.stash.get(LEFT_OUT, 0):
-        terminalreporter.write_line(f"{number} long tests were left out: 'pytest --long' runs them as well")
+    for reason, number in sorted(config.stash.get(LEFT_OUT, {}).items()):
+        terminalreporter.write_line(f"left out: {number} tests {reason}")
 
 
 def pytest_keyboard_interrupt() -> None:

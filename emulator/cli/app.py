@@ -52,8 +52,10 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
-@click.option("--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'; repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
+@click.option(
+    "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
@@ -84,8 +86,8 @@ def app(
     payments-emulator test app -- python buy.py
     payments-emulator test app --check 'python orders.py --summary' -- npm run scenario
 
-    COMMAND runs twice undisturbed, the baseline, then once for each request and each webhook delivery that can go
-    wrong, each time in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must
+    COMMAND runs twice without faults, the baseline, then once for each request and each webhook delivery that can go
+    wrong, each time in its own sandbox with the same seed. Then faults end and the clock moves on. Each run must
     end as the baseline did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
     --check.
 
@@ -228,8 +230,8 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 
 @click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
-@click.option("--only", multiple=True, metavar="CASE", help="Only this case; repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
+@click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the scenario.")

@@ -66,8 +66,8 @@ class AllPlan(NamedTuple):
 )
 @click.option("--receiver", metavar="URL", help="Your webhook receiver, to be tested.")
 @option("--secret", metavar="SECRET", help="Secret of the receiver.")
-@click.option("--only", multiple=True, type=Words("AREA", AREAS), help="Examine this area; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant; repeatable.")
+@click.option("--only", multiple=True, type=Words("AREA", AREAS), help="Examine this area. May be repeated.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Try at most N cases in each area; no mark.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), metavar="MARK", help="Fail below this mark (100).")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
@@ -104,7 +104,7 @@ def everything(
     payments-emulator test all --fail-on 90 -- pytest -x
     payments-emulator test all --sample 5 -- pytest -x
 
-    COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The areas are
+    COMMAND is your test suite. It runs many times, each time in its own sandbox with the same seed. The areas are
     app, receiver, client, usage, suite and assumptions. The same code gets the same report on the same day
     (SOURCE_DATE_EPOCH is another one).
 

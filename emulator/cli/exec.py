@@ -95,7 +95,7 @@ def execute(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Run COMMAND with a sandbox of its own.
+    """Run COMMAND with its own sandbox.
 
     \b
     payments-emulator exec -- npm test
@@ -103,8 +103,8 @@ def execute(
     payments-emulator exec --assumptions all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
-    command line also reads, and uses no proxy for it (NO_PROXY). The exit status is that of COMMAND; 127 if it was not
-    found and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
+    command line also reads, and uses no proxy for it (NO_PROXY). Exit with the status of COMMAND, 127 if it was not found
+    and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
     """
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

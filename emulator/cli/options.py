@@ -117,7 +117,7 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Return the allowed words."""
-        return guidance("", self._words)
+        return guidance("", self._words).capitalize()
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the words that start with the incomplete one."""

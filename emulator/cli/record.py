@@ -60,7 +60,7 @@ class JournalPart(NamedTuple):
     multiple=True,
     metavar="ID.FIELD=VALUE",
     callback=_well_formed,
-    help="Expect this instead of the events that came; repeatable.",
+    help="Expect this instead of the events that came. May be repeated.",
 )
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect or --while does not depend on.")
 @click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")

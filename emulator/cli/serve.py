@@ -56,14 +56,14 @@ OPTIONS = (
         type=click.Path(path_type=Path),
         multiple=True,
         metavar="FILE|FOLDER",
-        help="Settings and keys, or snapshots; repeatable.",
+        help="Settings and keys, or snapshots. May be repeated.",
     ),
     option(
         "--assume",
         "chosen_assumptions",
         type=ASSUMPTION,
         multiple=True,
-        help="An assumption (/docs/assumptions); repeatable.",
+        help="Set an assumption (/docs/assumptions). May be repeated.",
     ),
     option("--profile", type=PROFILE, help="Behave as a service that was compared."),
     option(
@@ -87,7 +87,7 @@ OPTIONS = (
         "allow_hosts",
         multiple=True,
         metavar="NAME",
-        help="Another host name of this server; repeatable.",
+        help="Another host name of this server. May be repeated.",
     ),
     option("--control-token", metavar="TOKEN", help="Token that the control API requires."),
     option("--insecure", is_flag=True, help="Listen beyond loopback without a token."),
@@ -111,7 +111,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    The variable PAYMENTS_EMULATOR_PORT is --port. Guide: /docs/guide/command-line/
+    Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT. Guide: /docs/guide/command-line/
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")

@@ -91,12 +91,12 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="Fail below this score (100) or use of GROUP.",
 )
 @click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant; repeatable.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant.")
 @click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses.")
 @click.option(
-    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it; repeatable."
+    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it. May be repeated."
 )
 @click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
@@ -128,9 +128,9 @@ def suite(
     payments-emulator test suite --fail-on 80 --budget 120 -- npm test
     payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
 
-    COMMAND, a test suite, runs once with the right service, then once with each mutant, a service that is wrong in
-    one way, that concerns it, each time in a sandbox of its own with the same seed. A mutant survives a run that
-    passes. What COMMAND uses is what the run with the right service exercised, in all its Apps.
+    Run your test suite once as a baseline, then once per mutant (a service that is wrong in one way) that it could
+    detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. What COMMAND uses is
+    what the baseline exercised, in all its Apps.
 
     Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.

@@ -195,7 +195,7 @@ def pay_path(target: str | Mapping[str, Any]) -> str:
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(
-            f"{id!r} cannot be paid: a checkout session (sess_), a payment link (link_) or an invoice (inv_)"
+            f"{id!r} is not payable. Give the id of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)"
         )
     return f"/_emulator/{kind}/{id}/pay"
 

@@ -52,7 +52,7 @@ def _on_event_loop() -> bool:
 
 
 class BaseEmulator:
-    """All that an :class:`Emulator` does without asyncio and without other worlds; the class itself has the words."""
+    """What :class:`Emulator` and its async twin share, documented there."""
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from emulator.core import calendar
 TWO_YEARS = Extent(subscriptions=200, days=730, acts=150)
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6))
 def test_random_steps_end_as_one_step_does(seed: int, other: int) -> None:

@@ -18,11 +18,9 @@ from contract_tests.quality.benchmarks.clock import clock
 from contract_tests.quality.benchmarks.comparison import Standing, compare
 from contract_tests.quality.benchmarks.comparison import markdown as peers_table
 from contract_tests.quality.benchmarks.footprint import commands, installed, room
-from contract_tests.quality.benchmarks.idle import idle
 from contract_tests.quality.benchmarks.limits import instructions, limit
-from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, sizes, start
+from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, start
 from contract_tests.quality.benchmarks.outside import two_servers
-from contract_tests.quality.benchmarks.overload import overload
 from contract_tests.quality.benchmarks.states import stored
 from contract_tests.quality.benchmarks.worlds import worlds
 
@@ -34,11 +32,8 @@ MEASURES: dict[str, Measure] = {
     "room": room,
     "memory": memory,
     "requests": requests,
-    "sizes": sizes,
     "clock": clock,
     "worlds": worlds,
-    "idle": idle,
-    "overload": overload,
     "states": stored,
     "servers": two_servers,
 }
@@ -55,13 +50,11 @@ PEERS = "peers"
 @click.option("--only", multiple=True, type=click.Choice([*MEASURES, PEERS]), help="One measure; may be repeated.")
 @click.option("--runs", default=1, type=click.IntRange(1, 10), help="Runs; the table gives their medians and spread.")
 @click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
-@click.option("--objects", type=click.IntRange(1_001, 1_000_000), help="What counts as many objects.")
 @click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
 def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
     """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
-    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions"}
-    size = (QUICK if quick else Size())._replace(**{names[name]: value for name, value in chosen.items() if value})
+    size = (QUICK if quick else Size())._replace(**{name: value for name, value in chosen.items() if value})
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
     names_wanted = only or [*MEASURES, PEERS]
     names_measured = [name for name in names_wanted if name != PEERS]
@@ -128,8 +121,8 @@ TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
 BESIDE_BARE = """
 This application does the same work directly: it compares the key, validates the body, stores customers in a dict, and
 makes the payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage,
-console, guards or idempotency; the emulator has all of them on. Where a measure compares two sizes, stores or numbers
-of servers, the column *bare* shows the emulator with few objects, in memory or as one server.
+console, guards or idempotency; the emulator has all of them on. Where a measure compares stores or numbers of servers,
+the column *bare* shows the emulator in memory or as one server.
 """
 
 TITLE_BESIDE_PEERS = "## Beside peers"

@@ -13,7 +13,6 @@ LIMITS = {
     "room": "fonts and Connexion's libraries",
     "memory at start": "Connexion and its libraries",
     "memory per customer": "the customer, its event and the places of both",
-    "GET one: 100,000": "nothing that grows with the number of objects",
     "GET one: rate": "many short calls: operation, world, id, journal, coverage",
     "list 20: rate": "JSON; else as a GET",
     "two servers beside one: list": "two cores for nginx, database, load and servers",
@@ -25,8 +24,6 @@ LIMITS = {
     "longest wait": "time slices of 4 ms, and memory",
     "each renewal": "versions of records, instants, ids, places in tables",
     "worlds of tests: each, one": "the records and parts of a world",
-    "idle worlds: memory": "the records and parts of a world",
-    "a year each second: another": "time slices of 4 ms",
 }
 """By what is in the name of a measure, what limits it; the first that fits."""
 

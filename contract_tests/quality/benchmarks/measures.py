@@ -19,7 +19,6 @@ from emulator.engine.journal import MAX_UNITS
 class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
-    ``seconds`` is how long a world is overloaded, ``quiet_seconds`` how long idle worlds are watched.
     ``subscriptions`` are advanced by a year.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
     ``present`` objects in each at first. wrk loads two processes for ``wrk_seconds`` at a time. ``python`` is the
@@ -30,7 +29,6 @@ class Size(NamedTuple):
     rounds: int = 9
     requests: int = 3_000
     few: int = 1_000
-    many: int = 100_000
     customers: int = 10_000
     subscriptions: tuple[int, ...] = (10_000, 50_000)
     present: int = 500
@@ -38,9 +36,6 @@ class Size(NamedTuple):
     peer_seconds: float = 0.5
     wrk_seconds: int = 3
     worlds: int = 1_000
-    idle_worlds: int = 30_000
-    seconds: float = 60
-    quiet_seconds: float = 10
     python: str = sys.executable
 
 
@@ -48,12 +43,9 @@ QUICK = Size(
     starts=3,
     rounds=3,
     requests=1_000,
-    many=5_000,
     customers=2_000,
     subscriptions=(500,),
     worlds=200,
-    idle_worlds=10_000,
-    seconds=10,
     peer_rounds=3,
     wrk_seconds=1,
 )
@@ -142,16 +134,6 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             for field, unit, aim in (("rate", "/s", LEAST[name]), ("p99", "ms", "≤ 1.2 ×")):
                 bare, ours = ([getattr(result, field) for result in each] for each in results)
                 yield beside(f"{name}: {field}", unit, bare, ours, aim)
-
-
-def sizes(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Yield the same requests to two emulators: the first, in the place of the bare application, has few objects."""
-    with running(EMULATOR, EMULATOR) as servers:
-        for server, objects in zip(servers, (size.few, size.many), strict=True):
-            _send(pool, server, creates("fill", objects))
-        for name, make in KINDS.items():
-            few, many = ([result.rate for result in each] for each in _compare(servers, make, size, pool))
-            yield beside(f"{name}: {size.many:,} objects beside {size.few:,}", "/s", few, many, "≥ 0.9 ×")
 
 
 Make = Callable[[Server, int, int], list[bytes]]

@@ -111,11 +111,6 @@ class Server:
         tasks = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
-    def kill(self) -> None:
-        """End it at once, without a chance to store anything."""
-        self._process.kill()
-        self._process.wait()
-
     def stop(self) -> None:
         """End it, and wait until it has."""
         self._process.terminate()

@@ -30,6 +30,7 @@ def test_the_solution_leads_to_the_example_shop(task: Task, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["refund-once"])
+@pytest.mark.long
 def test_its_grader_fails_unsolved_and_passes_solved(name: str) -> None:
     """Of one task; ``python -m docs.exam verify`` tries all twelve."""
     assert [*verified(TASKS[name])] == []

@@ -113,6 +113,7 @@ def feature(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return play(folder, [script], **variables)
 
 
+@pytest.mark.long
 def test_the_feature_of_development_containers_installs_the_command(tmp_path: Path, package: str) -> None:
     described = loaded(f"{FEATURE}/devcontainer-feature.json")
     assert described["id"] == Path(FEATURE).name

@@ -291,6 +291,7 @@ payments.stop();
 """
 
 
+@pytest.mark.needs("node")
 def test_the_module_for_node(tmp_path: Path) -> None:
     package = tmp_path / "node_modules/testcontainers"
     package.mkdir(parents=True)

@@ -358,6 +358,7 @@ def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
     assert len(list(play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
 
 
+@pytest.mark.long
 def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
     """One round; ``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite`` plays on."""
     assert len(list(islice(chaos.play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", random.Random(7)), 1))) == 1

@@ -47,7 +47,7 @@ def test_a_buyer_pays_and_arrives_at_the_shop(
     expect(tab).to_have_url(THANKS)
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@WITH_AND_WITHOUT_SCRIPT
 def test_a_transfer_is_waited_for(sandbox: Sandbox, surf: Surf, script: bool) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
     pay(tab, TRANSFER)
@@ -57,7 +57,7 @@ def test_a_transfer_is_waited_for(sandbox: Sandbox, surf: Surf, script: bool) ->
     expect(tab).to_have_url(THANKS)
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@WITH_AND_WITHOUT_SCRIPT
 def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, surf: Surf, script: bool) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
     pay(tab, {**PHONE, "phone": "+24177000006"})
@@ -94,7 +94,7 @@ def test_a_transfer_that_never_arrives_can_be_paid_another_way(sandbox: Sandbox,
     expect(tab).to_have_url(THANKS)
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@WITH_AND_WITHOUT_SCRIPT
 def test_a_card_with_a_step_of_its_own(sandbox: Sandbox, surf: Surf, script: bool) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
     pay(tab, STEP)

@@ -218,6 +218,7 @@ TASKS = (
 """Those that change the world last."""
 
 
+@pytest.mark.long
 def test_each_question_and_task_takes_two_clicks_at_most_and_its_answer_is_in_view(
     sandbox: Sandbox, surf: Surf
 ) -> None:
@@ -247,6 +248,7 @@ def test_nothing_moves_when_live_updates_come(sandbox: Sandbox, surf: Surf) -> N
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.long
 def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, language: str) -> None:
     """It starts after the first paint, so what it adds or shows has its place before."""
     sandbox.subscribe()
@@ -257,7 +259,7 @@ def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, lang
     for path in ("", f"requests/{entry['id']}", f"objects/{customer['id']}", "settings", "snapshots", "magic"):
         tab = surf(f"{address(sandbox, path)}&lang={language}", **DESK)
         listening(tab)
-        if (shift := tab.evaluate(SHIFTS)) > 0.0005:  # a fraction of a pixel is rounding, not a move
+        if (shift := tab.evaluate(SHIFTS)) >= 0.001:  # one pixel of the whole page is 0.0008: less is rounding
             moved[path] = shift
     assert moved == {}
 

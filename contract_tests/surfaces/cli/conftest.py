@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.terminal import Ended, Screen, run
-
-# Where there is no Node its tests are not collected, unless PAYMENTS_EMULATOR_NODE_TESTS=required, as in CI: then they
-# fail.
-if shutil.which("node") is None and os.environ.get("PAYMENTS_EMULATOR_NODE_TESTS") != "required":
-    collect_ignore = ["test_exec_node.py"]
 
 Cli = Callable[..., Ended]
 OnScreen = Callable[..., Screen]

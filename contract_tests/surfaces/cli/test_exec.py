@@ -120,6 +120,7 @@ def test_no_orphan_is_left(start: Start) -> None:
     assert gone(int(pid))
 
 
+@pytest.mark.long
 def test_a_command_that_will_not_end_is_ended(start: Start) -> None:
     """It has a few seconds."""
     stubborn = WAITS.replace("lambda *_: sys.exit(9)", "signal.SIG_IGN")

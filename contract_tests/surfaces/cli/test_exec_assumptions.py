@@ -107,7 +107,7 @@ def test_a_command_that_cannot_be_run_is_named() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shop", ["python-shop", "node-shop"])
+@pytest.mark.parametrize("shop", ["python-shop", pytest.param("node-shop", marks=pytest.mark.needs("node"))])
 def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SHOPS / shop)
     command = PYTEST if shop == "python-shop" else ("node", "--test")

@@ -14,6 +14,8 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.surfaces.cli.terminal import processes
 
+pytestmark = pytest.mark.needs("node")
+
 SHOP = """
 const { PAYMENTS_EMULATOR_URL: url, PAYMENTS_EMULATOR_KEY: key } = process.env;
 const headers = { "Authorization": `Bearer ${key}`, "Content-Type": "application/json" };

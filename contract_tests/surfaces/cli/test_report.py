@@ -38,6 +38,7 @@ def play(sandbox: Sandbox) -> str:
 def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbox, tmp_path: Path) -> None:
     id = play(sandbox)
     text = drawn(sandbox, tmp_path)
+    assert "The ledger is balanced. 1 subscription is past due or unpaid." in " ".join(text.split())
     charts = SVG.findall(text)
     assert len(charts) == 3
     for chart in charts:

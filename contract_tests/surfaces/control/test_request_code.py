@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,10 +51,14 @@ def programs(tmp_path: Path, form: str, code: str) -> list[str]:
     return ["node", str(script)]
 
 
-NODE = pytest.mark.skipif(not shutil.which("node"), reason="no Node")
-
-
-@pytest.mark.parametrize("form", ["curl", "httpx", pytest.param("fetch", marks=NODE)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param("curl", marks=pytest.mark.needs("curl")),
+        "httpx",
+        pytest.param("fetch", marks=pytest.mark.needs("node")),
+    ],
+)
 def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
     id = created(sandbox)
     body = sandbox.control.get(f"/requests/{id}")["request_body"]

@@ -12,10 +12,7 @@ import pytest
 
 from contract_tests.surfaces.node.__main__ import EXAMPLES
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("node") is None and os.environ.get("PAYMENTS_EMULATOR_NODE_TESTS") != "required",
-    reason="no Node is here",
-)
+pytestmark = pytest.mark.needs("node")
 
 PACKAGE = EXAMPLES / "payments-emulator"
 IMAGE = json.loads((PACKAGE / "package.json").read_text("utf-8"))["config"]["image"]

@@ -19,8 +19,8 @@ from emulator.control.recording.renderers import FORMS
 from emulator.resources.registry import REGISTRY
 from emulator.testing import Emulator, LocalServer
 
-WITH_NODE = pytest.mark.skipif(not shutil.which("node"), reason="no Node")
-WITH_JQ = pytest.mark.skipif(not shutil.which("jq"), reason="no jq")
+WITH_NODE = pytest.mark.needs("node")
+WITH_JQ = pytest.mark.needs("curl", "jq")
 
 RUNNABLE = ["pytest", pytest.param("node", marks=WITH_NODE), pytest.param("curl", marks=WITH_JQ)]
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from contract_tests.support.shops import SHOPS
 from contract_tests.surfaces.node.__main__ import environment
 
@@ -31,6 +33,7 @@ def test_story(payments):
 """
 
 
+@pytest.mark.long
 def test_the_whole_run_of_the_shop_is_done_again_by_its_recordings(tmp_path: Path) -> None:
     """Its tests and its story: lost answers, failing payments, webhooks that come twice, and refunds are among them."""
     shop = tmp_path / "shop"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
+
+pytestmark = pytest.mark.needs("node")
 
 
 def test_the_node_shop() -> None:

@@ -17,7 +17,7 @@ from emulator.testing import Emulator
 from emulator.testing import webhooks as python_webhooks
 from emulator.testing import world_parts as python_clock
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.needs("node")]
 
 NODE = ("node", "--test", "--test-reporter=tap")
 

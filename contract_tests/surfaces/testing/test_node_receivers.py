@@ -16,7 +16,7 @@ from contract_tests.surfaces.cli.terminal import run as run_command
 from contract_tests.surfaces.node.__main__ import environment, prepare
 from contract_tests.surfaces.testing.test_receivers import EXAMPLES, assert_sound, certify, receiving
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.needs("node")]
 
 
 def test_the_receivers_of_the_guide_in_node(tmp_path: Path) -> None:

@@ -115,7 +115,6 @@ class Shop:
             try:
                 return self._send(method, path, body, key)
             except HTTPError as error:
-                error.close()
                 if error.code < 500 and error.code != 429:
                     raise
                 time.sleep(float(error.headers.get("Retry-After", pause)))
@@ -126,8 +125,12 @@ class Shop:
     def _send(self, method, path, body, key):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         data = None if body is None else json.dumps(body).encode()
-        with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as answer:
-            return json.load(answer)
+        try:
+            with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            error.close()
+            raise
 
 
 if __name__ == "__main__":

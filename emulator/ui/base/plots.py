@@ -202,6 +202,16 @@ class PlottedWorld(NamedTuple):
     webhooks: list[Lane]
     lists: dict[str, Newest]
 
+    @property
+    def owing(self) -> int:
+        """How many of the subscriptions are past due or unpaid now."""
+        return sum(each.stretches[-1].state in ("past_due", "unpaid") for each in self.subscriptions if each.stretches)
+
+    @property
+    def failed_attempts(self) -> int:
+        """How many attempts of webhook deliveries failed."""
+        return sum(mark.outcome == "failed" for each in self.webhooks for mark in each.marks)
+
 
 async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> PlottedWorld:
     """Read the newest ``pages`` of events and postings, the newest ``lanes`` subscriptions and webhook endpoints."""

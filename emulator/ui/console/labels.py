@@ -61,7 +61,8 @@ KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()}
 def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
     """Return the effect of an arranged outcome or fault."""
     if arranged["object"] == "outcome":
-        return language.gettext(OUTCOMES[f"{arranged['operation']} {arranged['result']}"])
+        wanted = f"{arranged['operation']} {arranged['result']}"
+        return language.gettext(OUTCOMES[wanted])
     return effect(language, arranged["then"])
 
 

@@ -103,7 +103,8 @@ _OTHERS = {
 }
 
 REFERENCES: Mapping[str, str] = {
-    **{kind: kind for kind in labels.KIND_NAMES if kind != "email"},
+    # An endpoint's security_profile is how its deliveries are signed, and no object.
+    **{kind: kind for kind in labels.KIND_NAMES if kind not in ("email", "security_profile")},
     "plan": "subscription_plan",
     "webhook": "webhook_endpoint",
 }

@@ -59,6 +59,7 @@ def call(method, path, body=None, key=None):
             with urlopen(request, timeout=10) as answer:
                 return json.load(answer)
         except HTTPError as error:
+            error.close()
             if error.code < 500 and error.code != 429:
                 raise
             time.sleep(float(error.headers.get("Retry-After", 1)))

@@ -12,7 +12,7 @@ import pytest
 
 from contract_tests import ROOT
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.needs("node")]
 
 EXAMPLES = ROOT / "docs/examples/node"
 

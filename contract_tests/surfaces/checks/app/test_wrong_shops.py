@@ -113,6 +113,7 @@ def test_suite_names_what_survives_the_tests_of_the_club(mistake: str) -> None:
     assert [each.name for each in suite_report("", row).caught] == [row], "the tests of the sound club catch it"
 
 
+@pytest.mark.long
 def test_the_sound_club_ends_the_same() -> None:
     report = examined(
         scenario(""), ["stale", "lost", "slow", "together", "reissued", "days-later", "sent-together", "late"]

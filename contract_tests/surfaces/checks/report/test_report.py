@@ -66,7 +66,7 @@ def test_each_finding_has_what_fixes_it_and_what_repeats_it() -> None:
         "app (guide: test-app)\n"
         "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 "
         "(request 5, POST /v1/refunds/: executed, but its response was lost)\n"
-        "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)\n"
+        "    It is <b>sent</b> again. Fix: Send a request again (guide: test-app)\n"
         "    again: test app --only 5:drop-after -- buy"
     ) in text
     assert "receiver (guide: signatures)\n    Start your receiver." in text
