@@ -82,9 +82,18 @@ def _decline(page: Page) -> None:
     page.get_by_test_id("problem").wait_for()
 
 
+def _wait_until_live(page: Page) -> None:
+    page.locator(".live.on").wait_for()
+
+
 def pictures(paths: Mapping[str, str]) -> dict[str, Picture]:
     """Return each picture by its name."""
-    special = {"declined": (PHONE, _decline), "invoice": (PHONE, lambda page: None)}
+    special = {
+        "console": (DESK, _wait_until_live),
+        "subscription": (DESK, _wait_until_live),
+        "declined": (PHONE, _decline),
+        "invoice": (PHONE, lambda page: None),
+    }
     return {name: Picture(path, *special.get(name, ())) for name, path in paths.items()}
 
 

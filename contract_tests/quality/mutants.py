@@ -1,18 +1,21 @@
 """``python -m contract_tests.quality.mutants``: a seeded sample of mutants of kernel and rules, which the tests must notice.
 
 cosmic-ray (``pip install cosmic-ray``) makes them in a clone of the last commit and runs what ``mutants.toml`` names. A mutant
-that survives is a hole in the tests, or it behaves as the original does. Exit status 1 if there are survivors.
+that survives is a hole in the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was
+tried.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from contract_tests import ROOT
 
@@ -20,6 +23,13 @@ CONFIG = Path(__file__).with_suffix(".toml")
 
 ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 """Changes of ``|``, which stands in annotations: nothing evaluates them."""
+
+
+class Tried(NamedTuple):
+    """A mutant that was tried: its difference, and whether a test noticed it."""
+
+    diff: str
+    is_killed: bool
 
 
 def main() -> int:
@@ -36,12 +46,24 @@ def main() -> int:
         subprocess.run(["git", "checkout", "--quiet", chosen.revision], cwd=clone, check=True)
         session = (chosen.session or Path(temporary, "session.sqlite")).absolute()
         if not session.exists():
-            _cosmic_ray("init", str(CONFIG), str(session), cwd=clone)
-            _leave_out(session, chosen.sample, chosen.seed)
+            # Tests that fail anyhow would catch every mutant.
+            _cosmic_ray("baseline", str(CONFIG), cwd=clone)
+            # A session is there once it is whole: one that was interrupted before would have nothing left to try.
+            begun = Path(temporary, "begun.sqlite")
+            _cosmic_ray("init", str(CONFIG), str(begun), cwd=clone)
+            _leave_out(begun, chosen.sample, chosen.seed)
+            shutil.move(begun, session)
         _cosmic_ray("exec", str(CONFIG), str(session), cwd=clone)
-    survivors = list(_survivors(session))
-    print("\n".join(survivors), f"{len(survivors)} of {chosen.sample} mutants survived", sep="\n")
-    return int(bool(survivors))
+        return report(list(_tried(session)))
+
+
+def report(tried: Sequence[Tried]) -> int:
+    """Print the difference of each mutant that survived, and how many did; the exit status."""
+    survivors = [mutant for mutant in tried if not mutant.is_killed]
+    print(*(mutant.diff for mutant in survivors), f"{len(survivors)} of {len(tried)} mutants survived", sep="\n")
+    if not tried:
+        print("Nothing was tried: the session holds no mutants. Remove it, and a new one begins.")
+    return int(bool(survivors) or not tried)
 
 
 def _cosmic_ray(*arguments: str, cwd: Path) -> None:
@@ -66,14 +88,14 @@ def _leave_out(session: Path, sample: int, seed: int) -> None:
         database.set_multiple_results(left_out, WorkResult(WorkerOutcome.SKIPPED))
 
 
-def _survivors(session: Path) -> Iterable[str]:
+def _tried(session: Path) -> Iterable[Tried]:
     from cosmic_ray.work_db import use_db  # not among the requirements of the tests
     from cosmic_ray.work_item import WorkerOutcome
 
     with use_db(session) as database:
         for _, result in database.completed_work_items:
-            if result.worker_outcome is not WorkerOutcome.SKIPPED and not result.is_killed:
-                yield str(result.diff)
+            if result.worker_outcome is not WorkerOutcome.SKIPPED:
+                yield Tried(str(result.diff), result.is_killed)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The example shops by language: how each is built, tested, swept and served, and what it needs for that."""
+"""The example shops by language or framework: how each is built, tested, swept and served, and what it needs for that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ EXAMPLES = ROOT / "docs/examples"
 class ExampleShop(NamedTuple):
     """Commands run in the shop's folder; ``{built}`` is the folder that ``build`` fills.
 
-    ``passed`` is in the output of its tests. ``checks`` are the formatter and the linter of its language.
+    ``passed`` is in the output of its tests. ``checks`` are the formatter and the linter of its language. ``day`` is a
+    story that goes on where it was killed, of a shop that does so, too.
     """
 
     language: str
@@ -30,6 +31,7 @@ class ExampleShop(NamedTuple):
     build: tuple[str, ...] = ()
     serve: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    day: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -41,11 +43,17 @@ class ExampleShop(NamedTuple):
 
 
 PHP_TESTS = ("php", "../php-shop/test_shop.php")
+PHP_DAY = ("python", "../story.py", "/thanks/", "php", "-S", "127.0.0.1:{port}")
+DAY = ("python", "../story.py", "/orders/", "python", "shop.py")
 
 SHOPS = {
     shop.language: shop
     for shop in (
         ExampleShop("python", "python-shop", (), story=("python", "story.py")),
+        ExampleShop("subscription", "subscription-shop", (), story=("python", "story.py")),
+        ExampleShop("fastapi", "fastapi-shop", (), story=("python", "story.py")),
+        ExampleShop("flask", "flask-shop", (), story=DAY, day=DAY),
+        ExampleShop("django", "django-shop", (), story=DAY),
         ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
         ExampleShop(
             "go",
@@ -76,6 +84,7 @@ SHOPS = {
             passed="ok a lost answer is asked for again",
             story=(*PHP_TESTS, "--story"),
             serve=("php", "-S", "127.0.0.1:0", "index.php"),
+            day=(*PHP_DAY, "index.php"),
             checks=("sh", "-c", "for file in *.php; do php -l $file || exit 1; done"),
         ),
         ExampleShop(
@@ -86,6 +95,7 @@ SHOPS = {
             passed="ok a lost answer is asked for again",
             story=(*PHP_TESTS, "--story", "public/index.php"),
             serve=("php", "-S", "127.0.0.1:0", "public/index.php"),
+            day=(*PHP_DAY, "public/index.php"),
             checks=("sh", "-c", "for file in artisan $(find . -name '*.php'); do php -l $file || exit 1; done"),
         ),
     )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
-from xml.etree import ElementTree
 
+from emulator.checks import junit
 from emulator.checks.app.report import AppReport, causes
 from emulator.checks.runs import counted
 from emulator.checks.suite.search import NONE_CONCERNS, SuiteReport
@@ -252,7 +252,7 @@ def as_json(report: AllReport) -> str:
         {
             **area._asdict(),
             "mark": None if report.mark is None else area.mark,
-            "findings": [*map(_as_dict, area.findings)],
+            "findings": [finding._asdict() for finding in area.findings],
         }
         for area in report.areas
     ]
@@ -261,27 +261,24 @@ def as_json(report: AllReport) -> str:
     return json.dumps(shown, indent=2) + "\n"
 
 
-def _as_dict(finding: AreaFinding) -> dict[str, str]:
-    return finding._asdict()
-
-
 def as_junit(report: AllReport) -> str:
     """Return the report as JUnit XML: a suite for each area, with a failed case for each finding."""
-    suites = ElementTree.Element("testsuites", name="test all")
+    suites = [
+        junit.test_suite(area.name, f"test {area.name}", _cases(area), tests=str(area.tried)) for area in report.areas
+    ]
     if report.failure:
-        suite = ElementTree.SubElement(suites, "testsuite", name="command", tests="1", failures="1")
-        case = ElementTree.SubElement(suite, "testcase", classname="test all", name="the command")
-        ElementTree.SubElement(case, "failure", message=report.failure)
-    for area in report.areas:
-        failures = str(len(area.findings))
-        suite = ElementTree.SubElement(suites, "testsuite", name=area.name, tests=str(area.tried), failures=failures)
-        if area.not_examined:
-            case = ElementTree.SubElement(suite, "testcase", classname=f"test {area.name}", name=area.question)
-            ElementTree.SubElement(case, "skipped", message=area.not_examined)
-        for finding in area.findings:
-            case = ElementTree.SubElement(suite, "testcase", classname=f"test {area.name}", name=finding.rule)
-            ElementTree.SubElement(case, "failure", message=finding.sentence).text = f"{finding.fix}\n{finding.again}"
-    return ElementTree.tostring(suites, encoding="unicode") + "\n"
+        whole = junit.TestCase("the command", [junit.TestFailure(report.failure)])
+        suites.insert(0, junit.test_suite("command", "test all", [whole]))
+    return junit.report_of_suites("test all", suites)
+
+
+def _cases(area: Area) -> list[junit.TestCase]:
+    if area.not_examined:
+        return [junit.TestCase(area.question, skipped=area.not_examined)]
+    return [
+        junit.TestCase(each.rule, [junit.TestFailure(each.sentence, f"{each.fix}\n{each.again}")])
+        for each in area.findings
+    ]
 
 
 def as_sarif(report: AllReport, file: str = README) -> str:
@@ -297,17 +294,17 @@ def as_sarif(report: AllReport, file: str = README) -> str:
         "rules": [{"id": id, "help": {"text": finding.fix}} for id, finding in rules.items()],
     }
     place = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
-    results = [_sarif_result(area, each.rule, each.sentence) for area in report.areas for each in area.findings]
+    results = [
+        {"ruleId": f"{area.name}/{each.rule}", "level": "warning", "message": {"text": each.sentence}}
+        for area in report.areas
+        for each in area.findings
+    ]
     if report.failure:
         results.append({"ruleId": "command", "level": "error", "message": {"text": report.failure}})
     placed = [{**result, "locations": [{"physicalLocation": place}]} for result in results]
     run = {"tool": {"driver": driver}, "results": placed}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _sarif_result(area: Area, rule: str, sentence: str) -> dict[str, Any]:
-    return {"ruleId": f"{area.name}/{rule}", "level": "warning", "message": {"text": sentence}}
 
 
 def badge(report: AllReport) -> str:

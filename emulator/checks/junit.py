@@ -16,16 +16,33 @@ class TestFailure(NamedTuple):
 
 
 class TestCase(NamedTuple):
-    """One test case, which passed if it has no failures."""
+    """One test case, which passed if it has no failures. ``skipped`` says why it was not run."""
 
     name: str
     failures: Sequence[TestFailure] = ()
+    skipped: str | None = None
 
 
 def report(suite: str, classname: str, cases: Sequence[TestCase], **attributes: str) -> str:
-    """Return the XML of a test suite; ``attributes`` of the suite are added, or replace those that are counted."""
+    """Return the XML of a test suite, as :func:`test_suite` takes it."""
+    return _xml(test_suite(suite, classname, cases, **attributes))
+
+
+def report_of_suites(name: str, suites: Sequence[ElementTree.Element]) -> str:
+    """Return the XML of several test suites."""
+    root = ElementTree.Element("testsuites", name=name)
+    root.extend(suites)
+    return _xml(root)
+
+
+def _xml(root: ElementTree.Element) -> str:
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def test_suite(name: str, classname: str, cases: Sequence[TestCase], **attributes: str) -> ElementTree.Element:
+    """Return the element of a test suite; ``attributes`` are added, or replace those that are counted."""
     counted = {"tests": str(len(cases)), "failures": str(sum(bool(case.failures) for case in cases))}
-    root = ElementTree.Element("testsuite", {"name": suite, **counted, **attributes})
+    root = ElementTree.Element("testsuite", {"name": name, **counted, **attributes})
     for case in cases:
         element = ElementTree.SubElement(root, "testcase", classname=classname, name=case.name)
         for failure in case.failures:
@@ -33,7 +50,9 @@ def report(suite: str, classname: str, cases: Sequence[TestCase], **attributes: 
             ElementTree.SubElement(element, "failure", {**type, "message": printable(failure.message)}).text = (
                 printable(failure.text) or None
             )
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+        if case.skipped is not None:
+            ElementTree.SubElement(element, "skipped", message=printable(case.skipped))
+    return root
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.look import about, event_row
-from emulator.cli.options import EVENT_TYPE, ID, as_json, no_wait, racing, with_client
+from emulator.cli.options import EVENT_TYPE, ID, Parsed, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line, print_next, print_rows, when
 from emulator.core.event_types import EVENTS
 from emulator.presentation.languages.language import plain_money
@@ -61,21 +61,16 @@ def payment_line(intent: Any) -> str:
     return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"
 
 
-class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``name=value`` or ``kind.name=value``; the value is JSON if it can be parsed, otherwise text."""
-
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[list[str], Any]:
-        """Return the path of names, and the value."""
-        path, equals, text = value.partition("=")
-        names = path.split(".")
-        if not equals or not all(names):
-            self.fail(f"{value!r}: NAME=VALUE, such as amount=7500 or customer.name=Awa", param, ctx)
-        try:
-            return names, json.loads(text)
-        except ValueError:
-            return names, text
+def override(value: str) -> tuple[list[str], Any]:
+    """Return the path of names in ``kind.name=value``, and the value: JSON if it can be parsed, otherwise text."""
+    path, equals, text = value.partition("=")
+    names = path.split(".")
+    if not equals or not all(names):
+        raise ValueError(f"{value!r}: NAME=VALUE, such as amount=7500 or customer.name=Awa")
+    try:
+        return names, json.loads(text)
+    except ValueError:
+        return names, text
 
 
 @click.command(epilog=f"Events (/docs/events): {', '.join(EVENTS)}")
@@ -84,7 +79,7 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
     "--override",
     "-o",
     "overrides",
-    type=Override(),
+    type=Parsed("NAME=VALUE", override),
     multiple=True,
     help="Object to use or field to set; may be repeated.",
 )

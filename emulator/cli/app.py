@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.exec import handling, past_proxies
+from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, variable, write_text
-from emulator.cli.runs import ProgressLine, failure_of
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, write_text
+from emulator.cli.output import fitted
+from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -33,7 +34,7 @@ NOTHING_SEEN = (
 )
 
 OWN_WORLDS = (
-    "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
+    "COMMAND uses worlds of other keys ({}), in which no fault applies: let it use the key in PAYMENTS_EMULATOR_KEY; "
     "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
 )
 
@@ -52,8 +53,10 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
-@click.option("--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'; repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
+@click.option(
+    "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
@@ -84,8 +87,8 @@ def app(
     payments-emulator test app -- python buy.py
     payments-emulator test app --check 'python orders.py --summary' -- npm run scenario
 
-    COMMAND runs twice undisturbed, the baseline, then once for each request and each webhook delivery that can go
-    wrong, each time in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must
+    COMMAND runs twice without faults, the baseline, then once for each request and each webhook delivery that can go
+    wrong, each time in its own sandbox with the same seed. Then faults end and the clock moves on. Each run must
     end as the baseline did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
     --check.
 
@@ -118,7 +121,7 @@ def app(
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
-    click.echo(report.as_json() if as_json else "\n".join(report.lines(colour=True)))
+    click.echo(report.as_json() if as_json else fitted("\n".join(report.lines(colour=True))))
     if runs.other_apps and not as_json:
         click.echo(f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
     if report.interrupted:
@@ -129,9 +132,9 @@ def app(
 def known_rules(names: Sequence[str]) -> Sequence[str]:
     """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
     # Imported here: the help of this command needs no audit.
-    from emulator.control.audit.audit import RULES
+    from emulator.control.audit.audit import rules
 
-    known = [rule.name for rule in RULES]
+    known = [rule.name for rule in rules()]
     for name in names:
         if name not in known:
             raise click.BadParameter(f"there is no rule {name!r}; {guidance(name, known)}", param_hint="'--ignore'")
@@ -157,9 +160,6 @@ class CommandRuns:
         self._key = key
         self._afterwards = afterwards
         self._chosen = chosen
-        # Imported here: the help of a command line needs no processes.
-        from emulator.cli.runs import CapturedCommands
-
         self._commands = CapturedCommands()
         self.other_apps: set[str] = set()
 
@@ -173,35 +173,32 @@ class CommandRuns:
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
 
-        running = RunningCommand()
-        killer = self._killer(case, running) if case and case.kind.kills else None
+        ends: list[Callable[[], None]] = []
+        killer = self._killer(case, ends) if case and case.kind.kills else None
         server = make_server(**self._chosen, **({"parts": killer.parts()} if killer else {}))
         token = self._chosen["control_token"]
-        values = {"--url": server.url, "--key": self._key, "--control-token": token}
-        variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
+        variables = environment(server.url, self._key, token)
         with TemporaryDirectory() as folder, serving(server):
             variables[FOLDER] = folder
-            api = Api(server.url, self._key)
-            if token:
-                api.client.headers["Emulator-Token"] = token
-            arrange(api, case)
-            status, output = self._run(self._scenario, variables, running.begin)
-            if killer and killer.has_struck:
-                status, output = self._run(self._restart, variables)
-            failure = failure_of(status, output)
-            check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
-            ending = finish(api, case, failure, check, self._afterwards)
-            own = self._key.split("_", 2)[-1]
-            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
-            api.close()
+            with Api(server.url, self._key, token=token) as api:
+                arrange(api, case)
+                status, output = self._run(self._scenario, variables, ends.append)
+                if killer and killer.has_struck:
+                    status, output = self._run(self._restart, variables)
+                failure = failure_of(status, output)
+                check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
+                ending = finish(api, case, failure, check, self._afterwards)
+                own = self._key.split("_", 2)[-1]
+                self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
 
-    def _killer(self, case: Case, running: RunningCommand) -> Killer:
+    def _killer(self, case: Case, ends: list[Callable[[], None]]) -> Killer:
+        """Return what ends the command, once it has begun, at the point of a case; ``ends`` has what ends it then."""
         # Imported here: few runs kill their command.
         from emulator.checks.app.kills import Killer, KillPoint
         from emulator.testing.stories import title_of
 
-        return Killer(KillPoint.of(case), title_of, running.kill)
+        return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
 
     def why_nothing_was_seen(self) -> str:
         """Return advice for a command that did nothing in the world of the key."""
@@ -225,21 +222,6 @@ class CommandRuns:
         return status, output.strip()
 
 
-class RunningCommand:
-    """A command that can be killed once it has begun."""
-
-    def __init__(self) -> None:
-        self._end: Callable[[], None] = lambda: None
-
-    def begin(self, end: Callable[[], None]) -> None:
-        """Take what ends the command that has begun."""
-        self._end = end
-
-    def kill(self) -> None:
-        """End the command and its children at once, by SIGKILL where there are signals."""
-        self._end()
-
-
 def _outcome(status: int, output: str) -> str:
     return output if status == 0 else f"exit status {status}, {output}"
 
@@ -249,8 +231,8 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 
 @click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
-@click.option("--only", multiple=True, metavar="CASE", help="Only this case; repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds; repeatable.")
+@click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the scenario.")
@@ -287,12 +269,9 @@ def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
     world = _ask("open")
     if "failure" in world:
         raise click.ClickException(world["failure"])
-    api = Api(world["url"], world["key"])
-    if token:
-        api.client.headers["Emulator-Token"] = token
-    arrange(api, case)
-    ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
-    api.close()
+    with Api(world["url"], world["key"], token=token) as api:
+        arrange(api, case)
+        ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
     _ask("close")
     return ending
 

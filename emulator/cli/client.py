@@ -38,12 +38,6 @@ class ControlClient(Api):
         with _explained(root(url)):
             super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeout=timeout)
 
-    def __enter__(self) -> ControlClient:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def is_running(self) -> bool:
         """Return whether something answers at the URL."""
         try:

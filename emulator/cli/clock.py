@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
-from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, limit, with_client
+from emulator.cli.options import DURATION, EVENT_TYPE, INSTANT, as_json, limit, with_client
 from emulator.cli.output import Row, advance_lines, counted, print_line, print_next, print_rows, when
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def show(emulator: ControlClient, as_json: bool) -> None:
 
 @clock.command()
 @click.argument("by", type=DURATION, required=False, metavar="[DURATION]")
-@click.option("--to", type=Instant(), help="Stop at this instant or day.")
+@click.option("--to", type=INSTANT, help="Stop at this instant or day.")
 @click.option("--until-event", type=EVENT_TYPE, help="Stop when this event happens, after DURATION (1 year) at most.")
 @as_json
 @with_client
@@ -89,7 +89,7 @@ def next_job(emulator: ControlClient, as_json: bool) -> int:
 
 
 @clock.command()
-@click.option("--at", type=Instant(), help="Move forward to this instant or day first.")
+@click.option("--at", type=INSTANT, help="Move forward to this instant or day first.")
 @as_json
 @with_client
 def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:

@@ -19,9 +19,10 @@ import click
 from emulator.cli.exec import handling
 from emulator.cli.groups import INTERRUPTED, PROGRAM, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Words, option, write_text
-from emulator.cli.runs import ProgressLine, run_captured
+from emulator.cli.output import fitted
+from emulator.cli.runs import CapturedCommands, ProgressLine, run_captured
 from emulator.cli.serve import serve
-from emulator.cli.suite import LEFT_OUT, environment
+from emulator.cli.suite import LEFT_OUT
 from emulator.cli.suite import player as mutant_player
 from emulator.version import VERSION
 
@@ -66,8 +67,8 @@ class AllPlan(NamedTuple):
 )
 @click.option("--receiver", metavar="URL", help="Your webhook receiver, to be tested.")
 @option("--secret", metavar="SECRET", help="Secret of the receiver.")
-@click.option("--only", multiple=True, type=Words("AREA", AREAS), help="Examine this area; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant; repeatable.")
+@click.option("--only", multiple=True, type=Words("AREA", AREAS), help="Examine this area. May be repeated.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Try at most N cases in each area; no mark.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), metavar="MARK", help="Fail below this mark (100).")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
@@ -104,7 +105,7 @@ def everything(
     payments-emulator test all --fail-on 90 -- pytest -x
     payments-emulator test all --sample 5 -- pytest -x
 
-    COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The areas are
+    COMMAND is your test suite. It runs many times, each time in its own sandbox with the same seed. The areas are
     app, receiver, client, usage, suite and assumptions. The same code gets the same report on the same day
     (SOURCE_DATE_EPOCH is another one).
 
@@ -134,7 +135,7 @@ def everything(
     for file, written in files.items():
         if file is not None:
             write_text(file, written(report))
-    click.echo(all_report.as_json(report) if as_json else "\n".join(report.lines()), nl=not as_json)
+    click.echo(all_report.as_json(report) if as_json else fitted("\n".join(report.lines())), nl=not as_json)
     return int(fails(report, 100 if fail_on is None else fail_on))
 
 
@@ -160,7 +161,6 @@ def examine(plan: AllPlan) -> AllReport:
     from emulator.checks.suite.search import try_mutants
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
-    from emulator.cli.runs import CapturedCommands
 
     versions = f"{PROGRAM} {VERSION}, Python {platform.python_version()}"
     examined = Examined(Path.cwd().name, shlex.join(plan.command), today(), versions, plan.only, plan.sample)
@@ -224,12 +224,17 @@ def _of_receiver(plan: AllPlan) -> Area:
     if not plan.receiver:
         return all_report.RECEIVER._replace(not_examined=NO_RECEIVER)
     words = ["test", "receiver", plan.receiver]
+    return all_report.of_receiver(results_of(words, plan.secret), shlex.join([PROGRAM, *words]))
+
+
+def results_of(words: Sequence[str], secret: str | None) -> list[Any]:
+    """Return what ``test receiver``, run in a process of its own, found. Raises ``ClickException`` if it did not run."""
     command = [sys.executable, "-m", "emulator.cli.main", *words, "--json"]
-    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": plan.secret} if plan.secret else {})
+    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
     results = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if not results:
         raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
-    return all_report.of_receiver(results, shlex.join([PROGRAM, *words]))
+    return results
 
 
 def _of_assumptions(plan: AllPlan) -> Area:
@@ -237,15 +242,10 @@ def _of_assumptions(plan: AllPlan) -> Area:
     from emulator.checks.suite.search import sample
     from emulator.cli.exec import run_all
 
-    def variables(server: Any) -> dict[str, str]:
-        return environment(server.url, plan.key, plan.chosen["control_token"])
-
-    app = plan.key.split("_", 2)[-1]
     with _limited(plan, "assumptions") as limits:
         runs = run_all(
             plan.command,
-            app,
-            variables,
+            plan.key,
             plan.chosen,
             choose=lambda others: sample(others, plan.sample),
             progress=limits.progress,

@@ -95,7 +95,7 @@ def execute(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Run COMMAND with a sandbox of its own.
+    """Run COMMAND with its own sandbox.
 
     \b
     payments-emulator exec -- npm test
@@ -103,19 +103,12 @@ def execute(
     payments-emulator exec --assumptions all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
-    command line also reads, and uses no proxy for it (NO_PROXY). The exit status is that of COMMAND; 127 if it was not
-    found and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
+    command line also reads, and uses no proxy for it (NO_PROXY). Exit with the status of COMMAND, 127 if it was not found
+    and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
     """
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-
-    def environment(server: Any) -> dict[str, str]:
-        values = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
-        return {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
-
     if under_all:
-        # Imported here: it brings thread pools and XML, which neither the help nor a single run needs.
-
         if imported or export_on_exit or drawn:
             raise click.UsageError(
                 "--import, --export-on-exit and --report are about one run; --assumptions makes many"
@@ -123,7 +116,7 @@ def execute(
         if chosen["state"] != "memory":
             raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
-            runs = run_all(command, key.split("_", 2)[-1], environment, chosen)
+            runs = run_all(command, key, chosen)
             return report(runs, as_json=as_json, junit_file=junit)
     if junit or as_json:
         raise click.UsageError("--junit and --json require --assumptions all")
@@ -132,27 +125,36 @@ def execute(
     server = make_server(**chosen)
     with serving(server):
         tune_garbage_collector()
-        with snapshots((server.url, key, chosen["control_token"]), imported, export_on_exit, drawn), not_run():
-            return Child().run(command, {**os.environ, **environment(server)})
+        there = server.url, key, chosen["control_token"]
+        with snapshots(*there, imported=imported, exported=export_on_exit, drawn=drawn), not_run():
+            return Child().run(command, {**os.environ, **environment(*there)})
 
 
 @contextmanager
 def snapshots(
-    app: tuple[str, str, str | None], imported: Path | None, export_on_exit: Path | None, drawn: Path | None
+    url: str, key: str, token: str | None, *, imported: Path | None, exported: Path | None, drawn: Path | None
 ) -> Iterator[None]:
-    """Start an App (URL, key, control token) from a file; export it and draw it at the end of the block."""
-    # Imported here: its HTTP client takes long to load, and few runs have such files.
+    """Start the App of a key from a file; export it and draw it at the end of the block. Raises ``ClickException``."""
+    with ControlClient(url, key, token=token) as emulator:
+        if imported:
+            emulator.call("PUT", f"/snapshots/{NAME}", json=read_json(imported.read_bytes(), str(imported)))
+            emulator.post(f"/snapshots/{NAME}/restore")
+        try:
+            yield
+        finally:
+            if exported:
+                emulator.post("/snapshots", {"name": NAME})
+                content = emulator.send("GET", f"/snapshots/{NAME}").content
+                with writing(exported):
+                    exported.write_bytes(content + b"\n")
+            if drawn:
+                write_report(emulator, drawn)
 
-    world = AppWorld(*app)
-    if imported:
-        load(world, imported)
-    try:
-        yield
-    finally:
-        if export_on_exit:
-            save(world, export_on_exit)
-        if drawn:
-            draw(world, drawn)
+
+def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
+    """Return the variables by which a command finds a sandbox."""
+    values = {"--url": url, "--key": key, "--control-token": token}
+    return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
 
 
 def past_proxies(url: str) -> dict[str, str]:
@@ -263,14 +265,14 @@ def handling(handler: Any) -> Iterator[None]:
             signal.signal(number, previous)
 
 
+NAME = "exec"
+"""The name of the snapshot at the server."""
+
 LAST_LINES = 15
 """How many lines of a failed run's output are shown."""
 
 FIRST = "under the chosen assumptions"
 """The title of the first run. An assumption that neither ``--assume`` nor a fixture file chooses has its default."""
-
-Environment = Callable[[Any], Mapping[str, str]]
-"""The variables for the command, from the server it is to use."""
 
 
 class OtherValue(NamedTuple):
@@ -305,14 +307,13 @@ class CommandRun(NamedTuple):
 
 def run_all(
     command: Sequence[str],
-    app: str,
-    environment: Environment,
+    key: str,
     chosen: Mapping[str, Any],
     *,
     choose: Callable[[list[OtherValue]], list[OtherValue]] = lambda others: others,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[CommandRun]:
-    """Run the command under the assumptions chosen for an App, then under each other value, each in its own sandbox.
+    """Run the command under the assumptions chosen for its App, then under each other value, each in its own sandbox.
 
     ``choose`` may leave values out. ``progress`` is called with the runs done so far and all. Ctrl-C ends the runs.
 
@@ -320,15 +321,15 @@ def run_all(
     value may be the one that the command expects.
     """
     commands = CapturedCommands()
-    first = CommandRun(None, None, *_ended(commands, command, environment, chosen))
-    others = choose([*_other_values(app, chosen)])
+    first = CommandRun(None, None, *_ended(commands, command, key, chosen))
+    others = choose([*_other_values(key.split("_", 2)[-1], chosen)])
     with TemporaryDirectory() as folder:
 
         def run(other: OtherValue) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, other.name).with_suffix(".json")
             file.write_text(json.dumps({"settings": {"assumptions": dict([other])}}), "utf-8")
-            ended = _ended(commands, command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
+            ended = _ended(commands, command, key, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
         limits = RunLimits(
@@ -354,14 +355,12 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
         yield from (OtherValue(name, value) for value in assumption.values if value != present[name])
 
 
-def _ended(
-    commands: CapturedCommands, command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]
-) -> tuple[int, str]:
+def _ended(commands: CapturedCommands, command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> tuple[int, str]:
     """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
     server = make_server(**{**chosen, "port": 0})
     with serving(server):
         # An OSError is reported by exec.
-        return commands.run(command, environment(server))
+        return commands.run(command, environment(server.url, key, chosen["control_token"]))
 
 
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:
@@ -407,38 +406,3 @@ def _failures(run: CommandRun) -> list[junit.TestFailure]:
         return []
     message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
     return [junit.TestFailure(message, run.output)]
-
-
-NAME = "exec"
-"""The name of the snapshot at the server."""
-
-
-class AppWorld(NamedTuple):
-    """The App of the command, as a client of the server finds it."""
-
-    url: str
-    key: str
-    token: str | None
-
-
-def load(world: AppWorld, file: Path) -> None:
-    """Start from a file. Raises ``ClickException`` if it is no snapshot."""
-    exported = read_json(file.read_bytes(), str(file))
-    with ControlClient(world.url, world.key, token=world.token) as emulator:
-        emulator.call("PUT", f"/snapshots/{NAME}", json=exported)
-        emulator.post(f"/snapshots/{NAME}/restore")
-
-
-def save(world: AppWorld, file: Path) -> None:
-    """Write the present world to a file. Raises ``ClickException`` if that cannot be done."""
-    with ControlClient(world.url, world.key, token=world.token) as emulator:
-        emulator.post("/snapshots", {"name": NAME})
-        exported = emulator.send("GET", f"/snapshots/{NAME}").content
-    with writing(file):
-        file.write_bytes(exported + b"\n")
-
-
-def draw(world: AppWorld, file: Path) -> None:
-    """Write the report of the present world. Raises ``ClickException`` if that cannot be done."""
-    with ControlClient(world.url, world.key, token=world.token) as emulator:
-        write_report(emulator, file)

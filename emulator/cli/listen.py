@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Instant, option
+from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
 
 if TYPE_CHECKING:
     import httpx
@@ -32,27 +32,26 @@ MAX_PAST_EVENTS = 100_000
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Since(Instant):
-    """An instant, a day, or how long ago."""
+def since_when(value: str) -> str:
+    """Return an instant or a day in ISO 8601, or the duration of how long ago as it is."""
+    if re.fullmatch(r"\d{1,6}[smhdw]", value, re.ASCII):
+        return value
+    try:
+        start = datetime.fromisoformat(instant(value))
+    except ValueError:
+        allowed = "a duration such as 1h, or an instant such as 2026-03-01T00:00:00Z"
+        raise ValueError(f"{value!r}: {allowed}") from None
+    return start.replace(tzinfo=start.tzinfo or UTC).isoformat()
 
-    name = "INSTANT|DURATION"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the instant in ISO 8601, or the duration as it is."""
-        if re.fullmatch(r"\d{1,6}[smhdw]", value, re.ASCII):
-            return str(value)
-        try:
-            instant = datetime.fromisoformat(super().convert(value, param, ctx))
-            return instant.replace(tzinfo=instant.tzinfo or UTC).isoformat()
-        except (click.UsageError, ValueError):
-            self.fail(f"{value!r}: a duration such as 1h, or an instant such as 2026-03-01T00:00:00Z", param, ctx)
+SINCE = Parsed("INSTANT|DURATION", since_when)
 
 
 @click.command()
 @click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL.")
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
 @click.option("--object", "about", type=ID, metavar="ID", help="Forward only events about this object.")
-@click.option("--since", type=Since(), help="First forward the events since then, or of the last 1h.")
+@click.option("--since", type=SINCE, help="First forward the events since then, or of the last 1h.")
 @option("--secret", metavar="SECRET", help="Sign with this secret. [default: one made from the key and the URL]")
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; needs no emulator.")
 @option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import EVENT_TYPE, ID, as_json, complete_from, limit, with_client
-from emulator.cli.output import Row, cut, print_line, print_next, print_rows, printable, tail, when
+from emulator.cli.output import Row, print_line, print_next, print_rows, printable, tail, when
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     payments-emulator explain whd_2Lp7wQ9xR4tY6uN1mB3vC8zK --json | jq -r .summary
 
     Print the current state and the next step, then every request and job that led to it, with what each
-    caused in columns: clock, money, webhooks, mail. Repeats are counted.
+    caused in columns: clock, money, webhooks, emails. Repeats are counted.
     """
     print_line(emulator.get(f"/explain/{id}"), lambda found: _searchable("\n".join(story(found, every))), as_json)
 
@@ -292,7 +292,15 @@ def _episode(episode: Episode, width: int) -> Iterator[str]:
     until = f" to {when(episode.last)}" if episode.last != episode.first and episode.times > 1 else ""
     repeats = click.style(f"  × {episode.times}", bold=True) if episode.times > 1 else ""
     yield f"{when(episode.first)}{until}{repeats}"
-    yield from (_entry(entry, width) for entry in episode.entries)
+    delivered = {entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"}
+    yield from (_entry(entry, width) for entry in episode.entries if not _is_said(entry.step, delivered))
+
+
+def _is_said(step: Any, delivered: set[str]) -> bool:
+    """Return whether another line says it: an event that was delivered, a transition that leaves all as it was."""
+    before, _, after = step["subject"].partition(" → ")
+    stayed = step["kind"] == "transition" and before == after and " (" not in step["summary"]
+    return stayed or (step["kind"] == "event" and step["subject"] in delivered)
 
 
 def _entry(entry: Entry, width: int) -> str:
@@ -304,8 +312,9 @@ def _entry(entry: Entry, width: int) -> str:
 
 def _fitted(step: Any, room: int) -> str:
     """Return the summary of a step, or as much as fits of its subject and outcome."""
-    if len(step["summary"]) <= room:
-        return str(step["summary"])
+    summary = str(step["summary"]).replace(" -> ", " → ")
+    if len(summary) <= room:
+        return summary
     text = f"{step['subject']}: {step['outcome']}" if step["outcome"] else step["subject"]
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
@@ -313,7 +322,7 @@ def _fitted(step: Any, room: int) -> str:
 @click.command()
 @click.option("--object", "object_id", type=ID, metavar="ID", help="Only entries of this object.")
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
-@limit("newest entries")
+@limit("newest entries, at most 100")
 @as_json
 @with_client
 def ledger(emulator: ControlClient, object_id: str | None, currency: str | None, limit: int, as_json: bool) -> int:
@@ -328,35 +337,34 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
     an account of its own. With --json it is one object, amounts in minor units. Exit status 1 if it does not add up.
     """
     found = emulator.get("/ledger", object=object_id, currency=currency, page_size=min(limit, 100))
-    print_line(found, ledger_report, as_json)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        for line in books(found["totals"]):
+            click.echo(line)
+        print_rows(emulator, found["entries"]["data"][::-1], posting_row, as_json)
+        print_line(found, balance, as_json)
     return 0 if found["balanced"] else 1
 
 
-def ledger_report(found: Any) -> str:
-    """Return the totals, the newest entries with the oldest of them first, what broke the balance, and the verdict."""
-    parts = [
-        "\n".join(books(found["totals"])),
-        "\n".join(posting(each) for each in reversed(found["entries"]["data"])),
-        "\n".join(broken(each) for each in found["broken_by"]),
-        verdict(found["balanced"]),
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
 def books(totals: list[Any]) -> Iterator[str]:
-    """Yield the books: a row for each account, a column for each currency."""
+    """Yield the books: a row for each account, a column for each currency, and an empty line below."""
     currencies = list(dict.fromkeys(each["currency"] for each in totals))
     shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
     widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
     for account in dict.fromkeys(each["account"] for each in totals):
         amounts = (shown.get((account, each), "–").rjust(widths[each]) for each in currencies)
         yield "  ".join([click.style(account.ljust(13), bold=True), *amounts])
+    if totals:
+        yield ""
 
 
-def posting(each: Any) -> str:
-    """Return a posting with its cause."""
+def posting_row(each: Any) -> Row:
+    """Return a posting: whose account it is on, or else of which object it is a part, and its cause."""
     amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
-    return cut([when(each["at"]), amount.rjust(12), each["account"], each["cause"]["summary"]])
+    account, _, owner = each["account"].partition(" of ")
+    about = owner or each["object"]
+    return Row(each["at"], (amount.rjust(12), account.ljust(11)), about, f"{each['cause']['summary']}  {about}")
 
 
 def broken(each: Any) -> str:
@@ -367,6 +375,8 @@ def broken(each: Any) -> str:
     return f"{when(each['at'])}  {off}: {cause}"
 
 
-def verdict(balanced: bool) -> str:
-    """Return whether it adds up."""
-    return click.style("Balanced.", fg="green") if balanced else click.style("Not balanced.", fg="red")
+def balance(found: Any) -> str:
+    """Return what broke the balance, and whether it adds up."""
+    is_balanced = click.style("Balanced.", fg="green") if found["balanced"] else click.style("Not balanced.", fg="red")
+    above = [""] if found["entries"]["data"] else []
+    return "\n".join([*above, *map(broken, found["broken_by"]), is_balanced])

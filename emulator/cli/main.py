@@ -46,10 +46,7 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "ledger": ("look:ledger", "ledger"),
         },
     ),
-    "world": (
-        "",
-        {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset|report")},
-    ),
+    "world": ("", {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset|report")}),
     "test": (
         "what your application does when calls and webhooks fail, and whether your tests would notice",
         {"test": ("test:test", "test app|suite|receiver|client|all")},
@@ -58,10 +55,7 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         "what was done becomes a test",
         {"record": ("record:record", "record"), "replay": ("traffic:replay", "replay FILE")},
     ),
-    "compare": (
-        "the service with this one",
-        {"compare": ("compare:compare", "compare document|service|traffic")},
-    ),
+    "compare": ("the service with this one", {"compare": ("compare:compare", "compare document|service|traffic")}),
     "setup": (
         "",
         {
@@ -147,12 +141,7 @@ def run(arguments: Sequence[str]) -> object:
         click.echo(WELCOME)
         return 0
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return cli.main(
-        [*arguments],
-        prog_name=PROGRAM,
-        standalone_mode=False,
-        color=False if plain else None,
-    )
+    return cli.main([*arguments], prog_name=PROGRAM, standalone_mode=False, color=False if plain else None)
 
 
 def one_line(error: click.ClickException) -> str:

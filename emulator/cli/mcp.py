@@ -63,7 +63,7 @@ def _running(emulator: ControlClient) -> Iterator[ControlClient]:
         return
     own = Server(Options(control_token=emulator.token), "127.0.0.1", 0)
     with serving(own):
-        click.echo(f"No emulator runs at {emulator.url}; a sandbox of its own is at {own.url}", err=True)
+        click.echo(f"No emulator runs at {emulator.url}; started a sandbox at {own.url}", err=True)
         key = None if context.params["app"] else context.params["key"]
         with ControlClient(own.url, key, context.params["app"], emulator.token) as there:
             yield there

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Literal
@@ -20,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from emulator.cli import look
 from emulator.cli.client import ControlClient
+from emulator.cli.everything import results_of
 from emulator.cli.options import DURATION
 from emulator.cli.output import when
-from emulator.cli.runs import run_captured
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.tree import inlined
@@ -265,7 +263,8 @@ class Tools:
         (ledger). With a receiver's URL and its webhook secret, also send it valid and forged deliveries (test receiver)."""
         findings = self._emulator.get("/audit")["findings"]
         balanced = self._emulator.get("/ledger", page_size=1)["balanced"]
-        failed = _certified(receiver, secret) if receiver else []
+        checks = results_of(["test", "receiver", receiver], secret) if receiver else []
+        failed = [each for each in checks if not each["passed"]]
         errors = [each for each in findings if each["severity"] == "error"]
         verdict = {"passed": balanced and not failed and not errors, "balanced": balanced, "findings": findings}
         return _json({**verdict, "webhooks": failed} if receiver else verdict)
@@ -286,14 +285,3 @@ def _distance(by: str) -> JSON:
     if not DURATION.matches(by):
         raise click.ClickException(f"by: {by!r} is not a duration such as 31d, an instant, 'next' or an event type")
     return {"by": by}
-
-
-def _certified(receiver: str, secret: str) -> list[Any]:
-    """Return the checks of webhook deliveries that a receiver fails."""
-    command = [sys.executable, "-m", "emulator.cli.main", "test", "receiver", receiver, "--json"]
-    _, output = run_captured(command, {**os.environ, "PAYMENTS_EMULATOR_SECRET": secret})
-    try:
-        checks = [json.loads(line) for line in output.splitlines()]
-    except ValueError:
-        raise click.ClickException(output.strip()) from None
-    return [each for each in checks if not each["passed"]]

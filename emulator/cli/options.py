@@ -53,17 +53,21 @@ def with_client(function: Callable[..., Any]) -> Any:
         with connected(chosen) as emulator:
             return function(emulator=emulator, **{name: chosen[name] for name in chosen if name not in NAMES})
 
-    return decorated(command, CONNECTION)
+    return with_options(CONNECTION)(command)
 
 
 NAMES = frozenset({"url", "key", "app", "control_token"})
 
 
-def decorated(command: Any, options: Iterable[Decorator]) -> Any:
-    """Return a command with these options, in this order in the help."""
-    for decorate in reversed([*options]):
-        command = decorate(command)
-    return command
+def with_options(options: Iterable[Decorator]) -> Decorator:
+    """Return what adds these options to a command, in this order in the help."""
+
+    def add(command: Any) -> Any:
+        for decorate in reversed([*options]):
+            command = decorate(command)
+        return command
+
+    return add
 
 
 def connected(chosen: dict[str, Any]) -> Any:
@@ -113,7 +117,7 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Return the allowed words."""
-        return guidance("", self._words)
+        return guidance("", self._words).capitalize()
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the words that start with the incomplete one."""
@@ -133,11 +137,26 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
 EVENT_TYPE = Words("EVENT", EVENTS)
 
 
-class Text(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """What a function makes of a text; the ``ValueError`` that it raises for another text says what is allowed."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self.parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value."""
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Text(Parsed):
     """A text that matches a pattern; the error for another one describes it. The emulator checks it further."""
 
     def __init__(self, name: str, pattern: str, description: str) -> None:
-        self.name = name
+        super().__init__(name, self._matching)
         self._pattern = re.compile(pattern, re.ASCII)
         self._description = description
 
@@ -145,29 +164,26 @@ class Text(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
         """Return whether the value matches."""
         return self._pattern.fullmatch(value) is not None
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text itself."""
+    def _matching(self, value: str) -> str:
         if not self.matches(value):
-            self.fail(f"{value!r}: {self._description}", param, ctx)
-        return str(value)
+            raise ValueError(f"{value!r}: {self._description}")
+        return value
 
 
 DURATION = Text("DURATION", r"\d+[smhdw]|P[\dYMWDTHS.]+", "a duration such as 31d, 2h, 90s or P1M")
 ID = Text("ID", r"\w{1,100}", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
 
 
-class Instant(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """An instant, or a day, which means its first instant in UTC."""
+def instant(value: str) -> str:
+    """Return an instant in ISO 8601; of a day, its first instant in UTC."""
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+        return f"{value}T00:00:00Z"
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
+        raise ValueError(f"{value!r}: an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01")
+    return value
 
-    name = "INSTANT"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the instant in ISO 8601."""
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            return f"{value}T00:00:00Z"
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
-            self.fail(f"{value!r}: an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01", param, ctx)
-        return str(value)
+INSTANT = Parsed("INSTANT", instant)
 
 
 def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
@@ -184,86 +200,65 @@ def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
     return complete
 
 
-class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``running``, ``frozen`` or ``frozen@INSTANT``."""
-
-    name = "running|frozen|frozen@INSTANT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the clock's mode and, for ``frozen@``, its instant."""
-        # Imported here: the help of a command line needs no clock.
-        from emulator.engine.world_clock import parse_start
-
-        try:
-            return parse_start(value)
-        except ValueError:
-            return self.fail(
-                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-            )
+# Each of these imports what it needs: the help of a command line needs none of it.
 
 
-class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """The URL of a state store, in which worlds persist."""
+def _clock_start(value: str) -> Any:
+    """Return the clock's mode and, for ``frozen@``, its instant."""
+    from emulator.engine.world_clock import parse_start
 
-    name = "STORE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the URL itself, if it has a valid form."""
-        # Imported here: most commands know no stores.
-        from emulator.engine.storage.urls import FORMS, is_state_url
-
-        if not is_state_url(value):
-            self.fail(f"{value!r}: {FORMS}", param, ctx)
-        return value
+    try:
+        return parse_start(value)
+    except ValueError:
+        allowed = "running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
+        raise ValueError(f"{value!r}: {allowed}") from None
 
 
-class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``smtp://user:password@host:port``, or ``smtps://``."""
+def _state_url(value: str) -> str:
+    """Return the URL of a state store, if it has a valid form."""
+    from emulator.engine.storage.urls import FORMS, is_state_url
 
-    name = "URL"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the SMTP server at the URL."""
-        from emulator.engine.outbox import SmtpServer
-
-        require_extra("smtp", "aiosmtplib")
-        try:
-            return SmtpServer.at(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
+    if not is_state_url(value):
+        raise ValueError(f"{value!r}: {FORMS}")
+    return value
 
 
-class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """A file that ``compare service --out`` wrote."""
+def _smtp(value: str) -> Any:
+    """Return the SMTP server at ``smtp://user:password@host:port``, or ``smtps://``."""
+    from emulator.engine.outbox import SmtpServer
 
-    name = "FILE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the profile in the file."""
-        from emulator.document.profile import InvalidProfile, load
-
-        try:
-            return load(Path(value))
-        except InvalidProfile as error:
-            return self.fail(str(error), param, ctx)
+    require_extra("smtp", "aiosmtplib")
+    return SmtpServer.at(value)
 
 
-class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``NAME=VALUE`` of an assumption (B-99)."""
+def _profile(value: str) -> Any:
+    """Return the profile in a file that ``compare service --out`` wrote."""
+    from emulator.document.profile import InvalidProfile, load
 
-    name = "NAME=VALUE"
+    try:
+        return load(Path(value))
+    except InvalidProfile as error:
+        raise ValueError(str(error)) from None
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name and the value, if there is such an assumption with such a value."""
-        from emulator.engine.reference_data import named_assumptions
 
-        name, _, chosen = value.partition("=")
-        known = named_assumptions()
-        if name not in known:
-            self.fail(f"{name!r} is no assumption; there are {', '.join(known)}", param, ctx)
-        if chosen not in known[name].values:
-            self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
-        return name, chosen
+def _assumption(value: str) -> tuple[str, str]:
+    """Return the name and the value of an assumption, if there is one with such a value (B-99)."""
+    from emulator.engine.reference_data import named_assumptions
+
+    name, _, chosen = value.partition("=")
+    known = named_assumptions()
+    if name not in known:
+        raise ValueError(f"{name!r} is no assumption; there are {', '.join(known)}")
+    if chosen not in known[name].values:
+        raise ValueError(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}")
+    return name, chosen
+
+
+CLOCK_START = Parsed("running|frozen|frozen@INSTANT", _clock_start)
+STATE_URL = Parsed("STORE", _state_url)
+SMTP = Parsed("URL", _smtp)
+PROFILE = Parsed("FILE", _profile)
+ASSUMPTION = Parsed("NAME=VALUE", _assumption)
 
 
 class OutputFile(click.Path):

@@ -34,13 +34,16 @@ def fitted(text: str, stream: TextIO | None = None) -> str:
     """Return the text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
     if not (stream or sys.stdout).isatty():
         return text
+    return "\n".join(map(wrapped, text.split("\n")))
+
+
+def wrapped(line: str) -> str:
+    """Return a line for the width of the terminal; what goes on below is indented as the line is, or by four spaces."""
     width = shutil.get_terminal_size().columns
-    return "\n".join(
-        line
-        if len(line) <= width
-        else textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-        for line in text.split("\n")
-    )
+    if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
+        return line
+    indent = line[: len(line) - len(line.lstrip())] or "    "
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 StyledText = str | tuple[str, dict[str, Any]]

@@ -8,15 +8,15 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
 
 from emulator.cli.client import ControlClient
-from emulator.cli.exec import past_proxies
+from emulator.cli.exec import environment
 from emulator.cli.options import ID, with_client
-from emulator.control.recording.reproduction import WorldAnswer, play
+from emulator.control.recording.reproduction import play
 from emulator.testing.servers import LocalServer
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class JournalPart(NamedTuple):
     multiple=True,
     metavar="ID.FIELD=VALUE",
     callback=_well_formed,
-    help="Expect this instead of the events that came; repeatable.",
+    help="Expect this instead of the events that came. May be repeated.",
 )
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect or --while does not depend on.")
 @click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")
@@ -271,23 +271,6 @@ def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out:
     return 0
 
 
-class _ServedWorld:
-    """A world that recordings are played in over HTTP, where a command can reach it too."""
-
-    def __init__(self, emulator: ControlClient) -> None:
-        self._emulator = emulator
-
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
-        """Send one request."""
-        text = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
-        given = {"content-type": "application/json", **headers} if text else headers
-        response = self._emulator.request(method, target, content=text, headers=given)
-        try:
-            return WorldAnswer(response.status_code, response.json() if response.content else None)
-        except ValueError:
-            return WorldAnswer(response.status_code, response.text)
-
-
 @contextmanager
 def failing(command: str, app: str) -> Iterator[Holds]:
     """Return a check that plays a recording in a world of a server and says whether the command, run then, still fails.
@@ -295,13 +278,12 @@ def failing(command: str, app: str) -> Iterator[Holds]:
     The command is a line for the shell. It finds the world by the variables that ``exec`` sets.
     """
     server, key = LocalServer(), f"sk_test_{app}"
-    variables = {"PAYMENTS_EMULATOR_URL": server.url, "PAYMENTS_EMULATOR_KEY": key, **past_proxies(server.url)}
+    variables = environment(server.url, key)
     try:
-        with ControlClient(server.url, key, None, None) as emulator:
-            world = _ServedWorld(emulator)
+        with ControlClient(server.url, key) as emulator:
 
             def holds(candidate: Recording) -> bool:
-                played = play(msgspec.structs.replace(candidate, url=server.url), world)
+                played = play(msgspec.structs.replace(candidate, url=server.url), emulator)
                 return played.difference is None and _status(command, variables) != 0
 
             yield holds

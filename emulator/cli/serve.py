@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import (
+    ASSUMPTION,
+    CLOCK_START,
     DEFAULT_PORT,
-    AssumptionValue,
-    ClockStart,
-    ProfileFile,
-    Smtp,
-    StateUrl,
-    decorated,
+    PROFILE,
+    SMTP,
+    STATE_URL,
     option,
     require_extra,
+    with_options,
 )
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server import (
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from emulator.server.sandbox import Options
     from emulator.server.server import Server
 
-RUNNING = "running"
-
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
     option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port; 0 picks a free one."),
@@ -49,52 +47,34 @@ OPTIONS = (
     ),
     option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
     option(
-        "--clock",
-        type=ClockStart(),
-        metavar=ClockStart.name,
-        default=RUNNING,
-        help="Initial state of each clock.",
+        "--clock", type=CLOCK_START, metavar=CLOCK_START.name, default="running", help="Initial state of each clock."
     ),
     option("--seed", type=int, help="Same seed, same output (with a frozen clock)."),
-    option(
-        "--keys",
-        type=click.Choice(["open", "listed"]),
-        default="open",
-        help="Accept any key, or listed ones.",
-    ),
+    option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
     option(
         "--fixtures",
         type=click.Path(path_type=Path),
         multiple=True,
         metavar="FILE|FOLDER",
-        help="Settings and keys, or snapshots; repeatable.",
+        help="Settings and keys, or snapshots. May be repeated.",
     ),
     option(
         "--assume",
         "chosen_assumptions",
-        type=AssumptionValue(),
+        type=ASSUMPTION,
         multiple=True,
-        help="An assumption (/docs/assumptions); repeatable.",
+        help="Set an assumption (/docs/assumptions). May be repeated.",
     ),
-    option(
-        "--profile",
-        type=ProfileFile(),
-        help="Behave as a service that was compared.",
-    ),
+    option("--profile", type=PROFILE, help="Behave as a service that was compared."),
     option(
         "--geoip",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
         help="MaxMind database of countries (extra geo).",
     ),
-    option("--smtp", type=Smtp(), help="SMTP server that gets each email (extra smtp)."),
+    option("--smtp", type=SMTP, help="SMTP server that gets each email (extra smtp)."),
     option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
-    option(
-        "--state",
-        type=StateUrl(),
-        default="memory",
-        help="Where to persist worlds.",
-    ),
+    option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
     option(
         "--max-worlds",
         type=click.IntRange(1, 1_000_000),
@@ -107,42 +87,21 @@ OPTIONS = (
         "allow_hosts",
         multiple=True,
         metavar="NAME",
-        help="Another host name of this server; repeatable.",
+        help="Another host name of this server. May be repeated.",
     ),
     option("--control-token", metavar="TOKEN", help="Token that the control API requires."),
     option("--insecure", is_flag=True, help="Listen beyond loopback without a token."),
-    option(
-        "--trust-network",
-        is_flag=True,
-        default=False,
-        help="Allow any host and HTTP webhooks.",
-    ),
+    option("--trust-network", is_flag=True, default=False, help="Allow any host and HTTP webhooks."),
     option("--strict/--no-strict", default=False, help="Check each response against the document."),
 )
 """The options of a sandbox, in the order of the help."""
 
 
-def server_options(command: Any) -> Any:
-    """Return a command with these options."""
-    return decorated(command, OPTIONS)
-
-
 @click.command()
-@server_options
+@with_options(OPTIONS)
 @option("--quiet", "-q", is_flag=True, default=False, help="Print no line for each request.")
-@option(
-    "--verbose",
-    "-v",
-    is_flag=True,
-    default=False,
-    help="Print ids, and requests of the console too.",
-)
-@option(
-    "--exit-with-stdin",
-    is_flag=True,
-    default=False,
-    help="End when the standard input ends.",
-)
+@option("--verbose", "-v", is_flag=True, default=False, help="Print ids, and requests of the console too.")
+@option("--exit-with-stdin", is_flag=True, default=False, help="End when the standard input ends.")
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Log format.")
 def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
@@ -152,7 +111,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    The variable PAYMENTS_EMULATOR_PORT is --port. Guide: /docs/guide/command-line/
+    Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT. Guide: /docs/guide/command-line/
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from emulator.cli.groups import PROGRAM, LazyGroup
-from emulator.cli.options import DEFAULT_PORT, StateUrl, as_json, require_extra, variable
+from emulator.cli.options import DEFAULT_PORT, STATE_URL, as_json, require_extra, variable
 from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def state() -> None:
 
 
 @state.command()
-@click.argument("store", type=StateUrl())
+@click.argument("store", type=STATE_URL)
 def check(store: str) -> int:
     """Read a whole state store as a server would; exit status 1 if it is invalid.
 
@@ -106,7 +106,7 @@ def check(store: str) -> int:
 
 
 @state.command()
-@click.argument("store", type=StateUrl())
+@click.argument("store", type=STATE_URL)
 def compact(store: str) -> None:
     """Compact a state store; no server may use it at the same time.
 
@@ -124,8 +124,8 @@ def compact(store: str) -> None:
 
 
 @state.command()
-@click.argument("source", type=StateUrl())
-@click.argument("target", type=StateUrl())
+@click.argument("source", type=STATE_URL)
+@click.argument("target", type=STATE_URL)
 def convert(source: str, target: str) -> None:
     """Copy all worlds and snapshots from one state store to another one, which must be empty.
 

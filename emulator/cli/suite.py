@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from emulator.cli.exec import handling, past_proxies
+from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import (
     DEFAULT_KEY,
     OUTPUT_FILE,
+    Parsed,
     Words,
     guidance,
     option,
-    variable,
     write_text,
 )
-from emulator.cli.output import counted
-from emulator.cli.runs import ProgressLine, failure_of
+from emulator.cli.output import counted, fitted
+from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
     from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport
     from emulator.checks.suite.usage import WorldRecorder
-    from emulator.cli.runs import CapturedCommands
 
 
 LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
@@ -59,25 +58,18 @@ class Threshold(NamedTuple):
     percentage: float
 
 
-class ThresholdType(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``80``, ``80%`` or ``events=100``."""
-
-    name = "[GROUP=]PERCENT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Threshold:
-        """Return the threshold."""
-        group, _, number = value.rpartition("=")
-        if group and group not in GROUPS:
-            self.fail(f"there is no group {group!r}; {guidance(group, GROUPS)}", param, ctx)
-        try:
-            percentage = float(number.removesuffix("%"))
-        except ValueError:
-            percentage = -1
-        if not 0 <= percentage <= 100:
-            self.fail(
-                f"{value!r}: a percentage from 0 to 100, such as 80 for the score or events=100 for a group", param, ctx
-            )
-        return Threshold(group or None, percentage)
+def threshold(value: str) -> Threshold:
+    """Return the threshold in ``80``, ``80%`` or ``events=100``."""
+    group, _, number = value.rpartition("=")
+    if group and group not in GROUPS:
+        raise ValueError(f"there is no group {group!r}; {guidance(group, GROUPS)}")
+    try:
+        percentage = float(number.removesuffix("%"))
+    except ValueError:
+        percentage = -1
+    if not 0 <= percentage <= 100:
+        raise ValueError(f"{value!r}: a percentage from 0 to 100, such as 80 for the score or events=100 for a group")
+    return Threshold(group or None, percentage)
 
 
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -95,16 +87,16 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--fail-on",
     "thresholds",
     multiple=True,
-    type=ThresholdType(),
+    type=Parsed("[GROUP=]PERCENT", threshold),
     help="Fail below this score (100) or use of GROUP.",
 )
 @click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant; repeatable.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant.")
 @click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses.")
 @click.option(
-    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it; repeatable."
+    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it. May be repeated."
 )
 @click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
@@ -136,9 +128,9 @@ def suite(
     payments-emulator test suite --fail-on 80 --budget 120 -- npm test
     payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
 
-    COMMAND, a test suite, runs once with the right service, then once with each mutant, a service that is wrong in
-    one way, that concerns it, each time in a sandbox of its own with the same seed. A mutant survives a run that
-    passes. What COMMAND uses is what the run with the right service exercised, in all its Apps.
+    Run your test suite once as a baseline, then once per mutant (a service that is wrong in one way) that it could
+    detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. What COMMAND uses is
+    what the baseline exercised, in all its Apps.
 
     Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.
@@ -148,7 +140,6 @@ def suite(
     from emulator.checks.suite.search import named_by, try_mutants
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
-    from emulator.cli.runs import CapturedCommands
 
     for name in (*only, *skip):
         if not any(named_by(row, [name]) for row in MUTANTS.values()):
@@ -185,7 +176,7 @@ def _show(report: SuiteReport, used: Any, *, only_usage: bool, missing: bool, as
         click.echo(json.dumps(report.as_dict() | {"usage": used}))
         return
     if not (only_usage and used):
-        click.echo(report.text())
+        click.echo(fitted(report.text()))
     if used and (only_usage or used["request_count"]):
         click.echo("\n".join([*([] if only_usage else [""]), *usage_lines(used, missing)]))
 
@@ -234,12 +225,6 @@ def player(
         return MutantRun(failure, service.reached)
 
     return play
-
-
-def environment(url: str, key: str, token: str | None) -> dict[str, str]:
-    """Return the variables by which a command finds a sandbox."""
-    values = {"--url": url, "--key": key, "--control-token": token}
-    return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
 
 
 def _failure(

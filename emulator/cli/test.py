@@ -9,7 +9,7 @@ import click
 
 from emulator.cli.groups import FOUND, LazyGroup
 from emulator.cli.options import as_json, with_client
-from emulator.cli.output import counted, print_line, printable
+from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -79,7 +79,7 @@ def client(emulator: ControlClient, fail_on: str | None, every_app: bool, as_jso
         for finding in result["findings"]:
             print_line(finding, paragraph, as_json)
     else:
-        click.echo(report(printable(result)))
+        print_line(result, report, as_json)
     return FOUND if fails(result["findings"], fail_on) else 0
 
 

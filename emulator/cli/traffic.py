@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, ProfileFile, option, variable
+from emulator.cli.options import DEFAULT_URL, PROFILE, option, variable
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ LAST = 200
 @click.option(
     "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Record what passes, masked."
 )
-@option(
-    "--profile", type=ProfileFile(), metavar="FILE", help="Play in a world that follows a profile of compare service."
-)
+@option("--profile", type=PROFILE, metavar="FILE", help="Play in a world that follows a profile of compare service.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: each difference, then the report.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple[str, ...], **chosen: Any) -> int:
@@ -184,7 +182,7 @@ APP = "demo"
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@option("--profile", type=ProfileFile(), help="Play in a world that follows a profile of compare service.")
+@option("--profile", type=PROFILE, help="Play in a world that follows a profile of compare service.")
 @click.option("--url", metavar="URL", help="Play at this emulator, in its App demo, which is reset first.")
 @click.option("--control-token", metavar="TOKEN", help="Control token that it was started with, if any.")
 @click.option("--json", "as_json", is_flag=True, help="The differences as JSON, one a line.")

@@ -10,9 +10,9 @@ import click
 
 from emulator.cli.groups import LazyGroup
 from emulator.cli.options import (
+    CLOCK_START,
     ID,
     OUTPUT_FILE,
-    ClockStart,
     Text,
     as_json,
     complete_from,
@@ -183,7 +183,7 @@ def rewound_line(result: Any) -> str:
 @world.command()
 @click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
 @click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
-@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="Initial state of the clock.")
+@click.option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock.")
 @as_json
 @with_client
 def reset(
@@ -266,10 +266,7 @@ def write_report(emulator: ControlClient, file: Path, language: str = catalogs.S
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
     from emulator.presentation.languages.language import language_of
-    from emulator.ui.reports.report_page import collect, page
+    from emulator.ui.reports import report_page
 
-    def get(path: str, **query: Any) -> Any:
-        return emulator.get(path.removeprefix("/_emulator"), **query)
-
-    text = page(collect(get), language_of(language))
-    write_text(file, text)
+    chosen = language_of(language)
+    write_text(file, report_page.page(report_page.read(emulator.get, chosen), chosen))

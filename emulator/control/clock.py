@@ -11,6 +11,7 @@ import heapq
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from emulator.core import calendar
@@ -18,11 +19,12 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
-from emulator.core.records import N_
 from emulator.core.world import World, encode
+from emulator.document.paths import fixtures_folder
 from emulator.engine.advances import Advance, AdvanceResult, Target
 from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
+from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.engine.world_clock import ClockState
 from emulator.web.context import Response
@@ -217,36 +219,12 @@ async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 # -- the schedule
 
 
-SUMMARIES = {
-    "checkout_session.answer": N_("The operator answers whether the payment method can be saved."),
-    "checkout_session.expire": N_("The checkout session was not paid in time; it expires."),
-    "invoice.mail": N_("The invoice is emailed to its customer."),
-    "invoice.overdue": N_("The day after the invoice's due date begins; if it is still open, it is overdue."),
-    "invoice.payment_canceled": N_("The merchant canceled the payment of a renewal, which counts as a failed charge."),
-    "invoice.voided": N_("The invoice was voided; a subscription that waited for it goes on."),
-    "payment_intent.answer": N_("The operator answers the payment."),
-    "payment_intent.canceled": N_(
-        "The merchant canceled the payment; the checkout session that waited for it goes on."
-    ),
-    "payment_method.expire": N_("The card's last month is over; it expires."),
-    "payment_method.removed": N_(
-        "Subscriptions that charged the removed method charge the customer's default instead."
-    ),
-    "refund.answer": N_("The operator answers the refund."),
-    "refund.expire": N_("The operator never answered; the refund expires."),
-    "refund.send": N_("The refund's review is over; it is sent to the operator."),
-    "subscription.charge": N_("The subscription's first period is charged."),
-    "subscription.expire": N_("The subscription's end date is reached; it expires."),
-    "subscription.renew": N_(
-        "The subscription's period ends; it renews unless it is paused, owes or is to be canceled."
-    ),
-    "subscription.retry": N_("The subscription's failed charge is tried again."),
-    "subscription.trial_notice": N_("The end of the subscription's trial is announced."),
-    "transaction.dispute": N_("The buyer disputes the transaction."),
-    "transaction.settle": N_("The transaction is settled."),
-    "webhook.attempt": N_("The webhook delivery is tried again."),
-}
-"""What each job does, in one sentence."""
+@cache
+def job_texts() -> Mapping[str, Mapping[str, str]]:
+    """Return what each job does, in one sentence (``summary``), and what else it is called, by its name."""
+    texts: Mapping[str, Mapping[str, str]] = read_yaml(fixtures_folder() / "jobs.yaml")
+    return texts
+
 
 ScheduleEntry = dict[str, Any]
 
@@ -277,7 +255,7 @@ def fits(kind: str, query: Mapping[str, Any]) -> bool:
 
 def entry(job: Job) -> ScheduleEntry:
     """Return a job as it is sent."""
-    return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
+    return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": job_texts()[job.name]["summary"]}
 
 
 async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry]:

@@ -78,12 +78,13 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /inboxes: those that received something, that an endpoint sends to, or whose response was set; by name."""
+    # Imported here: every server receives in inboxes, few are asked for their list.
+    from emulator.control.objects import page_of
+
     table = runtime.inbox.table
     received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
-    page, size = query["page"], query["page_size"]
-    shown = [_summary(runtime, name, received.get(name, [])) for name in names[(page - 1) * size : page * size]]
-    return Page(shown, len(names), page, size)
+    return page_of(names, query, lambda name: _summary(runtime, name, received.get(name, [])))
 
 
 def _addressed(world: World) -> Iterator[str]:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.control.explain.explanation_text import StepTexts
+from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Page, Query
+from emulator.core.handlers import Body, Query
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
@@ -51,8 +52,6 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
     causality = Causality(runtime.journal)
     entries = [*_entries(causality)]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
-    page, size = query["page"], query["page_size"]
-    shown = [_shown(causality, entry) for entry in found[(page - 1) * size : page * size]]
     broken = [_break(runtime, failure) for failure in runtime.journal.failures if isinstance(failure.error, Imbalance)]
     return {
         "balanced": not broken,
@@ -61,7 +60,7 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
             for (account, currency), amount in ledger.totals(runtime.world).items()
             if query.get("currency") in (None, currency)
         ],
-        "entries": Page(shown, len(found), page, size),
+        "entries": page_of(found, query, lambda entry: _shown(causality, entry)),
         "broken_by": broken,
     }
 

@@ -6,11 +6,10 @@ An object is read, and changed in any way that its schema allows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import islice
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
 
@@ -150,6 +149,18 @@ def _schemas() -> dict[str, Any]:
     return schemas
 
 
+# -- a page of any list
+
+
+T = TypeVar("T")
+
+
+def page_of(rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda row: row) -> Page[Any]:
+    """Return the page of a list that a query asks for, each row as it is sent."""
+    page, size = query["page"], query["page_size"]
+    return Page([*map(shown, rows[(page - 1) * size : page * size])], len(rows), page, size)
+
+
 # -- objects by kind: listed, searched by text, found by what they belong to, and counted
 
 
@@ -167,12 +178,12 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
     if "status" in query:
         if "status" not in table.kind.__struct_fields__:
-            return Page([], 0, query["page"], query["page_size"])
+            return page_of((), query)
         filters["status"] = query["status"]
     if "related" in query:
         field = field_name(type(find(runtime.world, query["related"])))
         if field not in table.kind.__struct_fields__:
-            return Page([], 0, query["page"], query["page_size"])
+            return page_of((), query)
         filters[field] = query["related"]
     return paginate(table, filters, {"text": contains})
 
@@ -374,14 +385,9 @@ class SearchHit(NamedTuple):
 async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /search: exact ids first, then the starts of ids, of names, of words in names, then what is within names."""
     await runtime.catch_up()
-    hits = sorted(_hits(runtime.world, query["query"].strip(), language_of(query["language"])), key=_order)
-    page, size = query["page"], query["page_size"]
-    return Page([_shown(hit) for hit in islice(hits, (page - 1) * size, page * size)], len(hits), page, size)
-
-
-def _order(hit: SearchHit) -> int:
-    """Hits of one rank stay as they were found: kind by kind, the newest first."""
-    return hit.rank
+    hits = _hits(runtime.world, query["query"].strip(), language_of(query["language"]))
+    # Hits of one rank stay as they were found: kind by kind, the newest first.
+    return page_of(sorted(hits, key=lambda hit: hit.rank), query, _shown)
 
 
 def _shown(hit: SearchHit) -> dict[str, Any]:

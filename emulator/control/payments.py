@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from emulator.control.objects import page_of
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record
@@ -24,7 +25,6 @@ from emulator.resources.payments import intent_operations, operator, payment_int
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.resources.payments.refunds import Refund
 
 # -- the operator as testers control it
 
@@ -47,25 +47,13 @@ async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
     await runtime.serve(operator.clear_arranged, {"id": query.get("id")}, None)
 
 
-async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> PaymentIntent:
-    """POST /payment-intents/{id}/answer."""
-    arguments = {"id": id, "code": operator.failure_code(body, "payment")}
-    intent: PaymentIntent = await runtime.serve(payment_intents.answer_now, arguments, None)
-    return intent
+def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., Any]:
+    """Return the handler of POST …/{id}/answer for a payment or a refund that waits for the operator."""
 
+    async def answer(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
+        return await runtime.serve(answer_now, {"id": id, "code": operator.failure_code(body, operation)}, None)
 
-async def answer_session(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> CheckoutSession:
-    """POST /checkout-sessions/{id}/answer."""
-    arguments = {"id": id, "code": operator.failure_code(body, "payment")}
-    session: CheckoutSession = await runtime.serve(hosted_payments.answer_now, arguments, None)
-    return session
-
-
-async def answer_refund(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Refund:
-    """POST /refunds/{id}/answer."""
-    arguments = {"id": id, "code": operator.failure_code(body, "refund")}
-    refund: Refund = await runtime.serve(refunds.answer_now, arguments, None)
-    return refund
+    return answer
 
 
 # -- buyers' phones: the prompts waiting on one, and the answers to them
@@ -75,11 +63,7 @@ async def list_prompts(engine: Engine, runtime: Runtime, number: str, query: Que
     """GET /phones/{number}: the prompts waiting on the phone, newest first."""
     await runtime.catch_up()
     waiting = intent_operations.waiting_prompts(runtime.world, intent_operations.phone_number(number))
-    page, size = query["page"], query["page_size"]
-    shown = [
-        intent_operations.prompt_shown(runtime.world, intent) for intent in waiting[(page - 1) * size : page * size]
-    ]
-    return Page(shown, len(waiting), page, size)
+    return page_of(waiting, query, lambda intent: intent_operations.prompt_shown(runtime.world, intent))
 
 
 async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, body: Query) -> PaymentIntent:
@@ -156,9 +140,9 @@ OPERATIONS = {
     "arrangeOutcome": arrange,
     "listOutcomes": list_outcomes,
     "clearOutcomes": clear,
-    "answerPaymentIntent": answer_payment,
-    "answerCheckoutSession": answer_session,
-    "answerRefund": answer_refund,
+    "answerPaymentIntent": answering(payment_intents.answer_now, "payment"),
+    "answerCheckoutSession": answering(hosted_payments.answer_now, "payment"),
+    "answerRefund": answering(refunds.answer_now, "refund"),
     "listPrompts": list_prompts,
     "answerPrompt": answer,
     "payCheckoutSession": paying(CheckoutSession, hosted_payments.pay_session),

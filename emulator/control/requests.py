@@ -14,6 +14,7 @@ from urllib.parse import quote as percent_encoded
 
 import msgspec
 
+from emulator.control.objects import page_of
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
@@ -151,10 +152,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     if "changed" in query:
         changing = changing_requests(runtime.journal)
         matches = [entry for entry in matches if (entry.id in changing) == query["changed"]]
-    page, size = query["page"], query["page_size"]
-    first = (page - 1) * size
-    shown = [summary(entry, runtime.journal) for entry in matches[first : first + size]]
-    return Page(shown, len(matches), page, size)
+    return page_of(matches, query, lambda entry: summary(entry, runtime.journal))
 
 
 def _tests(query: Query) -> list[Callable[[LoggedRequest], bool]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.control.objects import page_of
 from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Page
@@ -40,9 +41,7 @@ def _error(code: str, recipe: dict[str, Any]) -> dict[str, Any]:
 
 async def list_assumptions(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /assumptions: every assumption with its value in this App; PATCH /app changes them."""
-    rows = assumptions_of(settings(runtime.world))
-    page, size = query["page"], query["page_size"]
-    return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
+    return page_of(assumptions_of(settings(runtime.world)), query)
 
 
 async def show_health(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:

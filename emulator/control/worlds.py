@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from emulator.control import events
-from emulator.control.objects import documented, schema_of, tables
+from emulator.control.objects import documented, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
@@ -60,8 +60,7 @@ async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, A
 async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
     """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
     apps = sorted(map(_summary, engine.runtimes.values()), key=itemgetter("name", "livemode"))
-    page, size = query["page"], query["page_size"]
-    return Page(apps[(page - 1) * size : page * size], len(apps), page, size)
+    return page_of(apps, query)
 
 
 def _summary(runtime: Runtime) -> dict[str, Any]:
@@ -136,9 +135,7 @@ NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}")
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /snapshots: newest first."""
-    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.history.snapshots.items())]
-    page, size = query["page"], query["page_size"]
-    return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
+    return page_of([summary(*each) for each in reversed(runtime.history.snapshots.items())], query)
 
 
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:

@@ -289,10 +289,11 @@ def _best_index(
     No index serves a filter with a function of its own, because that does not compare the field's value.
     """
     best: tuple[int, list[list[Slot[R]]], str | None] = (len(table), [table.order], None)
-    for field in (wanted.keys() & table.indexes.keys()) - filters.keys():
-        values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-        runs = [table.indexes[field].run(value) for value in dict.fromkeys(values)]
-        best = min(best, (sum(map(len, runs)), runs, field), key=lambda choice: (choice[0], choice[2] is None))
+    for field in wanted.keys() - filters.keys():
+        if field in table.kind.indexes:
+            values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
+            runs = [table.indexes[field].run(value) for value in dict.fromkeys(values)]
+            best = min(best, (sum(map(len, runs)), runs, field), key=lambda choice: (choice[0], choice[2] is None))
     return best[1], {name: value for name, value in wanted.items() if name != best[2]}
 
 

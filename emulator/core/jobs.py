@@ -77,9 +77,9 @@ class JobQueue(Table[Job]):
         """Return the job that is due first, or None. Of jobs due at the same instant it is the one planned first."""
         while self._heap:
             due, sequence, id = self._heap[0]
-            job = self.get(id)
+            slot = self.slots[id]
             # Undo takes back sequence numbers too, so the same id may since have been given to another job.
-            if job is not None and (job.due, job.sequence) == (due, sequence):
+            if slot is not None and (job := slot.record).due == due and job.sequence == sequence:
                 return job
             heapq.heappop(self._heap)
         return None

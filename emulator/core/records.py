@@ -6,7 +6,7 @@ Their names are messages, which are shown in several languages.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -116,7 +116,7 @@ def list_to_wire(values: list[Any]) -> list[Any]:
     if not issubclass(kind, Record) or kind.public_view is not Record.public_view:
         return [to_wire(value) for value in values]
     hidden = hidden_fields(kind)
-    return [msgspec.structs.replace(record, **hidden) for record in values] if hidden else values
+    return [*map(partial(msgspec.structs.replace, **hidden), values)] if hidden else values
 
 
 def pick(record: Record, *fields: str) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import copy
 from functools import cache
 from typing import Any, NoReturn, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import R, Record
-from emulator.core.tables import Table
+from emulator.core.tables import Slot, Table
 from emulator.core.unit_of_work import Change, UnitOfWork
 
 
@@ -103,10 +103,10 @@ class Repository:
 
     def require(self, kind: type[R], id: str | None) -> R:
         """Return the record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
-        record = self.get(kind, id)
-        if record is None:
+        slot: Slot[R] | None = self._tables[kind].slots[id]  # type: ignore[index]  # as above
+        if slot is None:
             raise KeyError(id)
-        return record
+        return slot.record
 
     # -- changing, inside a unit of work
 
@@ -136,9 +136,9 @@ class Repository:
         """Do what :meth:`replace` does, with the changes in a dict, which may be modified."""
         unit = self._unit or no_unit_of_work()
         table = self._tables[type(record)]
-        if table.stamped and "updated_at" not in changes:
-            changes["updated_at"] = self.now
-        changed = msgspec.structs.replace(record, **changes)
+        if table.stamped:
+            changes.setdefault("updated_at", self.now)
+        changed = replace(record, **changes)
         table.replace(record, changed, changes)
         unit.changes.append(change := Change(record, changed, 0))
         if table.checked and not table.checked.isdisjoint(changes):

@@ -1,6 +1,8 @@
 """A table: the records of one kind, by id, in order of creation, and by the values of their indexed fields.
 
-Its mappings have parts: however large one grows, no single addition takes longer than some milliseconds.
+Its mappings have parts: however large one grows, no single addition takes longer than some milliseconds. Order and
+indexes are made when they are first read, which goes through all records once: most tables are never listed, and fewer
+lists are filtered, but each order and index that there is takes time with every change.
 """
 
 from __future__ import annotations
@@ -143,33 +145,43 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
         elif run is not None:
             self.discard(value)
 
-    def copied(self, slots: PartedDict[str, Slot[R]]) -> Self:
-        """Return an index of the slots with the same ids among these."""
-        return self.mapped(lambda run: _same(run, slots) if isinstance(run, list) else _same([run], slots)[0])
+
+class Indexes(dict[str, Index[R]]):
+    """The indexes of a table by field, each made of the table's slots when it is first read."""
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, slots: PartedDict[str, Slot[R]]) -> None:
+        self._slots = slots
+
+    def __missing__(self, field: str) -> Index[R]:
+        index: Index[R] = Index()
+        for slot in sorted(self._slots.all_values()):
+            index.add(getattr(slot.record, field), slot)
+        # Only now: a snapshot is exported in a thread, while requests may read it, too.
+        self[field] = index
+        return index
 
 
 _NONE: dict[str, Any] = {}
-"""The indexes of a kind that has none, and its unique values. Nothing is ever put into it."""
+"""The unique values of a kind that has none. Nothing is ever put into it."""
 
 
 class Table(Generic[R]):
     """All records of one kind. Reading, adding, replacing and a page of a list take the same time at any size.
 
     ``slots`` finds records by id; ``order`` and each index hold the same slots in order of creation. A slot is found in
-    these lists by bisection, but removing it moves all slots after it; therefore kinds that are not paged have no
+    these lists by bisection, but removing it moves all slots after it; therefore kinds that are not paged keep no
     ``order``. A world has a table of each kind it holds, so that an empty table is small.
     """
 
     __slots__ = (
-        "_dated",
-        "_last",
-        "_paged",
+        "_order",
         "_slot_fields",
         "checked",
         "checks_additions",
         "indexes",
         "kind",
-        "order",
         "slots",
         "stamped",
         "unique",
@@ -177,15 +189,12 @@ class Table(Generic[R]):
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
-        self._paged = kind.paged
-        self._dated, self.stamped, self._slot_fields = _traits(kind)
-        # The last place in the order of any record so far: a new one beyond it comes last in every list.
-        self._last = ("", 0)
+        self.stamped, self._slot_fields = _traits(kind)
         self.checked = kind.checked
         self.checks_additions = "id" in kind.checked
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
-        self.order: list[Slot[R]] = []
-        self.indexes: dict[str, Index[R]] = {field: Index() for field in kind.indexes} if kind.indexes else _NONE
+        self.indexes: Indexes[R] = Indexes(self.slots)
+        self._order: list[Slot[R]] | None = None
         self.unique: dict[str, PartedDict[Any, Slot[R]]] = (
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
@@ -194,11 +203,10 @@ class Table(Generic[R]):
         """Return a table of the same records; changes to one table do not reach the other."""
         duplicate = type(self)(self.kind)
         slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
-        duplicate.order = _same(self.order, slots)
-        duplicate._last = self._last
-        duplicate.indexes = {field: index.copied(slots) for field, index in self.indexes.items()}
+        duplicate.indexes = Indexes(slots)
         duplicate.unique = {
-            field: found.mapped(lambda slot: _same([slot], slots)[0]) for field, found in self.unique.items()
+            field: found.mapped(lambda slot: cast("Slot[R]", slots[slot.record.id]))
+            for field, found in self.unique.items()
         }
         return duplicate
 
@@ -206,8 +214,17 @@ class Table(Generic[R]):
         return self.slots.size() if self.slots.older else len(self.slots)
 
     def __iter__(self) -> Iterator[R]:
-        slots = self.order if self._paged else sorted(self.slots.all_values())
-        return iter([slot.record for slot in slots])
+        return iter([slot.record for slot in self.order])
+
+    @property
+    def order(self) -> list[Slot[R]]:
+        """Every slot, in order of creation."""
+        if self._order is not None:
+            return self._order
+        order = sorted(self.slots.all_values())
+        if self.kind.paged:
+            self._order = order
+        return order
 
     def unordered(self) -> list[R]:
         """Return every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
@@ -252,17 +269,10 @@ class Table(Generic[R]):
             slots.begin_part()
         if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        place = (record.created_at if self._dated else "", number)  # type: ignore[attr-defined]  # _dated says that the kind has it
-        if is_newest := place > self._last:
-            self._last = place
-        if self._paged:
-            self.order.append(slot) if is_newest else _insert(self.order, slot)
+        if self._order is not None:
+            _insert(self._order, slot)
         for field, index in self.indexes.items():
-            if (value := getattr(record, field)) is not None:
-                if is_newest and isinstance(run := index[value], list):
-                    run.append(slot)
-                else:
-                    index.add(value, slot)
+            index.add(getattr(record, field), slot)
         if keys:
             self._file_keys(keys, slot)
 
@@ -279,18 +289,18 @@ class Table(Generic[R]):
             self.remove(old)
             self.add(new, slot.number)
             return
-        for field in self.indexes.keys() & fields:
-            if (before := getattr(old, field)) != (after := getattr(new, field)):
-                self.indexes[field].remove(before, slot)
-                self.indexes[field].add(after, slot)
+        for field, index in self.indexes.items():
+            if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
+                index.remove(before, slot)
+                index.add(after, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
         """Remove a record; returns its number in the order of creation."""
         slot = self.place(record)
         self.slots.discard(record.id)
-        if self._paged:
-            _remove(self.order, slot)
+        if self._order is not None:
+            _remove(self._order, slot)
         for field, index in self.indexes.items():
             index.remove(getattr(record, field), slot)
         for field, found in self.unique.items():
@@ -324,23 +334,16 @@ class Table(Generic[R]):
 
 
 @cache
-def _traits(kind: type[Record]) -> tuple[bool, bool, frozenset[str]]:
-    """Return whether records of a kind have ``created_at`` and ``updated_at``, and the fields that decide a record's place.
+def _traits(kind: type[Record]) -> tuple[bool, frozenset[str]]:
+    """Return whether records of a kind have ``updated_at``, and the fields that decide a record's place.
 
     If one of these changes, the record needs a new slot.
     """
-    dated = "created_at" in kind.__struct_fields__
-    fields = frozenset(kind.unique) | ({"created_at"} if dated else frozenset())
-    return dated, "updated_at" in kind.__struct_fields__, fields
+    return "updated_at" in kind.__struct_fields__, frozenset((*kind.unique, "created_at"))
 
 
 def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
-    return any(getattr(old, field) != getattr(new, field) for field in fields)
-
-
-def _same(run: list[Slot[R]], slots: PartedDict[str, Slot[R]]) -> list[Slot[R]]:
-    """Return the slots with the same ids among others, which have them all."""
-    return [cast("Slot[R]", slots[slot.record.id]) for slot in run]
+    return any(getattr(old, field, None) != getattr(new, field, None) for field in fields)
 
 
 def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:

@@ -15,9 +15,10 @@ list, a snapshot. Copying a world copies its tables and shares the records, whic
 the schedule are made. Code that would replace a record it read too long ago gets a ``RuntimeError``, so no change is
 lost unnoticed.
 
-**Units of work.** A request or a job is one :class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole
-or undone as a whole. A rule may raise an ``ApiError`` at any line, after any number of changes, and needs no code to
-clean up. Therefore rules check each thing where it is used instead of checking everything beforehand.
+**Units of work.** A job, or a request that may change something, is one
+:class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole or undone as a whole. A rule may raise an
+``ApiError`` at any line, after any number of changes, and needs no code to clean up. Therefore rules check each thing
+where it is used instead of checking everything beforehand.
 
 **One list of changes.** While a unit of work runs, the world notes each change as a pair: the record before, the record
 after. That list is all anybody needs to know of what happened, and it serves every purpose: reversed, it undoes a unit
@@ -199,7 +200,7 @@ class World(Repository):
     def draw(self, prefix: str) -> str:
         """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
-        return self._ids.id(prefix, position)
+        return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:
         """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
@@ -228,9 +229,8 @@ class World(Repository):
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Record an event about a record and run the reactions to it, in the same unit of work."""
         event = self.record_event(type, EventData(record, metadata or msgspec.UNSET))
-        for reaction in self.registry.reactions.get("*", ()):
-            reaction(self, event)
-        for reaction in self.registry.reactions.get(type, ()):
+        reactions = self.registry.reactions
+        for reaction in (*reactions.get("*", ()), *reactions.get(type, ())):
             reaction(self, event)
         return event
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from heapq import nsmallest
 from operator import attrgetter
@@ -81,6 +81,9 @@ def _records(world: World) -> list[Record]:
 CHECK_SECONDS = 1.0
 """Seconds (real time) between two looks for such worlds, where several processes share a store."""
 
+START_SECONDS = 2.0
+"""Seconds (real time) in which a start opens such worlds before it serves; the others are opened beside requests."""
+
 SECONDS = 0.05
 """Seconds (real time) of one run, of as many in between: there may be thousands of worlds, and requests come first."""
 
@@ -94,13 +97,18 @@ class Takeover:
         self._checked_at = 0.0
         self._free: list[Key] = []
 
-    async def run(self, store: Store, room: int) -> None:
-        """Open a few, no more than there is ``room`` for; the others with the next calls."""
+    async def run(self, store: Store, room: int, handed_over: Collection[Key]) -> None:
+        """Open a few, no more than there is ``room`` for; the others with the next calls.
+
+        Those that were just ``handed_over`` are left to the processes that asked for them, which ask every now and then.
+        """
         began = time.monotonic()
         if began - self._checked_at > CHECK_SECONDS:
             self._checked_at = began
             with suppress(StorageError):
                 self._free = store.unleased()[: max(room, 0)]
+        if handed_over:
+            self._free = [key for key in self._free if key not in handed_over]
         time_slice = TimeSlice(self._pauses)
         while self._free and time.monotonic() - began < SECONDS:
             # One that cannot be read must not hold up the others; a request for it says why.
@@ -191,9 +199,14 @@ class Engine:
         return None
 
     def open_persisted(self) -> None:
-        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
+        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``.
+
+        Where processes share a store, those that take too long are left to the takeover.
+        """
+        until = time.monotonic() + START_SECONDS
         for key in self.store.unleased() if self.store else ():
-            if len(self.runtimes) >= self._max_worlds:
+            is_late = self.store is not None and self.store.shared and time.monotonic() > until
+            if is_late or len(self.runtimes) >= self._max_worlds:
                 return
             with suppress(LeasedElsewhere):  # another process was quicker
                 self._open_listed(key)
@@ -312,10 +325,11 @@ class Engine:
     async def _share_worlds(self, store: Store) -> None:
         """Hand over the worlds that other processes ask for, and take over those that no process runs any more."""
         busy = {key for key, runtime in self.runtimes.items() if runtime.is_busy}
-        for key in store.lease_requests(busy):
+        handed_over = set(store.lease_requests(busy))
+        for key in handed_over:
             with suppress(StorageError):
                 await self.release(key)
-        await self._takeover.run(store, self._max_worlds - len(self.runtimes))
+        await self._takeover.run(store, self._max_worlds - len(self.runtimes), handed_over)
 
     async def _tick(self) -> None:
         while True:

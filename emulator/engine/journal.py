@@ -240,8 +240,8 @@ class Coverage:
             noted = self.fields[within]
             if not noted.issuperset(sent):
                 noted.update(sent.keys() & fields.names.keys())
-            for name in fields.nested:
-                self._note_fields(f"{within} {name}", fields.nested[name], sent.get(name))
+            for name in fields.nested.keys() & sent.keys():
+                self._note_fields(f"{within} {name}", fields.nested[name], sent[name])
         elif isinstance(sent, list):
             for each in sent:
                 self._note_fields(within, fields, each)

@@ -100,7 +100,7 @@ class ReferenceData:
         """The operator's magic values (B-54)."""
         return msgspec.convert(read_yaml(fixtures_folder() / "magic.yaml"), dict[str, tuple[MagicValue, ...]])
 
-    @property
+    @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages of emails and invoices; the first where a customer's is not known."""
         return catalogs.languages()

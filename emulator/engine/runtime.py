@@ -300,6 +300,12 @@ class Runtime:
         self.runner.changed()
         return self.world.draw("req")
 
+    async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
+        """Return what a function finds in the present world, which it does not change."""
+        if not self.runner.is_current():
+            await self.catch_up()
+        return query(self.world, **arguments)
+
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once; its result.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -149,6 +149,12 @@ class Api:
         """Close the connections."""
         self.client.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 # -- connections
 
@@ -189,7 +195,7 @@ def pay_path(target: str | Mapping[str, Any]) -> str:
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(
-            f"{id!r} cannot be paid: a checkout session (sess_), a payment link (link_) or an invoice (inv_)"
+            f"{id!r} is not payable. Give the id of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)"
         )
     return f"/_emulator/{kind}/{id}/pay"
 

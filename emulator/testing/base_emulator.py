@@ -52,7 +52,7 @@ def _on_event_loop() -> bool:
 
 
 class BaseEmulator:
-    """All that an :class:`Emulator` does without asyncio and without other worlds; the class itself has the words."""
+    """What :class:`Emulator` and its async twin share, documented there."""
 
     def __init__(
         self,
@@ -218,11 +218,8 @@ class BaseEmulator:
     def recording(self, form: str = "pytest", /) -> str:
         """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
         # Without the check before each request: it would hide the recording of a world that fails it.
-        api = Api(self.url, self.key)
-        try:
+        with Api(self.url, self.key) as api:
             return api.client.get("/_emulator/recording", params={"as": form}).raise_for_status().text
-        finally:
-            api.close()
 
     def another(self, name: str) -> Self:
         """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
@@ -240,12 +237,9 @@ class BaseEmulator:
     def story(self) -> str:
         """Return a report of what happened in the world so far, which is shown with a failed test."""
         # Without the check before each request: it would hide the report of a world that fails it.
-        api = Api(self.url, self.key)
-        try:
+        with Api(self.url, self.key) as api:
             report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
-            return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
-        finally:
-            api.close()
+        return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
 
     def close(self) -> None:
         """Discard the world on a shared server, or stop the server if it is this object's own."""

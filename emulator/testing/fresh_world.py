@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
-import msgspec
 from starlette.types import Message
 
 from emulator.control.inbox import PREFIX
-from emulator.control.recording.reproduction import WorldAnswer
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine.http_client import RawBody
 from emulator.engine.outbox import WebhookSender
@@ -86,15 +83,6 @@ class FreshWorld:
 
     def __exit__(self, *_: object) -> None:
         self._loop.close()
-
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
-        """Send one request. ``body`` is a JSON value, a text that is sent as it is, or None."""
-        text = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
-        status, answer = self.exchange(method, target, headers, text)
-        try:
-            return WorldAnswer(status, json.loads(answer) if answer else None)
-        except ValueError:
-            return WorldAnswer(status, answer.decode("utf-8", "replace"))
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Return the status and the body of the answer to a request, as bytes.

@@ -14,7 +14,6 @@ from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.testing.api import Api
 from emulator.ui.reports import report_page
-from emulator.ui.reports.report_page import collect
 
 if TYPE_CHECKING:
     from emulator.testing.base_emulator import BaseEmulator
@@ -80,10 +79,9 @@ def draw(emulator: BaseEmulator, nodeid: str) -> str:
 def charts(emulator: BaseEmulator) -> str:
     """Return the charts of a world as HTML; where the world does not answer, the reason."""
     # Without the check before each request: it would hide the charts of a world that fails it.
-    api = Api(emulator.url, emulator.key)
+    language = language_of(catalogs.SOURCE)
     try:
-        return report_page.charts(collect(api.get), language_of(catalogs.SOURCE))
+        with Api(emulator.url, emulator.key) as api:
+            return report_page.charts(report_page.read(api.get, language), language)
     except Exception as error:  # any error of the emulator must not hide the result of the test
         return f"<p>{escape(f'{type(error).__name__}: {error}')}</p>"
-    finally:
-        api.close()

@@ -347,18 +347,10 @@ class RemoteServer:
     def _reset(self, key: str, options: WorldOptions) -> None:
         body: JSON = {"clock": options.clock, "fixtures": {"settings": options.own_settings(app(key))}}
         try:
-            self._call(
-                key,
-                "POST",
-                RESET,
-                json=body if options.seed is None else {**body, "seed": options.seed},
-            )
+            self._call(key, "POST", RESET, json=body if options.seed is None else {**body, "seed": options.seed})
         except httpx.TransportError as error:
             raise ValueError(f"no emulator answers at {self.url}: {error}") from None
 
     def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
-        api = Api(self.url, key)
-        try:
+        with Api(self.url, key) as api:
             return api.call(method, path, **options)
-        finally:
-            api.close()

@@ -202,16 +202,16 @@ def _subject(event: dict[str, Any] | None) -> str | None:
 
 
 def _charge_places(exported: dict[str, Any]) -> list[Place]:
-    """Return the charges that the service made by itself, such as those of renewals, on a clock that stands still."""
-    made = {
-        event["data"]["object"]["id"]: event
-        for event in _rows(exported, "event").values()
-        if event["request"] is None and event["data"]["object"]["object"] == "payment_intent"
-    }
-    return [
-        Place(CHARGE, number, "renewal", at=event["created_at"], until=calendar.plus(event["created_at"], hours=1))
-        for number, event in enumerate(made.values(), 1)
-    ]
+    """Return the instants at which the service charges by itself, such as for renewals, on a clock that stands still.
+
+    The operator is silent for everybody, so those in whose hour a buyer pays are left out.
+    """
+    intents = _rows(exported, "payment_intent").values()
+    charges = [each for each in intents if each["invoice"] and not each["checkout_session"]]
+    bought = [each["created_at"] for each in intents if each not in charges]
+    hours = [(at, calendar.plus(at, hours=1)) for at in sorted({each["created_at"] for each in charges})]
+    quiet = [(at, until) for at, until in hours if not any(at <= each < until for each in bought)]
+    return [Place(CHARGE, number, "renewal", at=at, until=until) for number, (at, until) in enumerate(quiet, 1)]
 
 
 def _write(api: Api, request: dict[str, Any]) -> SentWrite:

@@ -373,7 +373,7 @@ class Ledger:
 
     @property
     def totals(self) -> dict[str, dict[str, int]]:
-        """What stands on each of the books, by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
+        """The balance of each account, by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
         sums: dict[str, dict[str, int]] = {}
         for each in self._read()["totals"]:
             sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]

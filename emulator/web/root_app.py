@@ -84,14 +84,14 @@ class RequestLog:
         self._is_recorded = context.method != "GET" or context.path.startswith(SERVICE)
         self._started = time.perf_counter()
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
         """Send a message of the response with the request's id. The last one completes the entry, before it is sent."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"request-id", self._context.request_id.encode())]
         else:
             self._add(message)
-        await self._send(message)
+        return self._send(message)
 
     def _add(self, message: Message) -> None:
         is_last = not message.get("more_body")

@@ -238,12 +238,13 @@ class Authenticator:
             runtime, rules = CachedKey(self._opened_by_token(context), ())
         else:
             runtime, rules = self._cached.get(value or "") or self._resolve(value)
+        world = runtime.world
         # Set before anything is raised: the App has a say in the shape of errors.
         context.runtime = runtime
-        context.settings = settings(runtime.world)
+        context.settings = settings(world)
         if rules:
             clients.admit(rules, context.operation_id, writes=context.method != "GET")
-        if runtime.world.livemode:
+        if world.livemode:
             if context.operation_id in self._sandbox_only:
                 raise ApiError("SANDBOX_ONLY")
             if context.operation_id == "resetSandbox":
@@ -280,15 +281,17 @@ async def execute(
     context: RequestContext, runtime: Runtime, operation: OperationHandler, arguments: dict[str, Any]
 ) -> Any:
     """Execute a command of the rules as a unit of work; a POST with an Idempotency-Key only once (B-16)."""
-    if operation.operation_id in WAITING_FOR_A_DELIVERY:
-        await runtime.advances.require_answered(context.path_params["id"])
-    key = context.header(b"idempotency-key") if context.method == "POST" else None
-    if key is not None:
-        request = IdempotentRequest(key, context, operation.status)
-        return await request.execute(context, runtime, operation.function, arguments)
+    if context.method == "POST":
+        if operation.operation_id in WAITING_FOR_A_DELIVERY:
+            await runtime.advances.require_answered(context.path_params["id"])
+        if b"idempotency-key" in context.headers:
+            request = IdempotentRequest(context.header(b"idempotency-key") or "", context, operation.status)
+            return await request.execute(context, runtime, operation.function, arguments)
     if context.hold_ms:
         await context.hold()
-    result = await runtime.serve(operation.function, arguments, context.request_id)
+    if context.method != "GET":
+        return await runtime.serve(operation.function, arguments, context.request_id)
+    result = await runtime.read(operation.function, arguments)
     return await invoice_pdf_response(result) if isinstance(result, InvoiceDocument) else result
 
 

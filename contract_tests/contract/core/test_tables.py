@@ -127,8 +127,10 @@ class TableMachine(RuleBasedStateMachine):
         fresh = Table(self.kind)
         for number, toy in self.model.values():
             fresh.add(toy, number)
-        for name in {*Table.__slots__} - {"_last"}:
+        for name in ({*Table.__slots__} | {"order"}) - {"_order", "indexes"}:
             assert contents(getattr(self.table, name)) == contents(getattr(fresh, name))
+        for field in self.kind.indexes:
+            assert contents(self.table.indexes[field]) == contents(fresh.indexes[field])
 
 
 class Marble(Toy, frozen=True, kw_only=True):
@@ -164,10 +166,11 @@ def test_growth_moves_no_more_than_one_part(monkeypatch: pytest.MonkeyPatch) -> 
     """What is in full parts stays where it is, and parts that nothing is left of are given up."""
     divide(monkeypatch, 10)
     table = Table(Marble)
+    colours = table.indexes["colour"]
     toys = [Marble(id=f"toy_{number}", label=str(number)) for number in range(95)]
     for number, toy in enumerate(toys):
         table.add(toy, number)
-    held = [table.slots, table.indexes["colour"], table.unique["label"]]
+    held = [table.slots, colours, table.unique["label"]]
     assert [len(each) for each in held] == [5, 1, 5]
     assert [{len(part) for part in each.older} for each in held] == [{10}, set(), {10}]
     assert len(table) == 95

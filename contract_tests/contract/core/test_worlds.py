@@ -38,7 +38,8 @@ def image(world: World) -> bytes:
                 field: sorted(
                     (str(value), slots) for value, slots in zip(index.all_keys(), index.all_values(), strict=True)
                 )
-                for field, index in table.indexes.items()
+                for field in kind.indexes
+                for index in [table.indexes[field]]
             },
             {field: sorted(found.items()) for field, found in table.unique.items()},
         ]

@@ -58,23 +58,6 @@ def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None
     return [[(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)]
 
 
-def test_retries_are_made_at_their_very_instants(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-84, B-91: an advance does not pass a retry's time before the outcome that decides it is known."""
-    endpoint = listen(sandbox, receiver)
-    receiver.statuses = [500, 503, 500]
-    sandbox.customer()
-    answer = sandbox.advance("1d")
-    assert attempts(sandbox, endpoint) == [
-        [
-            (START, 500),
-            ("2026-01-01T00:01:00.000Z", 503),
-            ("2026-01-01T00:06:00.000Z", 500),
-            ("2026-01-01T00:36:00.000Z", 200),
-        ]
-    ]
-    assert (answer["jobs"], answer["deliveries"]["succeeded"]) == (3, 1)
-
-
 def test_a_retry_comes_before_later_jobs(sandbox: Sandbox, receiver: Receiver) -> None:
     """The order of what happens is the order of time, also where the first try was made by a job."""
     listen(sandbox, receiver, events=["subscription.trial_will_end"])
@@ -174,15 +157,6 @@ def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiv
         assert gate.reached.wait(30)
     gate.open()
     assert sandbox.advance("1d")["now"] == "2026-01-12T00:00:00.000Z"
-
-
-def test_a_receiver_that_leaves_without_an_answer_is_a_failed_attempt(sandbox: Sandbox) -> None:
-    gone = Receiver()
-    endpoint = listen(sandbox, gone)
-    gone.close()
-    sandbox.customer()
-    sandbox.advance("1s")
-    assert attempts(sandbox, endpoint) == [[(START, None)]]
 
 
 def test_requests_are_answered_during_a_long_advance(

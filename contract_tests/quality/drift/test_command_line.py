@@ -19,7 +19,7 @@ from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
 from emulator.cli.suite import GROUPS
 from emulator.cli.test import NAME_WIDTH, SEVERITIES
-from emulator.control.audit.audit import RULES
+from emulator.control.audit.audit import rules
 from emulator.document import bundles
 
 ALL = dict(commands())
@@ -119,7 +119,7 @@ def test_methods_of_certify_are_those_of_the_checks() -> None:
 
 def test_severities_are_those_of_the_document() -> None:
     assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
-    assert max(len(rule.name) for rule in RULES) == NAME_WIDTH
+    assert max(len(rule.name) for rule in rules()) == NAME_WIDTH
 
 
 def test_the_control_api_has_what_the_commands_call() -> None:

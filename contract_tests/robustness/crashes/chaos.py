@@ -89,12 +89,28 @@ def customers(url: str, key: str) -> list[str]:
     return [row["id"] for row in found.json()["data"]]
 
 
-def seconds_until_all_serve(servers: list[Emulator]) -> float:
+class Taken(NamedTuple):
+    """Seconds until every server served again; in ``starved`` of them one wanted a processor, and others had it."""
+
+    seconds: float
+    starved: float
+
+    @property
+    def own(self) -> float:
+        """What the servers and their database took themselves, however busy the machine was with other work."""
+        return max(0.0, self.seconds - self.starved)
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} s, {self.starved:.2f} of them without a processor"
+
+
+def taken_until_all_serve(servers: list[Emulator]) -> Taken:
     """Return how long it takes until each has served a world of its own."""
-    began = time.monotonic()
+    began, before = time.monotonic(), [server.starved() for server in servers]
     for number, server in enumerate(servers):
         assert customers(server.url, f"sk_test_own{number}") == []
-    return time.monotonic() - began
+    starved = max(server.starved() - earlier for server, earlier in zip(servers, before, strict=True))
+    return Taken(time.monotonic() - began, starved)
 
 
 def disturbances(servers: list[Emulator], place: str) -> Iterator[Disturbance]:
@@ -117,14 +133,14 @@ def disturbances(servers: list[Emulator], place: str) -> Iterator[Disturbance]:
 
 
 class Round(NamedTuple):
-    """What happened in a round. ``taken``: seconds until every server served again, for each disturbance."""
+    """What happened in a round. ``taken``: until every server served again, for each disturbance."""
 
     load: Load
     worlds: int
-    taken: list[float]
+    taken: list[Taken]
 
     def __str__(self) -> str:
-        return f"{self.load}, {self.worlds} new worlds, served again after {max(self.taken):.2f} s at most"
+        return f"{self.load}, {self.worlds} new worlds, served again after at most {max(self.taken)}"
 
 
 def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
@@ -148,7 +164,7 @@ def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
                 else:
                     time.sleep(chance.uniform(0, LONGEST))
                 chance.choice(choice)()
-                taken.append(seconds_until_all_serve(servers))
+                taken.append(taken_until_all_serve(servers))
             openers.stop()
             load.stop()
             over.set()

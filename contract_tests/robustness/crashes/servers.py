@@ -57,6 +57,15 @@ class Emulator:
         except httpx.HTTPError:
             return False
 
+    def starved(self) -> float:
+        """Return the seconds for which the process has had work but no processor (Linux; 0 elsewhere)."""
+        assert self.process is not None
+        try:
+            nanoseconds = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]
+        except FileNotFoundError:
+            return 0.0
+        return int(nanoseconds) / 1e9
+
     def kill(self) -> None:
         """The end without a warning: SIGKILL."""
         assert self.process is not None

@@ -66,6 +66,7 @@ GAPS = (
         "~",
         "·",
         "'",
+        "\u3000",
     ),
 )
 SPELLINGS = (
@@ -78,6 +79,7 @@ SPELLINGS = (
         f"+{CARD}",
         f"12 {groups(CARD, ' ')} 973",
     ),
+    f"{CARD} \U0001f600",
     *(f"1234 {groups(CARD, ' ')}", CARD + CARD, CARD + AMEX, f"3714 496353 98431, {AMEX}", f"%35{CARD[1:]}"),
     *(IBAN.lower(), f"iban_{IBAN}", f"to {groups(IBAN, ' ')} please", IBAN.translate(WIDE), groups(SHORT_IBAN, "_")),
     *(
@@ -194,10 +196,16 @@ def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
         "text": text,
     }
     shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
-    if text.isascii():
-        shown["UTF-16"] = redact(text.encode("utf-16")).decode("utf-8", "replace")
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        shown[encoding] = redact(text.encode(encoding)).decode("utf-8", "replace")
     assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
     assert secrets_in(redact_header("x-note", text)) == set()
+
+
+def test_a_body_that_breaks_off_within_a_character_is_masked() -> None:
+    text = f'{{"note": "{CARD} \\ud83d\\ude00 \\ud83d'
+    for shown in (redact(text.encode()).decode(), redact_header("x-note", text)):
+        assert shown == '{"note": "****8210 \U0001f600 \ufffd'
 
 
 @pytest.mark.parametrize("text", ORDINARY)

@@ -28,8 +28,9 @@ from contract_tests.robustness.state.story import played_through, with_restarts
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.engine import engine
 from emulator.engine.storage import maintenance
-from emulator.engine.storage.store import CorruptStore, NotDurable, StorageError, Store
+from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, NotDurable, StorageError, Store
 from emulator.engine.storage.urls import open_store
 from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
@@ -97,6 +98,77 @@ def test_a_world_stays_while_a_request_is_under_way(pair: tuple[Sandbox, Sandbox
     receiver.release()
     creating.join(30)
     assert [row["url"] for row in there.api.get("/webhooks/")["data"]] == [receiver.url]
+
+
+def test_a_world_stays_with_the_server_that_asked_for_it(place: str) -> None:
+    """However late it hears what it said itself while it was waiting."""
+    here, there = open_store(place), open_store(place)
+    assert here is not None
+    assert there is not None
+    key = Key("shared", livemode=False)
+    try:
+        here.load(key)
+        for _ in range(3):
+            with pytest.raises(LeasedElsewhere):
+                there.load(key)
+            there.ask_for(key)
+        assert set(here.lease_requests(())) == {key}
+        here.release(key)
+        there.load(key)
+        assert there.lease_requests(()) == []
+    finally:
+        here.close()
+        there.close()
+
+
+def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not take it back as one that is free, also where it is so slow that it looks for those each time."""
+    monkeypatch.setattr(engine, "CHECK_SECONDS", 0.0)
+    here, there, key = Parts(Options(state=place)).engine, open_store(place), Key("shared", livemode=False)
+    assert there is not None
+
+    async def hand_over() -> None:
+        here.open(key)
+        await here.start()
+        try:
+            there.ask_for(key)
+            until = time.monotonic() + 60
+            while key in here.runtimes:
+                assert time.monotonic() < until
+                await asyncio.sleep(0.01)
+            assert there.load(key) is not None
+        finally:
+            await here.stop()
+
+    try:
+        asyncio.run(hand_over())
+    finally:
+        there.close()
+
+
+def test_a_start_does_not_wait_for_worlds_that_take_long(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are opened beside requests."""
+    server = RunningServer(state=place)
+    body = {"email": "a@example.com", "name": "Awa"}
+    httpx.post(
+        f"{server.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False
+    ).raise_for_status()
+    server.stop()
+    monkeypatch.setattr(engine, "START_SECONDS", -1.0)
+    here = Parts(Options(state=place)).engine
+    assert here.runtimes == {}
+
+    async def take_over() -> None:
+        await here.start()
+        try:
+            until = time.monotonic() + 60
+            while not here.runtimes:
+                assert time.monotonic() < until
+                await asyncio.sleep(0.01)
+        finally:
+            await here.stop()
+
+    asyncio.run(take_over())
 
 
 @pytest.mark.long
@@ -180,7 +252,7 @@ def test_a_world_that_could_not_be_opened_is_let_go_of(
     with whenever_a_record_is_stored(place, failure):
         rejected = here.api.http.get("/customers/")
         assert rejected.json()["code"] == "DATABASE_ERROR"
-    # It may have tried to open the world that nobody held, and have lost its session, too.
+    # It may have tried to open the world that no server held, and have lost its session, too.
     assert customers(there) == []
     there.customer(email="a@example.com")
     assert [row["email"] for row in customers(here)] == ["a@example.com"]
@@ -214,8 +286,8 @@ def test_what_a_lost_session_committed_is_not_taken_for_durable_by_the_next_one(
 
 
 def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place: str) -> None:
-    engine = Parts(Options(state=place)).engine
-    store = engine.store
+    parts = Parts(Options(state=place))
+    store = parts.engine.store
     assert store is not None
     try:
         store.load(Key("half", livemode=False))
@@ -225,7 +297,7 @@ def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place:
         while not connected(store):
             assert time.monotonic() < until
             for each in store.lease_requests(()):
-                asyncio.run(engine.release(each))
+                asyncio.run(parts.engine.release(each))
     finally:
         store.close()
 

@@ -128,7 +128,7 @@ def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("emulator.cli.mcp_server.server", asked)
     ended = run("mcp")
     assert (ended.status, answered) == (0, ["ok"]), ended.errors
-    assert "a sandbox of its own is at http://127.0.0.1:" in ended.errors
+    assert "started a sandbox at http://127.0.0.1:" in ended.errors
     assert "No emulator is running at" in run("mcp", "--url", "http://127.0.0.1:1").usage_error
     assert answered == ["ok"]
 

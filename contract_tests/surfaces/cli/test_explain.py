@@ -14,7 +14,7 @@ from contract_tests.surfaces.cli.conftest import Cli
 from contract_tests.surfaces.cli.terminal import run
 from emulator.cli.compare import compare
 from emulator.cli.groups import LazyGroup
-from emulator.cli.look import ledger_report
+from emulator.cli.look import balance
 from emulator.cli.test import test as command_test
 
 
@@ -39,8 +39,21 @@ def test_repeats_are_one_episode_with_a_count(cli: Cli, unpaid: str) -> None:
     lines = cli("explain", unpaid).lines
     (repeated,) = [number for number, line in enumerate(lines) if line.endswith("× 3")]
     assert lines[repeated] == "2026-01-02T00:00:00Z to 2026-01-06T00:00:00Z  × 3"
-    lanes = [line.split()[0] for line in lines[repeated + 1 : repeated + 6]]
-    assert lanes == ["clock", "money", "money", "webhooks", "mail"]
+    lanes = [line.split()[0] for line in lines[repeated + 1 : repeated + 5]]
+    assert lanes == ["clock", "money", "webhooks", "emails"]
+
+
+def test_a_cause_is_one_line(cli: Cli, sandbox: Sandbox) -> None:
+    """An event that was delivered is its delivery, and a status that stayed is no change."""
+    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
+    unpaid = sandbox.subscribe(FAILING_PHONE)["id"]
+    sandbox.advance("40d")
+    lines = cli("explain", unpaid, "--all").lines
+    sent = [line for line in lines if "  webhooks  subscription.payment_failed" in line]
+    assert len(sent) == 3
+    assert all("delivered to" in line or line.endswith(": 200") for line in sent)
+    states = [line.partition("  money     ")[2] for line in lines if " by `" in line]
+    assert states == ["created as active by `start`", "active → past_due by `fail`", "past_due → unpaid by `give up`"]
 
 
 def test_only_the_latest_are_shown_without_all(cli: Cli, sandbox: Sandbox) -> None:
@@ -85,11 +98,17 @@ def test_totals_entries_and_the_verdict(cli: Cli, deposit: Any) -> None:
     assert ended.lines[-1] == "Balanced."
 
 
+def test_an_entry_names_whose_money_it_is_before_any_id(cli: Cli, deposit: Any, sandbox: Sandbox) -> None:
+    name = sandbox.api.get(f"/customers/{deposit['customer']}/")["firstname"]
+    spent, *_ = (line for line in cli("ledger").lines if "  spending  " in line)
+    assert spent.index(name) < spent.index(deposit["payment_intent"]) < spent.index(deposit["customer"])
+
+
 def test_amounts_of_a_currency_with_decimals(cli: Cli, sandbox: Sandbox) -> None:
     sandbox.pay(amount=52122, currency="EUR")
     lines = cli("ledger").lines
     assert lines[0].split() == ["buyers", "−521.22", "EUR"]
-    assert any("  +506.10 EUR  merchant  " in line for line in lines)
+    assert any("  +506.10 EUR  merchant " in line for line in lines)
 
 
 def test_what_was_set_directly_has_its_account(cli: Cli, deposit: Any, sandbox: Sandbox) -> None:
@@ -121,9 +140,7 @@ def test_what_broke_the_balance_is_a_line() -> None:
         "cause": cause,
         "earlier": earlier,
     }
-    lines = ledger_report(
-        {"balanced": False, "totals": [], "entries": {"data": []}, "broken_by": [broken]}
-    ).splitlines()
+    lines = balance({"balanced": False, "entries": {"data": []}, "broken_by": [broken]}).splitlines()
     assert lines[0].startswith("2026-01-15T09:30:00Z  payments of inv_1 is off by 5,000 XAF: job subscription.retry")
     assert lines[0].endswith("(job_3); before it POST /_emulator/invoices/inv_1/pay")
     assert lines[-1].endswith("Not balanced.\x1b[0m")

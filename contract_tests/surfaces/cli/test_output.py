@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import unstyle
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
@@ -51,6 +52,15 @@ def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, screen: OnScreen) 
         if command in ("events", "logs"):
             assert rows, command
             assert "Anne-Charlotte" in rows[-1], rows
+
+
+def test_no_line_of_a_report_is_wider_than_the_terminal(sandbox: Sandbox, screen: OnScreen) -> None:
+    """Colours take no room."""
+    sandbox.deposit()
+    for command in (["test", "client"], ["ledger"]):
+        terminal = screen(*command, *which(sandbox))
+        assert terminal.status() == 0
+        assert [line for line in unstyle(terminal.text).splitlines() if len(line) > 80] == []
 
 
 def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:

@@ -76,6 +76,16 @@ def test_a_report_in_french(sandbox: Sandbox, tmp_path: Path) -> None:
     assert "subscription.payment_failed</td><td>échoué</td>" in text
 
 
+def test_it_begins_with_what_failed(sandbox: Sandbox, tmp_path: Path) -> None:
+    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}")
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("10d")
+    began = " ".join(drawn(sandbox, tmp_path).partition("<h2>")[0].split())
+    failed = r"1 subscription is past due or unpaid\. \d+ attempts of webhook deliveries failed\."
+    assert re.search(rf"The ledger is balanced\. {failed}</p>", began)
+
+
 def test_a_new_world_has_a_report_too(sandbox: Sandbox, tmp_path: Path) -> None:
     text = drawn(sandbox, tmp_path)
     assert "No money moved." in text

@@ -416,7 +416,7 @@ def test_the_help_shows_every_documented_option() -> None:
         assert f"--{name}" in shown
         variable = name.removeprefix("no-").replace("-", "_").upper()
         assert f"PAYMENTS_EMULATOR_{variable}" in variables
-    sentence = "The variable PAYMENTS_EMULATOR_PORT is --port."
+    sentence = "Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT."
     assert sentence in " ".join(shown.split())
 
 

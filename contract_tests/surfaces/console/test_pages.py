@@ -340,3 +340,11 @@ def test_a_paid_invoice_leads_to_what_a_refund_needs(sandbox: Sandbox) -> None:
     linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
     assert {subscription["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
     assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
+
+
+def test_how_an_endpoint_signs_is_no_object_to_go_to(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{endpoint['id']}")
+    assert "HMAC_SHA256" not in page.said("relations")
+    assert "Deliveries" in page.text

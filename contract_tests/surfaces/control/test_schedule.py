@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox, compare_events
-from emulator.control.clock import SUMMARIES
+from emulator.control.clock import job_texts
 from emulator.resources.registry import JOBS
 
 
@@ -31,7 +31,7 @@ def test_what_is_planned_soonest_first(sandbox: Sandbox) -> None:
 
 def test_every_kind_of_job_has_a_summary() -> None:
     """No kind without words, and no words without a kind."""
-    assert SUMMARIES.keys() == JOBS.keys()
+    assert job_texts().keys() == JOBS.keys()
 
 
 @pytest.mark.parametrize("until", ["P1Y", "365d", "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00"])

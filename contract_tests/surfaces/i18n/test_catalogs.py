@@ -75,9 +75,15 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "presentation"),
         ("emulator", "resources"),
         ("emulator", "ui"),
+        ("fixtures", "audit-rules.yaml"),
+        ("fixtures", "buyer.yaml"),
+        ("fixtures", "console.yaml"),
+        ("fixtures", "jobs.yaml"),
         ("fixtures", "keys.yaml"),
         ("fixtures", "magic.yaml"),
         ("fixtures", "named-assumptions.yaml"),
+        ("fixtures", "object-actions.yaml"),
+        ("fixtures", "wording.yaml"),
         ("openapi", "schemas"),
     }
     assert (None, "PayPal rejects the payment.") in messages, "of a fixture"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from collections.abc import Callable
@@ -236,5 +237,5 @@ def test_a_walk_recorded_as_steps_causes_the_same_events(seed: int, local_server
         events = recording.events or payments.events.types()[-100:]
     with FreshWorld("another", recording.url) as world:
         assert play(msgspec.structs.replace(recording, events=None), world).difference is None
-        listed = world.send("GET", "/_emulator/events?page_size=100", {}, None).body["data"]
+        listed = json.loads(world.exchange("GET", "/_emulator/events?page_size=100", {}, b"")[1])["data"]
     assert [event["type"] for event in reversed(listed)] == events

@@ -3,9 +3,14 @@
 import hashlib
 import hmac
 import json
+import os
+import sys
+import time
+import uuid
 
 import httpx
 from django.conf import settings
+from django.core.management import execute_from_command_line
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
@@ -14,42 +19,65 @@ from django.views.decorators.http import require_POST
 
 if not settings.configured:
     settings.configure(
-        ALLOWED_HOSTS=["localhost", "testserver"],
+        ALLOWED_HOSTS=["localhost", "127.0.0.1", "testserver"],
         ROOT_URLCONF=__name__,
         SECRET_KEY="only for tests",
         # Where the payments service is; a test sets them to its own.
-        PAYMENTS_URL="",
-        PAYMENTS_KEY="",
-        PAYMENTS_WEBHOOK_SECRET="",
+        PAYMENTS_URL=os.environ.get("PAYMENTS_URL", ""),
+        PAYMENTS_KEY=os.environ.get("PAYMENTS_KEY", ""),
+        PAYMENTS_WEBHOOK_SECRET=os.environ.get("PAYMENTS_WEBHOOK_SECRET", ""),
     )
 
+PAUSES = (1, 2, 4)
+"""Seconds before each further attempt at a request."""
+
 orders = {}
+
+
+def call(method, path, body=None, key=None):
+    """Ask the payments service; the request is sent again, as the same one, if its outcome is unknown."""
+    key = key or str(uuid.uuid4())
+    for pause in PAUSES:
+        try:
+            return send(method, path, body, key)
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code < 500 and error.response.status_code != 429:
+                raise
+            time.sleep(float(error.response.headers.get("Retry-After", pause)))
+        except (httpx.RequestError, ValueError):
+            time.sleep(pause)
+    return send(method, path, body, key)
+
+
+def send(method, path, body, key):
+    """Send a request once."""
+    headers = {"Authorization": f"Bearer {settings.PAYMENTS_KEY}", "Idempotency-Key": key}
+    answer = httpx.request(method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=30)
+    return answer.raise_for_status().json()
 
 
 @csrf_exempt
 @require_POST
 def order(request):
     """Begin an order; where the buyer pays it."""
+    form = json.loads(request.body)
     body = {
         "mode": "payment",
         "currency": "XAF",
         "success_url": "https://shop.example.com/thanks",
-        "customer_email": json.loads(request.body)["email"],
+        "customer_email": form["email"],
         "line_items": [{"description": "Basket", "unit_amount": 2000, "quantity": 1}],
     }
-    answer = httpx.post(
-        f"{settings.PAYMENTS_URL}/v1/checkout-sessions/",
-        json=body,
-        headers={"Authorization": f"Bearer {settings.PAYMENTS_KEY}"},
-        timeout=30,
-    )
-    session = answer.raise_for_status().json()
-    orders[session["id"]] = "open"
+    # A form has an id: one that is sent again by a second click is the same order.
+    session = call("POST", "/checkout-sessions/", body, key=form.get("form"))
+    orders.setdefault(session["id"], "open")
     return JsonResponse({"id": session["id"], "pay_at": session["url"]}, status=201)
 
 
 def show(request, id):
-    """Return the state of an order."""
+    """Return the state of an order. A webhook may be lost: what is not known to be paid is looked up."""
+    if orders[id] == "open" and call("GET", f"/checkout-sessions/{id}/")["status"] == "complete":
+        orders[id] = "paid"
     return JsonResponse({"status": orders[id]})
 
 
@@ -68,3 +96,6 @@ def webhooks(request):
 
 urlpatterns = [path("orders", order), path("orders/<id>", show), path("webhooks", webhooks)]
 application = get_wsgi_application()
+
+if __name__ == "__main__":
+    execute_from_command_line([sys.argv[0], "runserver", "--noreload", os.environ["PORT"]])

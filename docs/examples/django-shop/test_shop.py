@@ -38,3 +38,9 @@ def test_a_webhook_that_is_lost_on_the_way_comes_again(payments, shop, order):
     payments.pay(order)
     payments.clock.advance("1h")
     assert shop.get(f"/orders/{order}").json() == {"status": "paid"}
+
+
+def test_a_webhook_that_never_comes_is_made_up_for_by_a_look(payments, shop, order):
+    payments.fault({"lose": True}, event="checkout.session.completed")
+    payments.pay(order)
+    assert shop.get(f"/orders/{order}").json() == {"status": "paid"}

@@ -1,15 +1,29 @@
 """A shop that sells baskets and memberships: FastAPI, with one HTTP client for as long as it runs."""
 
+import asyncio
 import hashlib
 import hmac
 import json
+import uuid
 from contextlib import asynccontextmanager
 
 import httpx
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 MONTHLY = {"name": "Membership", "amount": 5000, "currency": "XAF", "interval": "month"}
+
+EVENTS = (
+    "checkout.session.completed",
+    "refund.succeeded",
+    "invoice.paid",
+    "subscription.payment_failed",
+    "subscription.canceled",
+)
+
+PAUSES = (1, 2, 4)
+"""Seconds before each further attempt at a request."""
 
 
 class Buyer(BaseModel):
@@ -20,21 +34,31 @@ class Buyer(BaseModel):
 
 
 class Shop:
-    """What the shop knows. ``secret`` is that of the webhook endpoint."""
+    """What the shop knows. It reads again what an event is about, which may come twice, late or in another order."""
 
-    def __init__(self, url: str, key: str, secret: str) -> None:
-        self.secret = secret
+    def __init__(self, url: str, key: str) -> None:
         self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
         self.orders: dict[str, dict] = {}
         self.members: dict[str, dict] = {}
-        self.handled: set[str] = set()
 
-    async def call(self, path: str, body: dict) -> dict:
-        """Ask the payments service."""
-        answer = await self.payments.post(path, json=body)
-        if answer.is_error:
-            raise HTTPException(502, answer.text)
-        return answer.json()
+    async def call(self, method: str, path: str, body: dict | None = None, key: str | None = None) -> dict:
+        """Ask the payments service; the request is sent again, as the same one, if its outcome is unknown."""
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        for pause in PAUSES:
+            try:
+                return await self.send(method, path, body, headers)
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code < 500 and error.response.status_code != 429:
+                    raise
+                await asyncio.sleep(float(error.response.headers.get("Retry-After", pause)))
+            except (httpx.RequestError, ValueError):
+                await asyncio.sleep(pause)
+        return await self.send(method, path, body, headers)
+
+    async def send(self, method: str, path: str, body: dict | None, headers: dict) -> dict:
+        """Send a request once."""
+        answer = await self.payments.request(method, path, json=body, headers=headers)
+        return answer.raise_for_status().json()
 
     async def order(self, email: str, baskets: int) -> dict:
         """Begin an order; where the buyer pays it."""
@@ -45,41 +69,61 @@ class Shop:
             "customer_email": email,
             "line_items": [{"description": "Basket", "unit_amount": 2000, "quantity": baskets}],
         }
-        session = await self.call("/checkout-sessions/", body)
+        session = await self.call("POST", "/checkout-sessions/", body)
         self.orders[session["id"]] = {"id": session["id"], "status": "open"}
         return {"id": session["id"], "pay_at": session["url"]}
 
+    async def refund(self, id: str) -> dict:
+        """Pay an order back. A second click on the button pays nothing more."""
+        await self.look_up_order(id)
+        return await self.call("POST", "/refunds/", {"transaction": self.orders[id]["transaction"]}, f"refund-{id}")
+
     async def join(self, buyer: Buyer, phone: str) -> dict:
         """Begin a membership, which is charged to the phone each month."""
-        customer = await self.call("/customers/", {**buyer.model_dump(), "phone": phone})
-        plan = await self.call("/subscription-plans/", MONTHLY)
-        subscription = await self.call("/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
-        return self.member(subscription["id"])
+        customer = await self.call("POST", "/customers/", {**buyer.model_dump(), "phone": phone})
+        plan = await self.call("POST", "/subscription-plans/", MONTHLY)
+        terms = {"customer": customer["id"], "plan": plan["id"]}
+        subscription = await self.call("POST", "/subscriptions/", terms)
+        return await self.look_up_member(subscription["id"])
 
-    def member(self, subscription: str) -> dict:
-        """Return a member; the first payment may be reported before the answer to the request that made the subscription."""
-        return self.members.setdefault(subscription, {"id": subscription, "status": "active", "payments": 0})
-
-    def handle(self, event: dict) -> None:
-        """Take in what happened. An event may arrive twice; the second time there is nothing left to do."""
-        if event["id"] in self.handled:
-            return
-        self.handled.add(event["id"])
+    async def handle(self, event: dict) -> None:
+        """Take in what happened."""
         thing = event["data"]["object"]
         match event["type"]:
             case "checkout.session.completed" if thing["id"] in self.orders:
-                self.orders[thing["id"]]["status"] = "paid"
-            case "payment_intent.succeeded" if order := self.orders.get(thing["checkout_session"]):
-                order |= {"transaction": thing["transaction"], "amount": thing["amount"]}
+                await self.look_up_order(thing["id"])
             case "refund.succeeded":
-                for order in self.orders.values():
+                for id, order in self.orders.items():
                     if order.get("transaction") == thing["transaction"]:
-                        order["status"] = "refunded"
+                        await self.look_up_order(id)
             case "invoice.paid" if thing["subscription"]:
-                member = self.member(thing["subscription"])
-                member |= {"status": "active", "payments": member["payments"] + 1}
-            case "subscription.payment_failed":
-                self.member(thing["id"])["status"] = thing["status"]
+                await self.look_up_member(thing["subscription"])
+            case "subscription.payment_failed" | "subscription.canceled":
+                await self.look_up_member(thing["id"])
+
+    async def reconcile(self) -> None:
+        """Look up, every night, what no event has said."""
+        for id in [*self.orders]:
+            await self.look_up_order(id)
+        for id in [*self.members]:
+            await self.look_up_member(id)
+
+    async def look_up_order(self, id: str) -> None:
+        """Read the payment of an order, if there is one."""
+        session = await self.call("GET", f"/checkout-sessions/{id}/")
+        if session["status"] == "complete":
+            intent = await self.call("GET", f"/payment-intents/{session['payment_intent']}/")
+            paid = await self.call("GET", f"/transactions/{intent['transaction']}/")
+            status = "refunded" if paid["status"] == "refunded" else "paid"
+            self.orders[id] |= {"status": status, "transaction": paid["id"], "amount": paid["amount"]}
+
+    async def look_up_member(self, id: str) -> dict:
+        """Read a membership, and how many months were paid."""
+        subscription = await self.call("GET", f"/subscriptions/{id}/")
+        paid = await self.call("GET", f"/invoices/?subscription={id}&status=paid")
+        member = {"id": id, "status": subscription["status"], "payments": paid["pagination"]["count"]}
+        self.members[id] = member
+        return member
 
 
 def create_app(url: str, key: str, secret: str) -> FastAPI:
@@ -87,11 +131,15 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
-        app.state.shop = Shop(url, key, secret)
+        app.state.shop = Shop(url, key)
         yield
         await app.state.shop.payments.aclose()
 
     app = FastAPI(lifespan=lifespan)
+
+    @app.exception_handler(httpx.HTTPError)
+    async def report(request: Request, error: httpx.HTTPError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 502)
 
     @app.post("/orders", status_code=201)
     async def order(request: Request, buyer: Buyer, baskets: int = 1) -> dict:
@@ -103,9 +151,7 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
 
     @app.post("/orders/{id}/refund")
     async def refund(request: Request, id: str) -> dict:
-        shop = request.app.state.shop
-        body = {"transaction": shop.orders[id]["transaction"], "amount": shop.orders[id]["amount"]}
-        return await shop.call("/refunds/", body)
+        return await request.app.state.shop.refund(id)
 
     @app.post("/members", status_code=201)
     async def join(request: Request, buyer: Buyer, phone: str) -> dict:
@@ -113,7 +159,7 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
 
     @app.get("/members/{id}")
     async def show_member(request: Request, id: str) -> dict:
-        return request.app.state.shop.member(id)
+        return request.app.state.shop.members[id]
 
     @app.post("/webhooks")
     async def webhooks(request: Request) -> None:
@@ -121,6 +167,6 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
         expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(request.headers.get("service-signature", "").encode(), expected.encode()):
             raise HTTPException(401)
-        request.app.state.shop.handle(json.loads(body))
+        await request.app.state.shop.handle(json.loads(body))
 
     return app

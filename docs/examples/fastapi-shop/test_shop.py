@@ -4,6 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 from freezegun import freeze_time
 from shop import create_app
+from story import story
 
 AWA = {"email": "awa@example.com"}
 
@@ -127,10 +128,15 @@ def test_a_member_pays_when_the_date_is_moved(payments, shop):
         assert shop.get(f"/members/{member}").json()["payments"] == 4
 
 
-def test_a_service_that_is_down_is_reported(payments, shop):
-    payments.fault({"status": 503}, path="/checkout-sessions/")
+def test_a_service_that_is_down_is_reported(payments, shop, monkeypatch):
+    monkeypatch.setattr("shop.PAUSES", (0.01, 0.01))
+    payments.fault({"status": 503}, times=3, path="/checkout-sessions/")
     assert shop.post("/orders", json=AWA).status_code == 502
 
 
 def test_a_forged_webhook_is_rejected(shop):
     assert shop.post("/webhooks", json={}, headers={"Service-Signature": "0" * 64}).status_code == 401
+
+
+def test_some_days_end_the_same_whatever_happens_twice_or_never(payments):
+    payments.test_app(story, only=["2:drop-after", "reissued", "lost"])

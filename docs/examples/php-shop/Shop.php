@@ -33,18 +33,26 @@ final class Shop
         return new self($payments, $file, (string) getenv('PAYMENTS_WEBHOOK_SECRET'));
     }
 
-    /** Begin an order; where the buyer pays it. */
-    public function order(string $email, int $baskets): string
+    /** Begin an order; where the buyer pays it. A form that is sent again, after a crash too, is the same order. */
+    public function order(string $email, int $baskets, ?string $form = null): string
     {
+        // The service knows the form for a day, by its Idempotency-Key.
+        $known = $form === null ? null : $this->book()['forms'][$form] ?? null;
+        if ($known !== null) {
+            return $known;
+        }
         $session = $this->payments->call('POST', '/v1/checkout-sessions/', [
             'mode' => 'payment',
             'currency' => 'XAF',
             'success_url' => 'https://shop.example.com/thanks',
             'customer_email' => $email,
             'line_items' => [['description' => 'Basket', 'unit_amount' => PRICE, 'quantity' => $baskets]],
-        ], bin2hex(random_bytes(16)));
-        $this->change(function (array &$book) use ($session, $baskets): void {
-            $book['orders'][$session['id']] = ['baskets' => $baskets, 'status' => 'open', 'shipped' => 0];
+        ], $form ?? bin2hex(random_bytes(16)));
+        $this->change(function (array &$book) use ($session, $baskets, $form): void {
+            if ($form !== null) {
+                $book['forms'][$form] = $session['url'];
+            }
+            $book['orders'][$session['id']] ??= ['baskets' => $baskets, 'status' => 'open', 'shipped' => 0];
         });
         return $session['url'];
     }
@@ -189,21 +197,20 @@ final class Shop
         return $this->change(static fn (array $book): array => $book);
     }
 
-    /** Change the book of the shop, one process at a time. */
+    /** Change the book of the shop, one process at a time. It is replaced as a whole: a crash leaves the old or the new one. */
     private function change(callable $change): mixed
     {
-        $file = fopen($this->file, 'c+');
-        flock($file, LOCK_EX);
-        $before = stream_get_contents($file);
+        $lock = fopen("$this->file.lock", 'c');
+        flock($lock, LOCK_EX);
+        $before = is_file($this->file) ? file_get_contents($this->file) : '';
         $book = json_decode($before, true) ?? ['orders' => [], 'members' => [], 'handled' => []];
         $result = $change($book);
         $after = json_encode($book, JSON_THROW_ON_ERROR);
         if ($after !== $before) {
-            rewind($file);
-            ftruncate($file, 0);
-            fwrite($file, $after);
+            file_put_contents("$this->file.new", $after);
+            rename("$this->file.new", $this->file);
         }
-        fclose($file); // which unlocks it
+        fclose($lock); // which unlocks it
         return $result;
     }
 }

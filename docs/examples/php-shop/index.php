@@ -23,7 +23,9 @@ function route(Shop $shop, string $method, string $path, string $body): array
     }
     $form = json_decode($body, true) ?? []; // of the fields that a browser sends only these count
     return match (true) {
-        [$method, $path] === ['POST', '/orders'] => [201, ['pay_at' => $shop->order($form['email'], $form['baskets'])]],
+        [$method, $path] === ['POST', '/orders'] => [201, ['pay_at' => $shop->order(
+            $form['email'], $form['baskets'], $form['form'] ?? null,
+        )]],
         [$method, $path] === ['POST', '/members'] => [201, ['member' => $shop->join($form['email'], $form['phone'])]],
         $method === 'GET' && str_starts_with($path, '/thanks/') => [200, ['status' => $shop->thank(basename($path))]],
         default => [404, []],

@@ -50,7 +50,7 @@ final class World
         proc_terminate($this->server);
         fclose($this->log);
         proc_close($this->server);
-        unlink($this->file);
+        array_map(unlink(...), glob("$this->file*"));
     }
 
     private function pid(): int

@@ -7,6 +7,9 @@ from fnmatch import fnmatchcase
 from itertools import combinations, zip_longest
 from typing import Any, NamedTuple
 
+from emulator.document.paths import fixtures_folder
+from emulator.engine.reference_data import read_yaml
+
 # -- places, and the faults that are tried at each
 
 
@@ -22,24 +25,16 @@ class Advice(NamedTuple):
 
     problem: str
     section: str
+    follows: bool = False
 
 
-AGAIN = Advice("A request whose response is lost is not recovered", "Send a request again")
-LIMITED = Advice("A 429 is not waited for and tried again", "Wait when you are asked to")
-OVERTAKEN = Advice(
-    "A webhook that comes before the response is not understood", "Be ready for the webhook before the answer"
-)
-MISSED = Advice("What a lost webhook would have said is never asked for", "Ask for what never came")
-REPEATED = Advice("An event that comes twice is handled twice", "Handle an event once")
-DISORDER = Advice("An event that comes late undoes a newer state, or is not understood", "Take events in any order")
-FORGED = Advice("A forged webhook is believed", "Verify every webhook")
-RACING = Advice("An event that comes twice at the same moment is handled twice", "Handle an event once")
-FORGOTTEN = Advice("An event that comes again days later is handled twice", "Handle an event once")
-REISSUED = Advice("A change that comes again under another event id is handled twice", "Handle a change once")
-KILLED = Advice("What was under way when the application was killed is lost, or done twice", "Survive being killed")
-SILENT = Advice("A charge that is answered late is not understood", "Wait for the operator")
+_TABLES = read_yaml(fixtures_folder() / "app-faults.yaml")
 
-FOLLOWS = (RACING.problem, FORGOTTEN.problem, REISSUED.problem, KILLED.problem)
+ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["advice"].items()}
+
+AGAIN, RACING, REPEATED = (ADVICE[name] for name in ("again", "racing", "repeated"))
+
+FOLLOWS = [each.problem for each in ADVICE.values() if each.follows]
 """The problems that follow from handling an event that comes twice twice; they are not reported beside it."""
 
 
@@ -50,52 +45,22 @@ SLOW_READS = {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": 
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
-    With ``kills`` the application's process is ended, which only a command can survive. Such a kind, and one with
-    ``asked``, is tried only where it is asked for.
+    With ``kills`` the application's process is ended. Such a kind, and one with ``asked``, is tried only where it is
+    asked for.
     """
 
     name: str
     about: str
-    then: Mapping[str, Any]
     sentence: str
     advice: Advice
+    then: Mapping[str, Any] = {}
     writes_only: bool = False
     kills: bool = False
     asked: bool = False
 
 
-FAULT_KINDS = (
-    FaultKind("drop-before", REQUEST, {"drop": "before"}, "connection lost before it was executed", AGAIN),
-    FaultKind("drop-after", REQUEST, {"drop": "after"}, "executed, but its response was lost", AGAIN, writes_only=True),
-    FaultKind(
-        "error-after", REQUEST, {"code": "INTERNAL_ERROR", "executed": True}, "executed, but answered 500", AGAIN
-    ),
-    FaultKind(
-        "garbled", REQUEST, {"garble": True}, "executed, but its response was unreadable", AGAIN, writes_only=True
-    ),
-    FaultKind("timeout", REQUEST, {"hang_ms": 1000}, "executed, but never answered", AGAIN, writes_only=True),
-    FaultKind(
-        "slow", REQUEST, {"delay_ms": 500, "executed": True}, "executed, but answered late", OVERTAKEN, writes_only=True
-    ),
-    FaultKind("throttled", REQUEST, {"status": 429}, "answered 429 with Retry-After", LIMITED),
-    FaultKind("sent-together", REQUEST, {"repeat": True}, "sent twice at the same moment", AGAIN, writes_only=True),
-    FaultKind("lost", DELIVERY, {"lose": True}, "never delivered", MISSED),
-    FaultKind("late", DELIVERY, {"delay": "1h"}, "delivered an hour late", DISORDER),
-    FaultKind(STALE, DELIVERY, {}, "delivered after the last one about its customer", DISORDER),
-    FaultKind("twice", DELIVERY, {"duplicate": 1}, "delivered twice", REPEATED),
-    FaultKind(SWAPPED, DELIVERY, {"reorder": True}, "delivered after the next one", DISORDER),
-    FaultKind("forged", DELIVERY, {"forge": True}, "delivered after a forged copy of it", FORGED),
-    FaultKind("answered-late", DELIVERY, {"late_answer": True}, "answered too late, so delivered again", REPEATED),
-    FaultKind("days-later", DELIVERY, {"again": "36h"}, "delivered, and again when its retries end", FORGOTTEN),
-    FaultKind("together", DELIVERY, {"duplicate": 1, "together": True}, "delivered twice at the same moment", RACING),
-    FaultKind("reissued", DELIVERY, {"reissue": True}, "delivered, and again under another event id", REISSUED),
-    FaultKind("outage", CHARGE, {"outage": "silent"}, "the operator answers an hour later", SILENT, asked=True),
-    FaultKind("killed-sent", REQUEST, {}, "application killed before the response", KILLED, True, kills=True),
-    FaultKind("killed-answered", REQUEST, {}, "application killed after the response", KILLED, True, kills=True),
-    FaultKind("killed-received", DELIVERY, {}, "application killed before it acknowledged", KILLED, kills=True),
-    FaultKind("killed-acknowledged", DELIVERY, {}, "application killed after it acknowledged", KILLED, kills=True),
-)
-"""What is tried. A read has the same end whether its answer is lost, garbled or late."""
+FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for name, row in _TABLES["faults"].items()]
+"""What is tried."""
 
 
 class Place(NamedTuple):

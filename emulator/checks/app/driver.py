@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 from emulator.checks.app.cases import AGAIN, REQUEST, Case, cases, chosen, pairs, parts
 from emulator.checks.app.endings import Ending, compare, totals
-from emulator.checks.app.report import AppFinding, AppReport, ignoring, without_pauses
+from emulator.checks.app.report import PAUSES, AppFinding, AppReport, ignoring, without_pauses
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
 UNSEEN = ("drop-before", "drop-after", "timeout", "sent-together")
 """The faults after which the journal has one request less, or as many for one more."""
-
-WAITED = ("throttled", "error-after")
-"""The faults after which a client has to wait before it tries again."""
 
 Play = Callable[[Case | None], Ending]
 """Runs the scenario once in a new world, with the faults of a case or without any; called from several threads."""
@@ -63,7 +60,7 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
     findings = ignoring(list(_findings(tried, baseline, runs.endings)), search.ignore)
     unpaused: list[str] = []
     if search.in_test:
-        findings, unpaused = without_pauses(findings, _waited(tried, baseline, runs.endings))
+        findings, unpaused = without_pauses(findings, _kept(tried, baseline, runs.endings))
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
@@ -76,10 +73,11 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
     )
 
 
-def _waited(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> int:
-    """Return in how many cases the client was asked to wait, and nothing differed."""
-    asked = [endings[case.name] for case in tried if case.kind.name in WAITED and case.name in endings]
-    return sum(ending.reached and not compare(baseline, ending) for ending in asked)
+def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
+    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed."""
+    asked = [case for case in tried if case.kind.name in PAUSES and case.name in endings]
+    reached = [case for case in asked if endings[case.name].reached]
+    return {PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name])}
 
 
 def _differs(baseline: Ending, ending: Ending | None, case: Case) -> bool:

@@ -43,7 +43,7 @@ class KillPoint(NamedTuple):
 class Killer:
     """Calls ``kill`` once, at a point. ``title_of`` names a request by its method and path."""
 
-    def __init__(self, point: KillPoint, title_of: Callable[[str, str], str], kill: Callable[[], None]) -> None:
+    def __init__(self, point: KillPoint, title_of: Callable[[str, str], str], kill: Callable[[], object]) -> None:
         self._boundary = point
         self._title_of = title_of
         self._kill = kill

@@ -18,11 +18,11 @@ from emulator.document.paths import guide_link
 SHOWN_PLACES = 6
 """How many places of a cause are listed; the others are counted."""
 
-PAUSES = ("ignored-retry-after", "retried-too-soon")
-"""The rules about how long a client waits, which tests often make it do without."""
+PAUSES = {"throttled": "ignored-retry-after", "error-after": "retried-too-soon"}
+"""By fault the rule about how long a client waits after it, which tests often cut short."""
 
 NO_PAUSES = (
-    "No attempt waited: pauses of zero in a test say nothing about {}, which were left out. "
+    "No attempt waited long enough: pauses cut short in a test say nothing about {}, which were left out. "
     "Where the pauses are real, look at them."
 )
 
@@ -48,7 +48,7 @@ class AppFinding(NamedTuple):
     @property
     def fix(self) -> str:
         """How to fix it, on one line."""
-        return f"{self.problem} (how to fix it: guide, Test app, {self.section})"
+        return f"{self.problem}. Fix: {self.section} (guide: test-app)"
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding for programs."""
@@ -254,15 +254,14 @@ class AppReport(NamedTuple):
         return "\n".join(cause.lines(self.repeat))
 
 
-def without_pauses(findings: Sequence[AppFinding], waited: int) -> tuple[list[AppFinding], list[str]]:
-    """Return the findings of a test that waits nowhere without those about pauses, and the rules that these broke.
+def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:
+    """Return the findings of a test without those about pauses that are cut short everywhere, and these rules.
 
-    ``waited`` counts the cases in which the client waited as it was asked to; if there is one, all findings stay.
+    ``kept`` are the rules about pauses that the client followed in some case: what is found of these stays.
     """
-    broken = sorted({each.rule for finding in findings for each in finding.differences if each.rule in PAUSES})
-    if waited or not broken:
-        return list(findings), []
-    return ignoring(findings, PAUSES), broken
+    broken = {each.rule for finding in findings for each in finding.differences}
+    short = sorted((broken & set(PAUSES.values())) - kept)
+    return ignoring(findings, short), short
 
 
 def ignoring(findings: Sequence[AppFinding], rules: Sequence[str]) -> list[AppFinding]:

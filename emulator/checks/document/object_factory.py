@@ -14,8 +14,10 @@ from itertools import count
 from typing import Any
 
 import httpx
+import yaml
 
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.document.paths import fixtures_folder
 from emulator.document.tree import Document, resolve
 
 # -- prerequisites
@@ -32,117 +34,19 @@ class Prerequisite:
     after: str | None = None
 
 
-_INTENT = {"amount": 5000, "currency": "XAF", "customer": "{customer}"}
-_PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
-_LINE = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
-_WEBHOOK = {"name": "Examiner", "events": ["refund.failed"], "retry_policy": {"max_attempts": 0}}
+TABLES: Any = yaml.safe_load((fixtures_folder() / "document-objects.yaml").read_text("utf-8"))
+"""Every table of ``fixtures/document-objects.yaml``, which says of each what it is for."""
 
 PREREQUISITES: dict[str, Prerequisite] = {
-    "customer": Prerequisite(
-        "POST", "/customers/", {"email": "{new}@example.com", "name": "Awa Diop", "phone": "+24177000000"}
-    ),
-    "address": Prerequisite(
-        "POST", "/customers/{customer}/addresses/", {"line1": "12 Rue du Port", "city": "Libreville", "country": "GA"}
-    ),
-    "method": Prerequisite(
-        "POST", "/payment-methods/", {"customer": "{customer}", "type": "mobile_money", "phone": "+24177123456"}
-    ),
-    "transfer": Prerequisite(
-        "POST",
-        "/payment-methods/",
-        {"customer": "{customer}", "type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
-    ),
-    "product": Prerequisite("POST", "/products/", {"name": "Basket {new}", "unit_amount": 2000, "currency": "XAF"}),
-    "plan": Prerequisite("POST", "/subscription-plans/", _PLAN),
-    "subscription": Prerequisite("POST", "/subscriptions/", {"customer": "{customer}", "plan": "{plan}"}),
-    "paused subscription": Prerequisite("POST", "/subscriptions/{subscription}/pause/"),
-    "canceled subscription": Prerequisite("POST", "/subscriptions/{subscription}/cancel/"),
-    "profile": Prerequisite("POST", "/security-profiles/", {"name": "Shop"}),
-    "invoice": Prerequisite("POST", "/invoices/", {"customer": "{customer}", "line_items": [_LINE], "currency": "XAF"}),
-    "open invoice": Prerequisite("POST", "/invoices/{invoice}/finalize/"),
-    "intent": Prerequisite("POST", "/payment-intents/", _INTENT | {"payment_method": "{method}"}),
-    "manual intent": Prerequisite(
-        "POST", "/payment-intents/", _INTENT | {"payment_method": "{method}", "capture_method": "manual"}
-    ),
-    "held intent": Prerequisite("POST", "/payment-intents/{manual intent}/confirm/"),
-    "paid intent": Prerequisite("POST", "/payment-intents/{intent}/confirm/"),
-    "transaction": Prerequisite("GET", "/transactions/{paid intent/transaction}/"),
-    "transfer intent": Prerequisite("POST", "/payment-intents/", _INTENT | {"payment_method": "{transfer}"}),
-    "sent intent": Prerequisite("POST", "/payment-intents/{transfer intent}/confirm/"),
-    "pending transaction": Prerequisite("GET", "/transactions/{sent intent/transaction}/"),
-    "refund": Prerequisite("POST", "/refunds/", {"transaction": "{transaction}"}),
-    "receipt": Prerequisite("GET", "/receipts/?page_size=1", pointer="data/0", after="transaction"),
-    "session": Prerequisite(
-        "POST",
-        "/checkout-sessions/",
-        {"success_url": "https://shop.example.com/thanks", "currency": "XAF", "line_items": [_LINE]},
-    ),
-    "link": Prerequisite(
-        "POST", "/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}
-    ),
-    "archived link": Prerequisite("POST", "/payment-links/{link}/archive/"),
-    "webhook": Prerequisite("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}"}),
-    "disabled webhook": Prerequisite("POST", "/webhooks/{webhook}/disable/"),
-    "failing webhook": Prerequisite("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}/failing"}),
-    "delivery": Prerequisite("POST", "/webhooks/{failing webhook}/test/"),
+    kind: Prerequisite(*each["call"].split(" ", 1), **{name: each[name] for name in each if name != "call"})
+    for kind, each in TABLES["objects"].items()
 }
-
-OF_PATH: dict[str, str] = {
-    "customers": "customer",
-    "products": "product",
-    "subscription-plans": "plan",
-    "subscriptions": "subscription",
-    "security-profiles": "profile",
-    "invoices": "invoice",
-    "payment-intents": "intent",
-    "payment-methods": "method",
-    "transactions": "transaction",
-    "refunds": "refund",
-    "receipts": "receipt",
-    "checkout-sessions": "session",
-    "payment-links": "link",
-    "webhooks": "webhook",
-}
-"""What the ``{id}`` behind the first word of a path is."""
-
-OF_OPERATION: dict[str, str] = {
-    "reactivateSubscription": "canceled subscription",
-    "resumeSubscription": "paused subscription",
-    "sendInvoice": "open invoice",
-    "voidInvoice": "open invoice",
-    "payInvoice": "open invoice",
-    "getInvoicePdf": "open invoice",
-    "capturePaymentIntent": "held intent",
-    "cancelTransaction": "pending transaction",
-    "restorePaymentLink": "archived link",
-    "enableWebhook": "disabled webhook",
-    "listWebhookDeliveries": "delivery/webhook",
-    "retryWebhookDelivery": "delivery/webhook",
-}
-"""What it is where an operation needs it in a special state."""
-
-OF_PARAMETER: dict[str, str] = {"addr_id": "address", "did": "delivery"}
-"""What the other parameters of paths are."""
-
-OF_FIELD: dict[str, str] = {
-    "customer": "{customer}",
-    "plan": "{plan}",
-    "product": "{product}",
-    "products": "{product}",
-    "payment_method": "{method}",
-    "transaction": "{transaction}",
-    "url": "{receiver}",
-}
-"""The fields of bodies that lead to something else."""
-
-LEFT_OUT: dict[str, str] = {"getInvoicePdf": "token"}
-"""Parameters of queries that do not go with the secret key."""
-
-CHANGES: dict[str, dict[str, Any]] = {
-    "updateAddress": {"city": "Port-Gentil"},
-    "updateSecurityProfile": {"name": "Web"},
-}
-"""What is sent to change an object that has no metadata."""
+OF_PATH: dict[str, str] = TABLES["of_path"]
+OF_OPERATION: dict[str, str] = TABLES["of_operation"]
+OF_PARAMETER: dict[str, str] = TABLES["of_parameter"]
+OF_FIELD: dict[str, str] = TABLES["of_field"]
+LEFT_OUT: dict[str, str] = TABLES["left_out"]
+CHANGES: dict[str, dict[str, Any]] = TABLES["changes"]
 
 
 def anonymous(path: str) -> str:

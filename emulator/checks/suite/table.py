@@ -1,4 +1,7 @@
-"""The table of mutants, by area; and its rows about customers, checkout, webhooks, lists, errors and idempotency."""
+"""The table of mutants, by area, and what is wrong about customers, checkout, webhooks, lists, errors and idempotency.
+
+What is said of each stands in ``fixtures/mutants.yaml``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import msgspec
 
 from emulator.checks.suite.search import (
+    Alteration,
     ClientRequest,
     Mutant,
     Seam,
@@ -23,6 +27,8 @@ from emulator.checks.suite.search import (
 from emulator.checks.suite.wrong_payments import INVOICES, PAYMENTS, REFUNDS, SUBSCRIPTIONS
 from emulator.core.handlers import PAGING
 from emulator.core.world import World
+from emulator.document.paths import fixtures_folder
+from emulator.engine.reference_data import read_yaml
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.webhooks.deliveries import SignedRequest
@@ -39,59 +45,21 @@ def _customer_without_metadata(thing: Any) -> Any:
     return {**thing, "metadata": {}} if thing.get("metadata") else thing
 
 
-CHECKOUT = (
-    Mutant(
-        "session-completed-never-sent",
-        "the service never sends `checkout.session.completed`",
-        "Assert the event, or what your application does because of it.",
-        never_emitted("checkout.session.completed"),
-    ),
-    Mutant(
-        "session-total-too-high",
-        "the total of a checkout session is one minor unit too high",
-        "Assert `amount_total`, or what the buyer pays.",
-        shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
-    ),
-    Mutant(
-        "session-stays-open",
-        "a checkout session that was paid stays open",
-        "Assert the status of the session after its payment.",
-        shown_as(CheckoutSession, "complete", "open"),
-    ),
-    Mutant(
-        "session-never-expires",
-        "a checkout session never expires",
-        "Move the clock beyond the session's end, and assert that it cannot be paid any more.",
-        never_run("checkout_session.expire"),
-    ),
-)
+CHECKOUT: Mapping[str, tuple[Seam, Alteration]] = {
+    "session-completed-never-sent": never_emitted("checkout.session.completed"),
+    "session-total-too-high": shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
+    "session-stays-open": shown_as(CheckoutSession, "complete", "open"),
+    "session-never-expires": never_run("checkout_session.expire"),
+}
 
-CUSTOMERS = (
-    Mutant(
-        "metadata-lost",
-        "metadata is lost",
-        "Assert the metadata by which your application finds its own objects.",
-        (Seam.SHOWN, _customer_without_metadata),
+CUSTOMERS: Mapping[str, tuple[Seam, Alteration]] = {
+    "metadata-lost": (Seam.SHOWN, _customer_without_metadata),
+    "customer-change-lost": changed(Customer, _not_stored),
+    "customer-spent-too-much": shown(
+        Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}
     ),
-    Mutant(
-        "customer-change-lost",
-        "a change of a customer is not stored",
-        "Assert the customer after the change.",
-        changed(Customer, _not_stored),
-    ),
-    Mutant(
-        "customer-spent-too-much",
-        "`total_spent` of a customer is one minor unit too high",
-        "Assert what the customer has spent.",
-        shown(Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}),
-    ),
-    Mutant(
-        "customer-deleted-never-sent",
-        "the service never sends `customer.deleted`",
-        "Assert the event, or what your application does because of it.",
-        never_emitted("customer.deleted"),
-    ),
-)
+    "customer-deleted-never-sent": never_emitted("customer.deleted"),
+}
 
 
 # -- webhooks, lists, errors and idempotency
@@ -179,103 +147,44 @@ def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
 EVENT_FIRST = 0.5
 """Seconds (real time) that a response waits for its webhooks to arrive first."""
 
-WEBHOOKS = (
-    Mutant(
-        "event-before-response",
-        "an event comes before the response to the request that caused it",
-        "Let your receiver meet an object that your application has not stored yet, and assert that nothing is lost.",
-        (Seam.HELD, _held),
-    ),
-    Mutant(
-        "webhook-about-another-customer",
-        "a webhook is about another customer",
-        "Let your receiver compare the customer with its own records, and assert which customer is served.",
-        delivered(_of_another_customer),
-    ),
-    Mutant(
-        "webhook-without-metadata",
-        "the events that are delivered have no metadata",
-        "Assert what your receiver does with the metadata of the object.",
-        (Seam.DELIVERED, _without_metadata),
-    ),
-    Mutant(
-        "webhook-amount-too-high",
-        "a webhook shows one minor unit more than the object has",
-        "Let your receiver compare the amount with what it expects, or assert what it stores.",
-        delivered(_one_more),
-    ),
-    Mutant(
-        "webhook-signed-over-other-bytes",
-        "the signature of a webhook is over other bytes",
-        "Verify signatures over the raw body: a receiver that does rejects all of these, and its tests fail.",
-        (Seam.SIGNED, _other_bytes),
-    ),
-    Mutant(
-        "webhook-unsigned",
-        "webhooks are not signed",
-        "Reject deliveries without a signature: the tests of a receiver that does fail.",
-        (Seam.SIGNED, _unsigned),
-    ),
-    Mutant(
-        "webhook-never-retried",
-        "a webhook that failed is never sent again",
-        "Let a delivery fail, move the clock, and assert that it has arrived.",
-        never_run("webhook.attempt"),
-    ),
-)
+WEBHOOKS: Mapping[str, tuple[Seam, Alteration]] = {
+    "event-before-response": (Seam.HELD, _held),
+    "webhook-about-another-customer": delivered(_of_another_customer),
+    "webhook-without-metadata": (Seam.DELIVERED, _without_metadata),
+    "webhook-amount-too-high": delivered(_one_more),
+    "webhook-signed-over-other-bytes": (Seam.SIGNED, _other_bytes),
+    "webhook-unsigned": (Seam.SIGNED, _unsigned),
+    "webhook-never-retried": never_run("webhook.attempt"),
+}
 
-REQUESTS = (
-    Mutant(
-        "idempotency-ignored",
-        "an `Idempotency-Key` is ignored",
-        "Send a request again with its key, and assert that there is one object.",
-        (Seam.REQUESTED, _keyless),
-    ),
-    Mutant(
-        "filters-ignored",
-        "the filters of lists are ignored",
-        "List with a filter where there are others as well, and assert what comes back.",
-        (Seam.REQUESTED, _unfiltered),
-    ),
-    Mutant(
-        "list-skips-one",
-        "each page of a list leaves one object out",
-        "Assert every object of a list with several.",
-        (Seam.ANSWERED, _without_last),
-    ),
-    Mutant(
-        "list-ends-early",
-        "a list has only its first page",
-        "Read a list of several pages to its end, and assert its objects.",
-        (Seam.ANSWERED, _without_next),
-    ),
-    Mutant(
-        "list-reversed",
-        "lists are in the opposite order",
-        "Assert the order of a list, or that your application takes the right one of several.",
-        (Seam.ANSWERED, _reversed),
-    ),
-    Mutant(
-        "error-code-unknown",
-        "errors have another code",
-        "Provoke an error, and assert what your application makes of its code.",
-        (Seam.ANSWERED, _other_code),
-    ),
-)
+REQUESTS: Mapping[str, tuple[Seam, Alteration]] = {
+    "idempotency-ignored": (Seam.REQUESTED, _keyless),
+    "filters-ignored": (Seam.REQUESTED, _unfiltered),
+    "list-skips-one": (Seam.ANSWERED, _without_last),
+    "list-ends-early": (Seam.ANSWERED, _without_next),
+    "list-reversed": (Seam.ANSWERED, _reversed),
+    "error-code-unknown": (Seam.ANSWERED, _other_code),
+}
 
 
 # -- all
 
 
+CHANGES: Mapping[str, tuple[Seam, Alteration]] = {
+    **PAYMENTS,
+    **REFUNDS,
+    **CHECKOUT,
+    **INVOICES,
+    **SUBSCRIPTIONS,
+    **CUSTOMERS,
+    **WEBHOOKS,
+    **REQUESTS,
+}
+"""The seam at which each mutant is wrong, and the change there, by its name."""
+
 AREAS: Mapping[str, tuple[Mutant, ...]] = {
-    "Payments": PAYMENTS,
-    "Refunds": REFUNDS,
-    "Checkout": CHECKOUT,
-    "Invoices": INVOICES,
-    "Subscriptions": SUBSCRIPTIONS,
-    "Customers": CUSTOMERS,
-    "Webhooks": WEBHOOKS,
-    "Requests": REQUESTS,
+    area: tuple(Mutant(name, at=CHANGES[name], **texts) for name, texts in rows.items())
+    for area, rows in read_yaml(fixtures_folder() / "mutants.yaml").items()
 }
 
 MUTANTS: Mapping[str, Mutant] = {mutant.name: mutant for area in AREAS.values() for mutant in area}

@@ -25,6 +25,7 @@ from emulator.checks.traffic.comparison import (
 )
 from emulator.checks.traffic.findings import Findings, ProxyFinding
 from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook, json_or_text
+from emulator.control.recording.reproduction import PlayedWorld
 
 # -- what happens at the service without a request of the application
 
@@ -55,16 +56,6 @@ PAID: Mapping[str, tuple[str, str]] = {
 """The objects that a buyer pays on a page: the segment of their path, and the status that shows it."""
 
 
-class Control(Protocol):
-    """The world beside, as it is read and steered."""
-
-    def read(self, path: str) -> Any:
-        """Return the JSON of a GET; None if it fails."""
-
-    def do(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the JSON of a POST; None if it fails."""
-
-
 class Payment(NamedTuple):
     """How a page was paid: the type of the method, and the code with which the payment failed, if it did."""
 
@@ -78,7 +69,7 @@ class OutsideWorld:
     ``paid`` has the world's payment intents, and their transactions, whose payment method a buyer chose on a page.
     """
 
-    def __init__(self, control: Control, ids: IdMap) -> None:
+    def __init__(self, control: WorldBeside, ids: IdMap) -> None:
         self.paid: set[str] = set()
         self._control = control
         self._ids = ids
@@ -169,13 +160,10 @@ KEYS = ("sk", "pk")
 EVENTS = "/_emulator/events?page_size=100&type="
 
 
-class WorldOfApps(Protocol):
-    """Worlds, by the key in ``authorization``, that answer requests with bytes."""
+class WorldOfApps(PlayedWorld, Protocol):
+    """Worlds, by the key in ``authorization``."""
 
     url: str
-
-    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Return the status and the body of the answer to a request."""
 
 
 class Compared(NamedTuple):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 from emulator.checks.traffic.comparison import Difference
 from emulator.engine.redaction import redact_field
 from emulator.engine.reference_data import numbered_assumptions
-from emulator.ui.base.pages import content_security_policy, hash_of, public_headers
+from emulator.ui.base.pages import content_security_policy, environment, hash_of, public_headers
 from emulator.web.context import Response
 
 # -- findings by operation and assumption
@@ -166,68 +165,8 @@ REFRESH = 5
 
 
 def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> Response:
-    """Return the page as a response."""
-    headers = public_headers(content_security_policy(style_src=hash_of(STYLE))) | {"Cache-Control": "no-store"}
-    text = as_html(findings, last, upstream)
-    return Response(200, text.encode(), headers, "text/html; charset=utf-8")
-
-
-def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> str:
     """Return the page: the counts, the kinds of difference by operation, the assumptions, and the last differences."""
-    page = Element("html", lang="en")
-    head = SubElement(page, "head")
-    SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "meta", {"http-equiv": "refresh", "content": str(REFRESH)})
-    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    _text(head, "title", "Service and emulator side by side")
-    _text(head, "style", STYLE)
-    body = SubElement(page, "body")
-    _text(body, "h1", "Service and emulator side by side")
-    _text(body, "p", f"The service is {upstream}. {findings.counted()}")
-    _table(
-        body,
-        "By operation",
-        ("Operation", "Field", "Times", "Service", "Emulator", "Assumptions"),
-        ((each.first.operation, each.first.place, each.times, *_rest(each.first)) for each in findings.groups),
-    )
-    _table(
-        body,
-        "By assumption",
-        ("Assumption", "About", "Where"),
-        ((number, titled(number), ", ".join(places)) for number, places in findings.by_assumption().items()),
-    )
-    _table(
-        body,
-        "The last differences",
-        ("No.", "Request", "Field", "Service", "Emulator", "Assumptions"),
-        ((each.number, each.request, each.field, *_rest(each)) for each in last),
-    )
-    _table(body, "Not compared", ("Times", "Why"), ((count, why) for why, count in [*findings.skipped.items()]))
-    return f"<!doctype html>\n{tostring(page, encoding='unicode', method='html')}\n"
-
-
-def _rest(finding: ProxyFinding) -> tuple[str, str, str]:
-    return finding.service, finding.emulator, ", ".join(finding.numbers)
-
-
-def _table(body: Element, title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Add a table under a heading; nothing where it has no rows."""
-    filled = [*rows]
-    if not filled:
-        return
-    _text(body, "h2", title)
-    table = SubElement(body, "table")
-    header = SubElement(SubElement(table, "thead"), "tr")
-    for column in columns:
-        _text(header, "th", column).set("scope", "col")
-    cells = SubElement(table, "tbody")
-    for row in filled:
-        line = SubElement(cells, "tr")
-        for value in row:
-            _text(line, "td", str(value))
-
-
-def _text(parent: Element, tag: str, text: str) -> Element:
-    element = SubElement(parent, tag)
-    element.text = text
-    return element
+    page = environment("emulator.ui.reports", static="emulator.ui.console").get_template("traffic.html")
+    text = page.render(style=STYLE, refresh=REFRESH, upstream=upstream, findings=findings, last=last, titled=titled)
+    headers = public_headers(content_security_policy(style_src=hash_of(STYLE))) | {"Cache-Control": "no-store"}
+    return Response(200, text.encode(), headers, "text/html; charset=utf-8")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from emulator.control.clock import job_texts
 from emulator.control.objects import instrument, name_of, price
 from emulator.core.events import Event
 from emulator.core.jobs import Job
@@ -28,25 +29,6 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 # -- the parts of which the sentences about one record are made, in one language
-
-
-NEXT_JOBS: Mapping[str, str] = {
-    "subscription.renew": N_("It renews on {day}."),
-    "subscription.retry": N_("The charge is tried again on {day}."),
-    "subscription.charge": N_("The first period is charged on {day}."),
-    "subscription.expire": N_("It ends on {day}."),
-    "invoice.overdue": N_("If it is not paid, it is overdue on {day}."),
-    "payment_intent.answer": N_("The operator answers on {day}."),
-    "refund.send": N_("It goes to the operator on {day}."),
-    "refund.answer": N_("The operator answers on {day}."),
-    "refund.expire": N_("Without an answer it expires on {day}."),
-    "checkout_session.expire": N_("It expires on {day}."),
-    "payment_method.expire": N_("The card expires on {day}."),
-    "transaction.settle": N_("It is settled on {day}."),
-    "transaction.dispute": N_("The buyer disputes it on {day}."),
-    "webhook.attempt": N_("The next attempt is on {day}."),
-}
-"""What comes next, by the kind of job that is planned."""
 
 
 class AnswerWriter:
@@ -85,12 +67,13 @@ class AnswerWriter:
 
     def job(self, name: str, due: str) -> str:
         """Return the sentence on a planned job, with its day."""
-        return self.gettext(NEXT_JOBS[name], day=self.day(due))
+        said = job_texts()[name]["next"]
+        return self.gettext(said, day=self.day(due))
 
     def next(self) -> str:
         """Return the sentence on the soonest job of the record that has one."""
         for name, due in self.planned().items():
-            if name in NEXT_JOBS:
+            if "next" in job_texts()[name]:
                 return self.job(name, due)
         return self.gettext("Nothing more is planned.")
 
@@ -256,12 +239,6 @@ def _paid(answer: AnswerWriter, each: Invoice) -> str:
     return answer.gettext(said, amount=amount, method=answer.paid_with(paid), day=answer.day(paid.updated_at))
 
 
-BILLING_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    Subscription: _subscription,
-    Invoice: _invoice,
-}
-
-
 # -- payments, refunds, checkout sessions and payment links
 
 
@@ -366,15 +343,6 @@ def _payment_link(answer: AnswerWriter, each: PaymentLink) -> list[str]:
     return [paid if each.usage_count else answer.gettext("No payment yet."), limit]
 
 
-PAYMENT_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    PaymentIntent: _payment_intent,
-    Transaction: _transaction,
-    Refund: _refund,
-    CheckoutSession: _session,
-    PaymentLink: _payment_link,
-}
-
-
 # -- customers, their payment methods, products and plans
 
 
@@ -424,14 +392,6 @@ def _sold(answer: AnswerWriter, each: Product | SubscriptionPlan) -> list[str]:
     state = "" if each.active else answer.gettext("Not for sale any more.")
     counts = _subscriptions(answer, (one for one in found if getattr(one, field) == each.id))
     return [state, *(counts or [answer.gettext("No subscription to it.")])]
-
-
-CUSTOMER_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    Customer: _customer,
-    PaymentMethod: _payment_method,
-    Product: _sold,
-    SubscriptionPlan: _sold,
-}
 
 
 # -- events, deliveries and endpoints
@@ -486,21 +446,24 @@ def _event(answer: AnswerWriter, each: Event) -> list[str]:
     ]
 
 
-WEBHOOK_ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    WebhookDelivery: _delivery,
-    WebhookEndpoint: _endpoint,
-    Event: _event,
-}
-
-
 # -- the answer about any record
 
 
 ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
-    **BILLING_ANSWERS,
-    **PAYMENT_ANSWERS,
-    **CUSTOMER_ANSWERS,
-    **WEBHOOK_ANSWERS,
+    Subscription: _subscription,
+    Invoice: _invoice,
+    PaymentIntent: _payment_intent,
+    Transaction: _transaction,
+    Refund: _refund,
+    CheckoutSession: _session,
+    PaymentLink: _payment_link,
+    Customer: _customer,
+    PaymentMethod: _payment_method,
+    Product: _sold,
+    SubscriptionPlan: _sold,
+    WebhookDelivery: _delivery,
+    WebhookEndpoint: _endpoint,
+    Event: _event,
 }
 """The kinds that have an answer; the fields of the others say everything."""
 

@@ -193,7 +193,7 @@ def _text(value: Any) -> str:
 ChainStep = Mapping[str, Any]
 """One step of an explanation, as the control API sends it."""
 
-LANES = ("requests", "clock", "money", "webhooks", "mail")
+LANES = ("requests", "clock", "money", "webhooks", "emails")
 """The lanes: requests, jobs, money and states, events that are sent with their deliveries, emails."""
 
 _LANE_OF = {
@@ -202,7 +202,7 @@ _LANE_OF = {
     "transition": "money",
     "event": "webhooks",
     "delivery": "webhooks",
-    "email": "mail",
+    "email": "emails",
 }
 
 STARTS = ("request", "job")

@@ -6,6 +6,7 @@ expected still holds.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -44,8 +45,8 @@ class WorldAnswer(NamedTuple):
 class PlayedWorld(Protocol):
     """A world that a recording is played in."""
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
-        """Send one request. ``body`` is a JSON value, a text that is sent as it is, or None."""
+    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """Return the status and the body of the answer to a request."""
 
 
 class Played(NamedTuple):
@@ -102,13 +103,19 @@ class _Player:
             yield f"{expected.field} is {found!r} instead of {expected.value!r}"
 
     def _events(self, types: list[str]) -> Iterator[str]:
-        listed = self._world.send("GET", "/_emulator/events?page_size=100", {}, None).body["data"]
-        if [event["type"] for event in reversed(listed)] != types:
+        listed = self._send(Call(operation="", method="GET", path="/_emulator/events?page_size=100", status=200))
+        if [event["type"] for event in reversed(listed.body["data"])] != types:
             yield "other events came"
 
     def _send(self, call: Call) -> WorldAnswer:
         path, headers, body = (self._resolved(part) for part in (call.path, call.headers, call.body))
-        return self._world.send(call.method, path, headers, body)
+        content = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
+        given = {"content-type": "application/json", **headers} if content else headers
+        status, answer = self._world.exchange(call.method, path, given, content)
+        try:
+            return WorldAnswer(status, json.loads(answer) if answer else None)
+        except ValueError:
+            return WorldAnswer(status, answer.decode("utf-8", "replace"))
 
     def _resolved(self, value: Any) -> Any:
         """Return a JSON value with the values of its references."""

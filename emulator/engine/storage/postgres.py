@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -62,21 +62,22 @@ SESSION = {
 
 WRITE = """WITH gone AS (
     DELETE FROM emulator_records WHERE ctid = ANY (ARRAY(
-        SELECT found.ctid FROM json_to_recordset(%(gone)s::json) AS given(kind text, id text), LATERAL (
+        SELECT found.ctid FROM json_to_recordset($2::json) AS given(kind text, id text), LATERAL (
             SELECT records.ctid FROM emulator_records AS records
-            WHERE records.world = %(world)s AND records.kind = given.kind AND records.id = given.id OFFSET 0
+            WHERE records.world = $1 AND records.kind = given.kind AND records.id = given.id OFFSET 0
         ) AS found))
 ), put AS (
     INSERT INTO emulator_records (world, kind, id, number, data)
-    SELECT %(world)s, given.*
-    FROM json_to_recordset(%(put)s::json) AS given(kind text, id text, number bigint, data text)
+    SELECT $1, given.*
+    FROM json_to_recordset($3::json) AS given(kind text, id text, number bigint, data text)
     ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data
 )
-UPDATE emulator_worlds SET head = %(head)s WHERE id = %(world)s"""
+UPDATE emulator_worlds SET head = $4 WHERE id = $1"""
 """Everything that a unit of work changes, in one statement: several would be waited for one after the other.
 
-Rows come as JSON, so the statement is the same for any number of them. The lateral query finds each row by the primary
-key, whatever the planner assumes about the number of rows.
+Its parameters are the world, the rows that are removed, those that are put, and the head. Rows come as JSON, so the
+statement is the same for any number of them. The lateral query finds each row by the primary key, whatever the planner
+assumes about the number of rows.
 """
 
 FLUSH = "SELECT pg_logical_emit_message(true, 'payments-emulator', '')"
@@ -201,8 +202,7 @@ class PostgresStore(SqlStore):
         gone = [{"kind": kind, "id": id} for kind, id in removed if (kind, id) not in stored]
         self._driver.set_autocommit(True)
         try:
-            values = {"world": world, "gone": in_json(gone), "put": in_json(put), "head": head}
-            self._driver.execute(WRITE, values, prepare=True)
+            self._writer.execute(WRITE, (world, in_json(gone), in_json(put), head), prepare=True)
             if rows:  # clock and counters alone are stored later than they are answered
                 self._durability.committed()
         finally:
@@ -257,7 +257,9 @@ class PostgresStore(SqlStore):
 
     def _connect(self) -> None:
         super()._connect()
-        self._driver: Any = self._connection.connection.driver_connection
+        self._driver = cast(Any, self._connection.connection.driver_connection)
+        # Made once, and given statements in PostgreSQL's own form: both take psycopg as long as to execute one.
+        self._writer = psycopg.RawCursor(self._driver)
         self._connection.execute(sa.text(f"LISTEN {CHANNEL}"))
         self._connection.execute(sa.text("SET synchronous_commit = off"))
         self._connection.commit()
@@ -297,7 +299,9 @@ class PostgresStore(SqlStore):
         if self._is_lost():
             return []
         try:
-            return [serialization.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
+            # Each process hears itself, too, perhaps after it was given the world that it had asked for.
+            own, notices = self._driver.info.backend_pid, self._driver.notifies(timeout=0)
+            return [serialization.key(notice.payload) for notice in notices if notice.pid != own]
         except psycopg.Error as error:
             self._lose(error)
             return []

@@ -99,7 +99,8 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
     """
     numbers: dict[tuple[type[Record], str], set[int]] = {}
     for change in changes:
-        known = numbers.setdefault((type(change.record), change.record.id), set())
+        record = change.record
+        known = numbers.setdefault((type(record), record.id), set())
         if change.number:  # a record that was only changed has the one it had
             known.add(change.number)
     for (kind, id), former in numbers.items():

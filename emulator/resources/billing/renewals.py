@@ -156,7 +156,7 @@ def mark_past_due(world: World, event: Event) -> None:
 
 def invoice_paid(world: World, event: Event) -> None:
     """Reaction to ``invoice.paid``: its subscription may recover."""
-    settle(world, world.require(Invoice, event.data.object.id))
+    settle(world, event.data.object)
 
 
 def settle(world: World, invoice: Invoice) -> None:

@@ -138,7 +138,10 @@ def on_payment(
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
-    outage = faults.outage(world, operator=payment_details.operator_name(details), payment_method_type=details.type)
+    outage = None
+    if world.holds(faults.Fault):
+        name = payment_details.operator_name(details)
+        outage = faults.outage(world, operator=name, payment_method_type=details.type)
     if outage is not None and outage.then.outage == "declined":
         return OperatorDecision(code=DOWN, due=world.now)
     if outage is not None:

@@ -147,17 +147,15 @@ def start(
     )
     if method is None:
         return STATE_MACHINE.create(world, "create", replace(intent, **fields))
-    return STATE_MACHINE.create(world, "create_with_method", replace(_with_method(intent, method), **fields))
-
-
-def _with_method(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
-    return replace(
+    intent = replace(
         intent,
         status="requires_confirmation",
         payment_method=method.id,
         payment_method_type=method.type,
         instrument=method.instrument,
+        **fields,
     )
+    return STATE_MACHINE.create(world, "create_with_method", intent)
 
 
 OVER = ("succeeded", "canceled")

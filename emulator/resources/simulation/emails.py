@@ -165,7 +165,7 @@ def invoice(world: World, job: Job) -> None:
 
 def receipt(world: World, event: Event) -> None:
     """Reaction to ``transaction.succeeded``, after the one that issues the receipt (B-44, B-53)."""
-    transaction = world.require(Transaction, event.data.object.id)
+    transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
     sold = intent.sold if intent and not paid else ()

@@ -6,10 +6,11 @@ Timelines of states and curves of money are made of what the control API answers
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from emulator.core.records import N_
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import STATUSES
 
@@ -160,6 +161,22 @@ def instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+PAGE = 100
+"""The most objects on one page of a list."""
+
+SAID: Mapping[str, str] = {
+    "events": N_("The last {shown} of {count} events."),
+    "ledger": N_("The last {shown} of {count} ledger entries."),
+    "subscription": N_("The newest {shown} of {count} subscriptions."),
+    "webhook_endpoint": N_("The newest {shown} of {count} webhook endpoints."),
+    "webhook_delivery": N_("{shown} of {count} deliveries, the newest of each endpoint."),
+}
+"""What is said of a list that is not plotted whole."""
+
+Get = Callable[..., Awaitable[Any]]
+"""The JSON at a path of the control API: ``await get("events", page=2)``."""
+
+
 class Newest(NamedTuple):
     """The newest objects of a list, oldest first, of ``total``; ``said`` is the message if there are more."""
 
@@ -171,6 +188,81 @@ class Newest(NamedTuple):
     def is_cut(self) -> bool:
         """Whether there are more."""
         return len(self.rows) < self.total
+
+
+class PlottedWorld(NamedTuple):
+    """One App's world up to now; ``money`` is what the merchant has received, ``lists`` what all was drawn from."""
+
+    app: str
+    now: datetime
+    balanced: bool
+    money: list[Curve]
+    subscriptions: list[Lane]
+    events: list[Lane]
+    webhooks: list[Lane]
+    lists: dict[str, Newest]
+
+    @property
+    def owing(self) -> int:
+        """How many of the subscriptions are past due or unpaid now."""
+        return sum(each.stretches[-1].state in ("past_due", "unpaid") for each in self.subscriptions if each.stretches)
+
+    @property
+    def failed_attempts(self) -> int:
+        """How many attempts of webhook deliveries failed."""
+        return sum(mark.outcome == "failed" for each in self.webhooks for mark in each.marks)
+
+
+async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> PlottedWorld:
+    """Read the newest ``pages`` of events and postings, the newest ``lanes`` subscriptions and webhook endpoints."""
+    now = instant((await get("clock"))["now"])
+    ledger = await get("ledger", page_size=1)
+    entries, events = await _newest(get, "ledger", pages), await _newest(get, "events", pages)
+    subscriptions, endpoints = await _kind(get, "subscription", lanes), await _kind(get, "webhook_endpoint", lanes)
+    sent = [await _kind(get, "webhook_delivery", PAGE, each["id"]) for each in endpoints.rows]
+    deliveries = [each for one in sent for each in one.rows]
+    chains = [(await get(f"explain/{each['id']}"))["chain"] for each in subscriptions.rows]
+    ids = ",".join(each["id"] for each in subscriptions.rows)
+    names = await get("names", ids=ids, language=language.code) if ids else {}
+    return PlottedWorld(
+        app=(await get("app"))["name"],
+        now=now,
+        balanced=ledger["balanced"],
+        money=merchant_curves(ledger, entries.rows, now),
+        subscriptions=[
+            subscription_lane(names.get(each["id"], each["id"]), each, chain, events.rows, now)
+            for each, chain in zip(subscriptions.rows, chains, strict=True)
+        ],
+        events=event_lanes(events.rows),
+        webhooks=[
+            endpoint_lane(each["name"] or each["url"], own.rows) for each, own in zip(endpoints.rows, sent, strict=True)
+        ],
+        lists={
+            "entries": entries,
+            "events": events,
+            "subscriptions": subscriptions,
+            "endpoints": endpoints,
+            "deliveries": Newest(deliveries, sum(one.total for one in sent), SAID["webhook_delivery"]),
+        },
+    )
+
+
+async def _newest(get: Get, path: str, pages: int) -> Newest:
+    """Return the newest objects of a list, read page by page."""
+    rows: list[Any] = []
+    for number in range(1, pages + 1):
+        answer = await get(path, page=number, page_size=PAGE)
+        page = answer.get("entries", answer)
+        rows += page["data"]
+        if page["pagination"]["next"] is None:
+            break
+    return Newest(rows[::-1], page["pagination"]["count"], SAID[path])
+
+
+async def _kind(get: Get, kind: str, most: int, related: str | None = None) -> Newest:
+    """Return the newest objects of a kind, of all or related to one."""
+    found = await get("objects", kind=kind, page_size=most, related=related)
+    return Newest(found["data"][::-1], found["pagination"]["count"], SAID[kind])
 
 
 def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[Curve]:

@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -69,11 +69,15 @@ BEFORE_RESTORE = "before-restore"
 
 
 class Notice(NamedTuple):
-    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong."""
+    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong.
+
+    ``page`` is where the browser is sent next, if not back to where the form was.
+    """
 
     succeeded: bool
     text: str
     fields: tuple[str, ...] = ()
+    page: str | None = None
 
 
 class Notices:
@@ -205,19 +209,20 @@ FILES: Mapping[str, str] = {
 """The name of the file by its form, the first form for those who have not chosen."""
 
 
-async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice, str | None]:
-    """Stop the recording. The outcome, and the page of the test; None if nothing was recorded."""
+async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Stop the recording; the test is shown next, if something was recorded."""
     try:
         state = await request.call("POST", f"{CONTROL}/recording/stop")
     except ApiRequestError as error:
-        return Notice(False, labels.translated(request.language, error.message)), None
+        return _failed(request, error)
     if state["until_request"] is None:
-        return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start.")), None
+        return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start."))
     marks = {"since": state["since_request"], "until": state["until_request"]}
     count = request.language.ngettext(
         "{count} request was recorded.", "{count} requests were recorded.", state["request_count"]
     )
-    return Notice(True, count), request.link("recording", **{"as": form.get("_as") or next(iter(FILES)), **marks})
+    page = request.link("recording", **{"as": form.get("_as") or next(iter(FILES)), **marks})
+    return Notice(True, count, page=page)
 
 
 async def recording(request: ConsoleRequest) -> TemplateAndValues:
@@ -268,19 +273,48 @@ _TARGET = re.compile(r"/(v1|_emulator)/(?!console)[\x21-\x7e]*")
 """The paths that can be sent to, with their query."""
 
 
-async def send(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice, str | None]:
-    """Send what the form says. The outcome, and the id of the new request, None if it was not sent."""
+async def send(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Send what the form says; the new request is shown next, if it is in the journal."""
     method, target, text = (form.get(name, "").strip() for name in ("_method", "_path", "_body"))
     if method not in METHODS or not _TARGET.fullmatch(target) or "#" in target:
-        return Notice(False, request.language.gettext("A path starts with /v1/ or /_emulator/.")), None
+        return Notice(False, request.language.gettext("A path starts with /v1/ or /_emulator/."))
     try:
         body = json.loads(text) if text else None
     except (ValueError, RecursionError):
-        return Notice(False, request.language.gettext("The body is not JSON.")), None
+        return Notice(False, request.language.gettext("The body is not JSON."))
     try:
         answer = await request.response(method, target, body=body)
     except ApiRequestError as error:
-        return Notice(False, labels.translated(request.language, error.message)), error.request_id
-    return Notice(True, request.language.gettext("Sent: {status}.", status=answer.status_code)), answer.headers.get(
-        "request-id"
-    )
+        notice = Notice(False, labels.translated(request.language, error.message))
+        return notice._replace(page=await _logged(request, error.request_id))
+    text = request.language.gettext("Sent: {status}.", status=answer.status_code)
+    return Notice(True, text, page=await _logged(request, answer.headers.get("request-id")))
+
+
+async def _logged(request: ConsoleRequest, id: str | None) -> str | None:
+    """Return the page of a request; None if it is not in the journal."""
+    try:
+        return request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else None
+    except ApiRequestError:
+        return None
+
+
+# -- all
+
+
+OTHERS: Mapping[str, Callable[[ConsoleRequest, Mapping[str, str]], Awaitable[Notice]]] = {
+    "operate": operate,
+    "replay_all": replay_all,
+    "send": send,
+    "stop_recording": stop,
+}
+"""The actions that are more than one request, by the same segment as :data:`ACTIONS`."""
+
+
+async def act(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
+    """Do what a form asks for. Raises :class:`ApiRequestError` if there is no such action."""
+    if name in OTHERS:
+        return await OTHERS[name](request, form)
+    if name not in ACTIONS:
+        raise request.not_found()
+    return await perform(request, name, form)

@@ -26,7 +26,7 @@ from emulator.resources.payments import intent_operations
 from emulator.ui.base.pages import application, remember_language, url
 from emulator.ui.buyer.render import PROMPT_ANSWERS, buyer_page
 from emulator.ui.console import actions, api_client, files, labels, render, views
-from emulator.ui.console.actions import Notice, Notices
+from emulator.ui.console.actions import Notices
 from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.render import ID, page, page_of
@@ -171,10 +171,6 @@ class Console:
             Route(HOME, self._logged_in(partial(self._read, views.overview))),
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
-            Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
-            Route(CONSOLE + "do/replay_all", self._logged_in(self._replay_all), methods=["POST"]),
-            Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
-            Route(CONSOLE + "do/stop_recording", self._logged_in(self._stop_recording), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(show)),
             Route(PHONES + "{number}/answer", self._logged_in(answer), methods=["POST"]),
@@ -244,35 +240,10 @@ class Console:
     # -- actions
 
     async def _do(self, request: ConsoleRequest) -> Response:
-        name = request.http.path_params["action"]
-        if name not in actions.ACTIONS:
-            raise request.not_found()
         form = await api_client.read_form(request.http)
-        return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
-
-    async def _operate(self, request: ConsoleRequest) -> Response:
-        form = await api_client.read_form(request.http)
-        return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
-
-    async def _replay_all(self, request: ConsoleRequest) -> Response:
-        form = await api_client.read_form(request.http)
-        return self._redirect(actions.back(form.get("_back")), await actions.replay_all(request, form))
-
-    async def _send(self, request: ConsoleRequest) -> Response:
-        """POST …/do/send: the new request is shown next, if it is in the journal."""
-        form = await api_client.read_form(request.http)
-        notice, id = await actions.send(request, form)
-        try:
-            path = request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else form.get("_back")
-        except ApiRequestError:
-            path = form.get("_back")
-        return self._redirect(actions.back(path), notice)
-
-    async def _stop_recording(self, request: ConsoleRequest) -> Response:
-        """POST …/do/stop_recording: the test is shown next, if something was recorded."""
-        form = await api_client.read_form(request.http)
-        notice, path = await actions.stop(request, form)
-        return self._redirect(actions.back(path or form.get("_back")), notice)
+        notice = await actions.act(request, request.http.path_params["action"], form)
+        path = actions.back(notice.page or form.get("_back"))
+        return RedirectResponse(f"{path}{'&' if urlsplit(path).query else '?'}notice={self._notices.add(notice)}", 303)
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""
@@ -285,10 +256,6 @@ class Console:
                 "error": request.language.gettext("This is not the JSON of test app or test all."),
             }
         return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
-
-    def _redirect(self, path: str, notice: Notice) -> Response:
-        separator = "&" if urlsplit(path).query else "?"
-        return RedirectResponse(f"{path}{separator}notice={self._notices.add(notice)}", 303)
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""

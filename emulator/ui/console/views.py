@@ -10,18 +10,17 @@ from typing import Any
 from urllib.parse import quote
 
 from emulator.control.explain.explanation_text import episodes
-from emulator.core.records import N_
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, status_name
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.base.pages import url
-from emulator.ui.base.plots import Newest, endpoint_lane, event_lanes, instant, merchant_curves, subscription_lane
+from emulator.ui.base.plots import collect
 from emulator.ui.console import actions, labels, object_actions
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
-from emulator.ui.console.render import COLUMNS, REFERENCES
+from emulator.ui.console.render import COLUMNS, ID, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
 # -- settings and assumptions
@@ -50,74 +49,13 @@ async def assumptions(request: ConsoleRequest) -> TemplateAndValues:
 # -- a world as a whole: over its time, its coverage, ledger and inboxes, all worlds, reports of runs
 
 
-PAGES_READ = 3
-"""How many pages of the newest events and postings are plotted, each of 100."""
-
-LANES = 12
-"""The newest subscriptions and endpoints that are plotted."""
-
-LISTS: Mapping[str, str] = {
-    "events": N_("The last {shown} of {count} events."),
-    "entries": N_("The last {shown} of {count} ledger entries."),
-    "subscription": N_("The newest {shown} of {count} subscriptions."),
-    "webhook_endpoint": N_("The newest {shown} of {count} webhook endpoints."),
-    "webhook_delivery": N_("{shown} of {count} deliveries, the newest of each endpoint."),
-}
-"""What is said of a list that is not plotted whole."""
+PAGES_READ, LANES = 3, 12
+"""How many pages of the newest events and postings, and how many subscriptions and endpoints, are plotted."""
 
 
 async def charts(request: ConsoleRequest) -> TemplateAndValues:
     """Return the merchant's money, the states of subscriptions, events and deliveries, as plots over the world's time."""
-    now = instant((await request.get("clock"))["now"])
-    ledger = await request.get("ledger", page_size=1)
-    events, entries = await _newest(request, "events"), await _newest(request, "entries")
-    subscriptions, endpoints = await _kind(request, "subscription"), await _kind(request, "webhook_endpoint")
-    names = await request.names([each["id"] for each in subscriptions.rows])
-    chains = await asyncio.gather(*(request.get(f"explain/{each['id']}") for each in subscriptions.rows))
-    states = [
-        subscription_lane(names.get(each["id"], each["id"]), each, explained["chain"], events.rows, now)
-        for each, explained in zip(subscriptions.rows, chains, strict=True)
-    ]
-    sent = await asyncio.gather(*(_kind(request, "webhook_delivery", 100, each["id"]) for each in endpoints.rows))
-    attempts = [
-        endpoint_lane(each["name"] or each["url"], deliveries.rows)
-        for each, deliveries in zip(endpoints.rows, sent, strict=True)
-    ]
-    all_sent = Newest(
-        [each for one in sent for each in one.rows], sum(one.total for one in sent), LISTS["webhook_delivery"]
-    )
-    return "charts.html", {
-        "now": now,
-        "plotted": {
-            "money": (merchant_curves(ledger, entries.rows, now), [entries]),
-            "states": (states, [subscriptions, events]),
-            "events": (event_lanes(events.rows), [events]),
-            "attempts": (attempts, [endpoints, all_sent]),
-        },
-    }
-
-
-async def _newest(request: ConsoleRequest, name: str) -> Newest:
-    """Return the newest events, or entries of the ledger."""
-    found: list[Any] = []
-    for page in range(1, PAGES_READ + 1):
-        answer = await request.get("events" if name == "events" else "ledger", page=page, page_size=100)
-        listed = answer if name == "events" else answer["entries"]
-        found += listed["data"]
-        if listed["pagination"]["next"] is None:
-            break
-    return Newest(found[::-1], listed["pagination"]["count"], LISTS[name])
-
-
-async def _kind(request: ConsoleRequest, kind: str, most: int = LANES, related: str | None = None) -> Newest:
-    """Return the newest objects of a kind, of all or related to one."""
-    found = await request.get("objects", kind=kind, page_size=most, related=related)
-    return Newest(found["data"][::-1], found["pagination"]["count"], LISTS[kind])
-
-
-async def coverage(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the page of the parts of the service's document that were exercised in this world, and that were not."""
-    return "coverage.html", {"coverage": await request.get("coverage")}
+    return "charts.html", {"world": await collect(request.get, request.language, pages=PAGES_READ, lanes=LANES)}
 
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
@@ -158,26 +96,11 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
     }
 
 
-async def worlds(request: ConsoleRequest) -> TemplateAndValues:
-    """Return all open worlds: what they hold, and how long ago they were used."""
-    return "worlds.html", {"list": await request.page("apps")}
-
-
-async def inboxes(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the built-in webhook receivers."""
-    return "inboxes.html", {"list": await request.page("inboxes")}
-
-
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
     """Return the page of an inbox: its deliveries, and how it responds."""
     every = (await request.get("inboxes", page_size=100))["data"]
     response = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
     return "inbox.html", {"name": request.id, "response": response, "list": await request.page(f"inbox/{request.id}")}
-
-
-async def reports(request: ConsoleRequest) -> TemplateAndValues:
-    """Return a form that opens the JSON of test app or test all."""
-    return "reports.html", {"report": None, "error": None}
 
 
 # -- the journal: requests, and one with what it changed and caused
@@ -325,7 +248,8 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "refers": {
             labels.KIND_NAMES[REFERENCES[field]]: object[field]
             for field in REFERENCES
-            if isinstance(object.get(field), str)
+            # An endpoint's security profile is the name of a signing method.
+            if isinstance(object.get(field), str) and ID.fullmatch(object[field])
         },
         "related": await request.get("counts", related=id),
         "why": await request.get(f"explain/{id}", language=request.language.code),
@@ -458,16 +382,6 @@ async def emails(request: ConsoleRequest) -> TemplateAndValues:
     return "emails.html", {"list": await request.page("emails", **filters), "filters": filters}
 
 
-async def email(request: ConsoleRequest) -> TemplateAndValues:
-    """Return one email."""
-    return "email.html", {"email": await request.get(f"emails/{request.id}")}
-
-
-async def audit(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the page of the service's recommendations and how the client follows them."""
-    return "audit.html", {"audit": await request.get("audit"), "tones": SEVERITY_TONES}
-
-
 ABOUT = ("payments", "requests", "webhooks")
 """The parts of the page of failures, the first for those who have not chosen."""
 
@@ -539,16 +453,6 @@ def _at(language: Language, instant: str) -> str:
     return language.instant(instant, "d MMM y, HH:mm:ss")
 
 
-async def snapshots(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the snapshots, and the reset of the world."""
-    return "snapshots.html", {"list": await request.page("snapshots")}
-
-
-async def magic(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the magic values."""
-    return "magic.html", {"catalog": await request.get("catalog")}
-
-
 async def search(request: ConsoleRequest) -> TemplateAndValues:
     """Show the matches of a search, the best first, and how many objects of each kind contain the text.
 
@@ -567,14 +471,42 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
     return "search.html", {"text": text, "best": best, "found": found}
 
 
+def showing(template: str, name: str, path: str, **values: Any) -> Reader:
+    """Return the reader of a page that shows one answer of the control API by a name."""
+
+    async def read(request: ConsoleRequest) -> TemplateAndValues:
+        return template, {name: await request.get(path), **values}
+
+    return read
+
+
+def listing(template: str, path: str) -> Reader:
+    """Return the reader of a page that shows one list of the control API."""
+
+    async def read(request: ConsoleRequest) -> TemplateAndValues:
+        return template, {"list": await request.page(path)}
+
+    return read
+
+
+async def email(request: ConsoleRequest) -> TemplateAndValues:
+    """Return one email."""
+    return "email.html", {"email": await request.get(f"emails/{request.id}")}
+
+
+async def reports(request: ConsoleRequest) -> TemplateAndValues:
+    """Return a form that opens the JSON of test app or test all."""
+    return "reports.html", {"report": None, "error": None}
+
+
 PAGES: Mapping[str, Reader] = {
     "settings": settings,
     "assumptions": assumptions,
     "charts": charts,
-    "coverage": coverage,
+    "coverage": showing("coverage.html", "coverage", "coverage"),
     "ledger": ledger,
-    "worlds": worlds,
-    "inbox": inboxes,
+    "worlds": listing("worlds.html", "apps"),
+    "inbox": listing("inboxes.html", "inboxes"),
     "inbox/{id}": inbox,
     "reports": reports,
     "requests": requests,
@@ -589,10 +521,10 @@ PAGES: Mapping[str, Reader] = {
     "webhooks": webhooks,
     "emails": emails,
     "emails/{id}": email,
-    "audit": audit,
+    "audit": showing("audit.html", "audit", "audit", tones=SEVERITY_TONES),
     "failures": failures,
-    "snapshots": snapshots,
-    "magic": magic,
+    "snapshots": listing("snapshots.html", "snapshots"),
+    "magic": showing("magic.html", "catalog", "catalog"),
     "search": search,
 }
 """By path below ``/_emulator/console/``."""

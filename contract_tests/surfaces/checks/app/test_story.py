@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count
@@ -180,6 +181,19 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     assert "#wait-when-you-are-asked-to" in text
 
 
+def test_an_outage_is_tried_where_the_service_charges_and_no_buyer_pays(payments: Emulator) -> None:
+    """At the renewal only: a buyer pays in the hour of the first charge."""
+
+    def play(payments: Emulator) -> None:
+        shop = Shop(payments)
+        shop.sell()
+        body = {"customer": customer(payments, "ben"), "plan": plan(payments)}
+        post(payments, "/v1/subscriptions/", body, "subscription")
+        payments.clock.advance("31d")
+
+    assert payments.test_app(play, only=["outage"]).headline == "No problem in 1 case."
+
+
 def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
     """A client that may try again once in all survives each fault alone."""
 
@@ -306,3 +320,18 @@ def test_pauses_of_zero_are_recognised_and_said_once(payments: Emulator) -> None
     assert report.passed
     assert report.text().count("No attempt waited") == 1
     assert "ignored-retry-after and retried-too-soon" in report.text()
+
+
+def test_pauses_cut_short_are_recognised_in_a_client_that_waits_as_long_as_a_429_says(payments: Emulator) -> None:
+    def play(payments: Emulator) -> None:
+        for name in ("awa", "ben"):
+            for _ in range(2):
+                body = {"email": f"{name}@example.com", "name": name}
+                answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
+                if answer.is_success:
+                    break
+                time.sleep(float(answer.headers.get("Retry-After", 0.01)))
+
+    report = payments.test_app(play, only=["throttled", "error-after"])
+    assert report.passed
+    assert report.unpaused == ["retried-too-soon"]

@@ -44,7 +44,7 @@ test("a buyer pays, or fails to", withPayments(async (payments) => {
   await payments.failNext("payment", "INSUFFICIENT_FUNDS");
   const second = await payments.api.get("/v1/customers/");
   assert.equal(second.data.length, 1);
-  await assert.rejects(() => payments.pay("cust_1"), /cannot be paid/);
+  await assert.rejects(() => payments.pay("cust_1"), /is not payable/);
   await assert.rejects(() => payments.pay("inv_1", { phone: "+1", iban: "x" }), /one of phone, iban/);
 }));
 

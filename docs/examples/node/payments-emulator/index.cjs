@@ -801,7 +801,9 @@ class Emulator {
     const id = identity(target);
     const kind = PAYABLE[String(id).split("_")[0]];
     if (!kind) {
-      throw new TypeError(`${id} cannot be paid: a checkout session (sess_), a payment link (link_) or an invoice (inv_)`);
+      throw new TypeError(
+        `${id} is not payable. Give the id of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)`,
+      );
     }
     const body = { ...payMethod({ phone, card, iban, email }), ...fields };
     return this.api.post(`/_emulator/${kind}/${id}/pay`, body, wait ? {} : RACING);

@@ -17,7 +17,8 @@ function name(explorer) {
     for (const field of explorer.querySelectorAll(`${selector}:not([aria-label])`))
       if (!field.labels?.length && called(field)) field.setAttribute("aria-label", called(field));
   for (const table of explorer.querySelectorAll("table[role=region]")) table.removeAttribute("role");
-  for (const code of explorer.querySelectorAll("pre:not([tabindex])")) code.tabIndex = 0;
+  const scrolling = ":is(pre, .renderedMarkdown table):not([tabindex])";
+  for (const part of explorer.querySelectorAll(scrolling)) part.tabIndex = 0;
 }
 
 const place = document.getElementById("explorer");

@@ -17,7 +17,8 @@ final class OrderController
     /** Of the fields that a browser sends only these count. */
     public function store(Request $request): Response
     {
-        return new Response(201, ['pay_at' => $this->shop->order($request->input('email'), $request->input('baskets'))]);
+        $form = array_map($request->input(...), ['email', 'baskets', 'form']);
+        return new Response(201, ['pay_at' => $this->shop->order(...$form)]);
     }
 
     public function thank(Request $request, string $session): Response
