@@ -66,7 +66,10 @@ class CapturedCommands:
         time_limit: float | None = None,
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[int, str]:
-        """Run a command to its end. As :func:`run_captured`; ``begun`` is given what ends it at once."""
+        """Run a command to its end. As :func:`run_captured`; ``begun`` is given what ends it at once.
+
+        Raises ``KeyboardInterrupt`` where Ctrl-C ended the command.
+        """
         # Imported here: the help of a command line needs no processes.
         import subprocess
 
@@ -96,6 +99,8 @@ class CapturedCommands:
             finally:
                 with self._lock:
                     self._running.discard(process)
+        if process.returncode == -signal.SIGINT:
+            raise KeyboardInterrupt  # from a terminal, before the command led a group of its own
         return process.returncode, output.decode(errors="replace")
 
     def stop(self) -> None:

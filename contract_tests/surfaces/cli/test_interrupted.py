@@ -24,12 +24,17 @@ CHOSEN = {"suite": ["--only", "refund-short", "--only", "payment-short"], "all":
 @pytest.fixture
 def hanging(tmp_path: Path) -> list[str]:
     """A test suite that does not end the third time."""
+    return third_time(tmp_path, "time.sleep(600)")
+
+
+def third_time(tmp_path: Path, does: str) -> list[str]:
+    """Return the command of a test suite that does something else the third time."""
     script = tmp_path / "hanging.py"
     lines = [
-        "import runpy, time; from pathlib import Path",
+        "import os, runpy, signal, time; from pathlib import Path",
         "runs = Path(__file__).with_name('runs.txt'); before = runs.read_text() if runs.exists() else ''",
         "runs.write_text(before + 'x')",
-        "if len(before) > 1: time.sleep(600)",
+        f"if len(before) > 1: {does}",
         f"runpy.run_path({str(SUITE)!r})",
     ]
     script.write_text("\n".join(lines))
@@ -45,3 +50,12 @@ def test_ctrl_c_ends_the_runs_and_reports(screen: OnScreen, hanging: list[str], 
     terminal.type("\x03")
     assert terminal.status() == 130, terminal.text
     assert all(part in terminal.text for part in reported), terminal.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_ctrl_c_that_reaches_the_command_alone_ends_the_runs_as_well(screen: OnScreen, tmp_path: Path) -> None:
+    """A run that has just begun is still in the group of processes that a terminal interrupts."""
+    ended_by_it = "signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGINT)"
+    terminal = screen("test", "suite", "--jobs", "1", *CHOSEN["suite"], "--", *third_time(tmp_path, ended_by_it))
+    assert terminal.status() == 130, terminal.text
+    assert "Interrupted before 1 of them." in terminal.text
