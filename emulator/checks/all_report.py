@@ -11,7 +11,7 @@ from emulator.checks import junit
 from emulator.checks.app.report import AppReport, causes
 from emulator.checks.runs import counted
 from emulator.checks.suite.search import NONE_CONCERNS, SuiteReport
-from emulator.checks.suite.usage import needed
+from emulator.control.coverage import needed
 from emulator.document.paths import guide_link
 from emulator.version import VERSION
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Query
+from emulator.core.records import N_
 from emulator.document.bundles import error_codes, operation_specs
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Coverage
@@ -95,6 +96,30 @@ GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
     "errors": errors,
 }
 """The groups of the report, in order."""
+
+
+class UsageNeed(NamedTuple):
+    """What tests have to see as soon as they see ``good``: the state ``bad``, which objects reach when ``when``."""
+
+    good: str
+    bad: str
+    when: str
+
+
+NEEDS = (
+    UsageNeed("subscription active", "subscription past_due", N_("a renewal that fails")),
+    UsageNeed("payment_intent succeeded", "payment_intent canceled", N_("a payment that fails")),
+    UsageNeed("subscription trialing", "subscription active", N_("a trial that ends")),
+    UsageNeed("subscription active", "subscription canceled", N_("a subscription that ends")),
+    UsageNeed("refund succeeded", "refund failed", N_("a refund that fails")),
+    UsageNeed("checkout_session complete", "checkout_session expired", N_("a checkout session that expires")),
+)
+"""In the order of what costs an application most."""
+
+
+def needed(reached: Collection[str]) -> list[UsageNeed]:
+    """Return the needs of tests that reach these states, such as ``invoice paid``."""
+    return [need for need in NEEDS if need.good in reached]
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:

@@ -92,6 +92,16 @@ def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> N
     assert all(name in page.said("groups") for name in found["errors"]["missing"])
 
 
+def test_coverage_begins_with_what_an_application_that_sells_subscriptions_has_not_seen(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        assert "needs" not in visitor.open("coverage").elements
+        sandbox.subscribe()
+        sandbox.settle()
+        needs = visitor.open("coverage").said("needs")
+    assert "a renewal that fails subscription past_due" in " ".join(needs.split())
+    assert "a refund that fails" not in needs, "it has no refund"
+
+
 def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     sandbox.customer()
     with visiting(sandbox) as visitor:

@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 from emulator.control.audit.audit import audit_of
-from emulator.control.coverage import GROUPS, Points, summary
+from emulator.control.coverage import GROUPS, Points, needed, summary
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Coverage
 from emulator.engine.runtime import Runtime
-
-
-class UsageNeed(NamedTuple):
-    """What tests have to see as soon as they see ``good``: the state ``bad``, which objects reach when ``when``."""
-
-    good: str
-    bad: str
-    when: str
-
-
-NEEDS = (
-    UsageNeed("subscription active", "subscription past_due", "a renewal that fails"),
-    UsageNeed("payment_intent succeeded", "payment_intent canceled", "a payment that fails"),
-    UsageNeed("subscription trialing", "subscription active", "a trial that ends"),
-    UsageNeed("subscription active", "subscription canceled", "a subscription that ends"),
-    UsageNeed("refund succeeded", "refund failed", "a refund that fails"),
-    UsageNeed("checkout_session complete", "checkout_session expired", "a checkout session that expires"),
-)
-"""In the order of what costs an application most."""
-
-
-def needed(reached: Collection[str]) -> list[UsageNeed]:
-    """Return the needs of tests that reach these states, such as ``invoice paid``."""
-    return [need for need in NEEDS if need.good in reached]
 
 
 class WorldRecorder:

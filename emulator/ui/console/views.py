@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import Any
 from urllib.parse import quote
 
+from emulator.control.coverage import needed
 from emulator.control.explain.explanation_text import episodes
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
@@ -503,7 +504,7 @@ PAGES: Mapping[str, Reader] = {
     "settings": settings,
     "assumptions": assumptions,
     "charts": charts,
-    "coverage": showing("coverage.html", "coverage", "coverage"),
+    "coverage": showing("coverage.html", "coverage", "coverage", needed=needed),
     "ledger": ledger,
     "worlds": listing("worlds.html", "apps"),
     "inbox": listing("inboxes.html", "inboxes"),
