@@ -20,11 +20,10 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
 from emulator.core.world import World, encode
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.engine.advances import Advance, AdvanceResult, Target
 from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.engine.world_clock import ClockState
 from emulator.web.context import Response
@@ -222,7 +221,7 @@ async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 @cache
 def job_texts() -> Mapping[str, Mapping[str, str]]:
     """Return what each job does, in one sentence (``summary``), and what else it is called, by its name."""
-    texts: Mapping[str, Mapping[str, str]] = read_yaml(fixtures_folder() / "jobs.yaml")
+    texts: Mapping[str, Mapping[str, str]] = fixture("jobs")
     return texts
 
 

@@ -18,10 +18,9 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document import bundles
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.document.tree import resolve
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, renewals, subscription_operations
@@ -242,7 +241,7 @@ class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def creation_steps() -> Mapping[str, CreationStep]:
     """Return the objects that can be named or made, by the names that fields of other objects have for them."""
-    return msgspec.convert(read_yaml(fixtures_folder() / "triggers.yaml"), dict[str, CreationStep])
+    return msgspec.convert(fixture("triggers"), dict[str, CreationStep])
 
 
 @cache

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -15,6 +18,11 @@ def openapi_folder() -> Path:
 def fixtures_folder() -> Path:
     """Return the folder of the fixtures: magic values, examples of errors, and what triggers make."""
     return _folder("fixtures")
+
+
+def fixture(name: str) -> Any:
+    """Return the content of ``NAME.yaml`` in the folder of the fixtures, which is the emulator's own."""
+    return msgspec.yaml.decode((fixtures_folder() / f"{name}.yaml").read_bytes())
 
 
 def guide_folder() -> Path:
@@ -37,12 +45,12 @@ def guide_link(page: str, section: str = "") -> str:
 
 
 def skill_file() -> Path:
-    """Return the text of the skill for AI assistants."""
+    """Return the file with the skill for AI assistants."""
     inside = PACKAGE / "skill.md"
     return inside if inside.is_file() else PACKAGE.parent / "docs" / "skill.md"
 
 
 def _folder(name: str) -> Path:
-    """Return a wheel carries the folder inside the package; in a checkout it lies beside the package."""
+    """Return a data folder: inside the package in a wheel, beside the package in a checkout."""
     inside, beside = PACKAGE / name, PACKAGE.parent / name
     return inside if inside.is_dir() else beside

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.presentation.languages import catalogs
 from emulator.resources.app.clients import IpAddress, MagicKey, network
 from emulator.resources.app.settings import Settings, values_of_assumptions
@@ -98,7 +98,7 @@ class ReferenceData:
     @cached_property
     def magic(self) -> MagicValues:
         """The operator's magic values (B-54)."""
-        return msgspec.convert(read_yaml(fixtures_folder() / "magic.yaml"), dict[str, tuple[MagicValue, ...]])
+        return msgspec.convert(fixture("magic"), dict[str, tuple[MagicValue, ...]])
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class ReferenceData:
     @cached_property
     def magic_keys(self) -> tuple[MagicKey, ...]:
         """The API keys that put their App into a special state (B-04)."""
-        return msgspec.convert(read_yaml(fixtures_folder() / "keys.yaml"), tuple[MagicKey, ...])
+        return msgspec.convert(fixture("keys"), tuple[MagicKey, ...])
 
     @cached_property
     def samples(self) -> dict[str, dict[str, Any]]:
@@ -123,7 +123,7 @@ class ReferenceData:
     @cached_property
     def country(self) -> CountryLookup:
         """Looks up the country of an IP address (B-70)."""
-        return from_table(msgspec.convert(read_yaml(fixtures_folder() / "networks.yaml"), tuple[NetworkEntry, ...]))
+        return from_table(msgspec.convert(fixture("networks"), tuple[NetworkEntry, ...]))
 
 
 MAX_DEPTH = 100
@@ -182,7 +182,7 @@ class ErrorExample(msgspec.Struct, frozen=True):
 
 def error_examples() -> dict[str, ErrorExample]:
     """Return every example by its code."""
-    entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _ExampleSpec])
+    entries = msgspec.convert(fixture("errors"), dict[str, _ExampleSpec])
     return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
 
 
@@ -240,12 +240,12 @@ class NamedAssumption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def numbered_assumptions() -> dict[str, Assumption]:
     """Return every assumption by its number (``B-58``), in order."""
-    return msgspec.convert(read_yaml(fixtures_folder() / "assumptions.yaml"), dict[str, Assumption])
+    return msgspec.convert(fixture("assumptions"), dict[str, Assumption])
 
 
 def named_assumptions() -> dict[str, NamedAssumption]:
     """Return every named assumption by its name."""
-    return msgspec.convert(read_yaml(fixtures_folder() / "named-assumptions.yaml"), dict[str, NamedAssumption])
+    return msgspec.convert(fixture("named-assumptions"), dict[str, NamedAssumption])
 
 
 def assumptions_of(settings: Settings) -> list[dict[str, Any]]:

@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations, zip_longest
 from typing import Any, NamedTuple
 
-from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
+from emulator.document.paths import fixture
 
 # -- places, and the faults that are tried at each
 
@@ -28,7 +27,7 @@ class Advice(NamedTuple):
     follows: bool = False
 
 
-_TABLES = read_yaml(fixtures_folder() / "app-faults.yaml")
+_TABLES = fixture("app-faults")
 
 ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["advice"].items()}
 

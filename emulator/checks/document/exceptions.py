@@ -9,16 +9,15 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-import yaml
 from schemathesis.core.failures import Failure, ServerError
 from schemathesis.openapi.checks import RejectedPositiveData, UnsupportedMethodResponse, UseAfterFree
 
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 
 # -- rules of state
 
 
-TABLES: Any = yaml.safe_load((fixtures_folder() / "document-exceptions.yaml").read_text("utf-8"))
+TABLES: Any = fixture("document-exceptions")
 """Every table of ``fixtures/document-exceptions.yaml``, which says of each what it is for."""
 
 ANY_OPERATION: Sequence[str] = TABLES["any_operation"]

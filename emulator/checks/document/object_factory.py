@@ -14,10 +14,9 @@ from itertools import count
 from typing import Any
 
 import httpx
-import yaml
 
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.document.tree import Document, resolve
 
 # -- prerequisites
@@ -34,7 +33,7 @@ class Prerequisite:
     after: str | None = None
 
 
-TABLES: Any = yaml.safe_load((fixtures_folder() / "document-objects.yaml").read_text("utf-8"))
+TABLES: Any = fixture("document-objects")
 """Every table of ``fixtures/document-objects.yaml``, which says of each what it is for."""
 
 PREREQUISITES: dict[str, Prerequisite] = {

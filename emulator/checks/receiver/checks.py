@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld, unsigned
 from emulator.core.event_types import EVENTS
 from emulator.core.unit_of_work import HttpResult
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.engine.outbox import WebhookSender, tamper
-from emulator.engine.reference_data import read_yaml
 from emulator.resources.webhooks.deliveries import TOKEN_LIFETIME, SignedRequest
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
@@ -273,7 +272,7 @@ STRATEGIES: Mapping[str, SendStrategy] = {"slow": slowly, "parallel": at_once}
 
 CHECKS: tuple[ReceiverCheck, ...] = tuple(
     ReceiverCheck(name, make=SENT[name], send=STRATEGIES.get(name, one_by_one), **fields)
-    for name, fields in read_yaml(fixtures_folder() / "receiver-checks.yaml").items()
+    for name, fields in fixture("receiver-checks").items()
 )
 """All checks, in the order of the run."""
 

@@ -27,8 +27,7 @@ from emulator.checks.suite.search import (
 from emulator.checks.suite.wrong_payments import INVOICES, PAYMENTS, REFUNDS, SUBSCRIPTIONS
 from emulator.core.handlers import PAGING
 from emulator.core.world import World
-from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
+from emulator.document.paths import fixture
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.webhooks.deliveries import SignedRequest
@@ -184,7 +183,7 @@ CHANGES: Mapping[str, tuple[Seam, Alteration]] = {
 
 AREAS: Mapping[str, tuple[Mutant, ...]] = {
     area: tuple(Mutant(name, at=CHANGES[name], **texts) for name, texts in rows.items())
-    for area, rows in read_yaml(fixtures_folder() / "mutants.yaml").items()
+    for area, rows in fixture("mutants").items()
 }
 
 MUTANTS: Mapping[str, Mutant] = {mutant.name: mutant for area in AREAS.values() for mutant in area}

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from emulator.control.audit import violations
 from emulator.control.audit.client_history import ClientHistory, Ids
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import Runtime
 
 # -- rules
@@ -77,7 +76,7 @@ FINDERS: Mapping[str, tuple[Callable[[ClientHistory], object], Callable[[ClientH
 @cache
 def rules() -> Sequence[Rule]:
     """Return every rule, in order of severity."""
-    texts = read_yaml(fixtures_folder() / "audit-rules.yaml")
+    texts = fixture("audit-rules")
     return [Rule(name, **said, applies=FINDERS[name][0], violations=FINDERS[name][1]) for name, said in texts.items()]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import amounts
 from emulator.resources.billing.invoices import Invoice
@@ -16,7 +14,7 @@ from emulator.resources.simulation.emails import InvoiceDocument
 # -- terms, statuses and transitions
 
 
-TABLES: Mapping[str, Any] = msgspec.yaml.decode((fixtures_folder() / "wording.yaml").read_bytes())
+TABLES: Mapping[str, Any] = fixture("wording")
 """Every table of ``fixtures/wording.yaml``, which says of each what it is for."""
 
 PAYMENT_METHOD_TYPES: Mapping[str, str] = TABLES["payment_method_types"]

@@ -12,8 +12,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from emulator.core.records import N_
-from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
+from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
 from emulator.ui.base.pages import content_security_policy, environment, in_language, private_headers
@@ -21,7 +20,7 @@ from emulator.ui.base.pages import content_security_policy, environment, in_lang
 # -- messages
 
 
-_TABLES: Mapping[str, Any] = read_yaml(fixtures_folder() / "buyer.yaml")
+_TABLES: Mapping[str, Any] = fixture("buyer")
 
 FIELD_ERRORS: Mapping[str, str] = _TABLES["field_errors"]
 ERRORS: Mapping[str, str] = _TABLES["errors"]

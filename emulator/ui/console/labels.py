@@ -14,15 +14,14 @@ from emulator.control.clock import job_texts
 from emulator.core.errors import ERRORS
 from emulator.core.events import Event
 from emulator.core.records import N_, Record
-from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
+from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.resources.registry import REGISTRY
 
 # -- labels
 
 
-TABLES: Mapping[str, Any] = read_yaml(fixtures_folder() / "console.yaml")
+TABLES: Mapping[str, Any] = fixture("console")
 """Every table of ``fixtures/console.yaml``, which says of each what it is for."""
 
 PAGES: Mapping[str, str] = TABLES["pages"]

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.core.records import N_
-from emulator.document.paths import fixtures_folder
-from emulator.engine.reference_data import read_yaml
+from emulator.document.paths import fixture
 
 # -- operations
 
@@ -39,7 +38,7 @@ class ObjectAction(NamedTuple):
 
 OBJECT_ACTIONS: Mapping[str, Mapping[str, ObjectAction]] = {
     kind: {name: ObjectAction(**fields) for name, fields in actions.items()}
-    for kind, actions in read_yaml(fixtures_folder() / "object-actions.yaml").items()
+    for kind, actions in fixture("object-actions").items()
 }
 """By kind and name."""
 
