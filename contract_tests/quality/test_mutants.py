@@ -1,4 +1,4 @@
-"""What a run of mutants says of the tests."""
+"""The report of a run of mutants."""
 
 from __future__ import annotations
 

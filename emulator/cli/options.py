@@ -138,7 +138,7 @@ EVENT_TYPE = Words("EVENT", EVENTS)
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """What a function makes of a text; the ``ValueError`` that it raises for another text says what is allowed."""
+    """A value that a function parses; its ``ValueError`` for invalid text says what is allowed."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name

@@ -99,7 +99,7 @@ GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
 
 
 class UsageNeed(NamedTuple):
-    """What tests have to see as soon as they see ``good``: the state ``bad``, which objects reach when ``when``."""
+    """A state, ``bad``, that tests must see if they see ``good``; ``when`` says how objects reach it."""
 
     good: str
     bad: str

@@ -101,10 +101,10 @@ def _decoded(text: str) -> str:
 
 def redact(text: bytes) -> bytes:
     """Return a body, path or query without secrets. One that has some is shown in UTF-8, also where it came in UTF-16."""
-    readings = [text.replace(b"\0", b"").decode("utf-8", "replace")]
+    texts = [text.replace(b"\0", b"").decode("utf-8", "replace")]
     if b"\0" in text:
-        readings = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *readings]
-    for plain in readings:
+        texts = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *texts]
+    for plain in texts:
         if (redacted := redact_text(plain)) != plain:
             return redacted.encode()
     return text

@@ -97,7 +97,7 @@ class Taken(NamedTuple):
 
     @property
     def own(self) -> float:
-        """What the servers and their database took themselves, however busy the machine was with other work."""
+        """Seconds without those in which other processes had the processor."""
         return max(0.0, self.seconds - self.starved)
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ def disturbances(servers: list[Emulator], place: str) -> Iterator[Disturbance]:
 
 
 class Round(NamedTuple):
-    """What happened in a round. ``taken``: until every server served again, for each disturbance."""
+    """A round that was played. ``taken``: how long until every server served again, for each disturbance."""
 
     load: Load
     worlds: int

@@ -1,4 +1,4 @@
-"""A shop that sells baskets: Flask, with its orders in an SQLite file, so that it goes on where it was killed."""
+"""A shop that sells baskets: Flask, with its orders in an SQLite file, so that it continues after being killed."""
 
 import hashlib
 import hmac

@@ -59,7 +59,7 @@ class FaultKind(NamedTuple):
 
 
 FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for name, row in _TABLES["faults"].items()]
-"""What is tried."""
+"""The faults that are tried, in this order."""
 
 
 class Place(NamedTuple):

@@ -265,7 +265,7 @@ SENT: Mapping[str, Make] = {
     "garbage": _one(garbage),
     "non-ascii": _one(beyond_ascii),
 }
-"""What each check sends, by its name."""
+"""The deliveries of each check, by its name."""
 
 STRATEGIES: Mapping[str, SendStrategy] = {"slow": slowly, "parallel": at_once}
 """How it is sent, where not one delivery after the other."""

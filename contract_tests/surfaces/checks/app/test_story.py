@@ -305,33 +305,31 @@ def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Em
     assert until not in "".join(lines)
 
 
-def test_pauses_of_zero_are_recognised_and_said_once(payments: Emulator) -> None:
-    """A test's client seldom waits. Forty paragraphs on that would hide what is wrong."""
+def repeating(attempts: int, pause: Callable[[httpx.Response], float]) -> Callable[[Emulator], None]:
+    """Return a story of two customers, whose requests are sent again after so many seconds for an answer."""
 
     def play(payments: Emulator) -> None:
         for name in ("awa", "ben"):
-            for _ in range(3):
+            for _ in range(attempts):
                 body = {"email": f"{name}@example.com", "name": name}
                 answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
                 if answer.is_success:
                     break
+                time.sleep(pause(answer))
 
-    report = payments.test_app(play, only=["throttled", "error-after"])
+    return play
+
+
+def test_pauses_of_zero_are_recognised_and_said_once(payments: Emulator) -> None:
+    """A test's client seldom waits. Forty paragraphs on that would hide what is wrong."""
+    report = payments.test_app(repeating(3, lambda answer: 0), only=["throttled", "error-after"])
     assert report.passed
     assert report.text().count("No attempt waited") == 1
     assert "ignored-retry-after and retried-too-soon" in report.text()
 
 
 def test_pauses_cut_short_are_recognised_in_a_client_that_waits_as_long_as_a_429_says(payments: Emulator) -> None:
-    def play(payments: Emulator) -> None:
-        for name in ("awa", "ben"):
-            for _ in range(2):
-                body = {"email": f"{name}@example.com", "name": name}
-                answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
-                if answer.is_success:
-                    break
-                time.sleep(float(answer.headers.get("Retry-After", 0.01)))
-
-    report = payments.test_app(play, only=["throttled", "error-after"])
+    waiting = repeating(2, lambda answer: float(answer.headers.get("Retry-After", 0.01)))
+    report = payments.test_app(waiting, only=["throttled", "error-after"])
     assert report.passed
     assert report.unpaused == ["retried-too-soon"]
