@@ -109,13 +109,19 @@ def in_one_line(row: Row, names: dict[str, str]) -> str:
     """Return the time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
     name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
     last: list[StyledText] = [(row.id, {"dim": True})] if row.id else []
-    return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last])
+    return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last], terminal_width())
 
 
-def cut(cells: Iterable[StyledText]) -> str:
-    """Return the cells on one line; on a terminal as much of them as fits."""
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
-    parts = []
+def terminal_width() -> int | None:
+    """Return the columns of the terminal; None where the output is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def cut(cells: Iterable[StyledText], width: int | None) -> str:
+    """Return the cells on one line: as much of them as fits a terminal's width, in their styles; without one all texts."""
+    if width is None:
+        return "  ".join(cell if isinstance(cell, str) else cell[0] for cell in cells).rstrip()
+    room, parts = width, []
     for cell in cells:
         text, style = cell if isinstance(cell, tuple) else (cell, {})
         shown = text if len(text) <= room else f"{text[: room - 1]}…"

@@ -6,17 +6,18 @@ import json
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import StyledText, advance_lines, cut, printable
+from emulator.cli.output import StyledText, advance_lines, cut, printable, terminal_width
 from emulator.engine.redaction import redact
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of
 
 if TYPE_CHECKING:
+    from emulator.core.world import World
     from emulator.web.root_app import AnsweredRequest
 
 MAX_WAITING = 10_000
@@ -55,13 +56,13 @@ class RequestLines:
         self._thread = threading.Thread(target=self._write, name="request-lines", daemon=True)
         self._thread.start()
 
-    def report(self, request: AnsweredRequest) -> None:
-        """Print a request, soon."""
+    def report(self, request: AnsweredRequest, answer: bytes, world: World | None) -> None:
+        """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
         if self._verbose or not hidden:
             if len(self._waiting) < MAX_WAITING:
                 is_named = self._is_named and len(self._waiting) < MAX_NAMED
-                self._waiting.append((request._replace(answer=b"", world=None), said(request, is_named)))
+                self._waiting.append((request, said(request, answer, world if is_named else None)))
             if not self._some.is_set():
                 self._some.set()
 
@@ -77,7 +78,9 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            lines = [self._line(request, said, verbose=self._verbose) for request, said in requests]
+            # Asked once for all: in each system call this thread gives way to the server's.
+            width = terminal_width()
+            lines = [self._line(request, said, verbose=self._verbose, width=width) for request, said in requests]
             try:
                 if lines:
                     click.echo("\n".join(lines))
@@ -86,19 +89,19 @@ class RequestLines:
                 return
 
 
-def said(request: AnsweredRequest, is_named: bool) -> str:
-    """Return the result of an advance, or, if names are wanted, the name of the object that another request is about."""
+def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
+    """Return the result of an advance, or the name in a world of the object that another request is about."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
-        return advance_lines(json.loads(request.answer)).partition("\n")[0]
-    if not is_named or request.world is None:
+        return advance_lines(json.loads(answer)).partition("\n")[0]
+    if world is None:
         return ""
     from emulator.control import objects, requests
 
-    name = objects.name_of(request.world, requests.about(request.path, request.answer), language_of(SOURCE))
+    name = objects.name_of(world, requests.about(request.path, answer), language_of(SOURCE))
     return redact(name.encode()).decode()
 
 
-def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
+def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width: int | None = None) -> str:
     """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time."""
     cells: list[StyledText] = [
         (request.app or "-").ljust(12),
@@ -109,14 +112,15 @@ def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str
         f"{request.seconds * 1000:.0f} ms",
         request.id if verbose else "",
     ]
-    return cut(cell for cell in cells if cell)
+    return cut((cell for cell in cells if cell), width)
 
 
-def _counted(events: Iterable[str]) -> str:
+@lru_cache(maxsize=256)  # most requests cause the same few
+def _counted(events: tuple[str, ...]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
 
 
-def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool) -> str:
+def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width: int | None = None) -> str:
     """Return a request as a JSON object."""
     return json.dumps(
         {

@@ -49,8 +49,7 @@ MAX_UNITS = 100
 class AnsweredRequest(NamedTuple):
     """A request that was answered, as the server's log shows it; ``app`` is None where it is about no App.
 
-    ``events`` are the types of those that it caused, ``seconds`` is real time. Of a request that is recorded there is
-    the ``answer``, and its ``world``.
+    ``events`` are the types of those that it caused, ``seconds`` is real time.
     """
 
     id: str
@@ -60,11 +59,10 @@ class AnsweredRequest(NamedTuple):
     status: int
     seconds: float
     events: tuple[str, ...]
-    answer: bytes = b""
-    world: World | None = None
 
 
-RequestReport = Callable[[AnsweredRequest], None]
+RequestReport = Callable[[AnsweredRequest, bytes, World | None], None]
+"""Is given each request that was answered, and of one that is recorded the answer and its world."""
 
 
 class RequestLog:
@@ -101,7 +99,7 @@ class RequestLog:
             if is_last:
                 self._record(runtime)
         if is_last and self._report is not None:
-            self._report(self._answered(runtime))
+            self._report(self._answered(runtime), self._response, runtime.world if runtime else None)
 
     def _record(self, runtime: Runtime) -> None:
         context = self._context
@@ -134,8 +132,6 @@ class RequestLog:
             status=self.status,
             seconds=time.perf_counter() - self._started,
             events=self._events(runtime) if runtime and self._is_recorded else (),
-            answer=self._response,
-            world=runtime.world if runtime else None,
         )
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:

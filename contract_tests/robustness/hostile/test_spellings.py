@@ -316,7 +316,7 @@ def world() -> Iterator[World]:
         stack.enter_context(pytest.MonkeyPatch.context()).setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
         traces = Collector()
         stack.enter_context(traces.http)
-        server = LocalServer(report=lines.append, otlp=traces.http.url)
+        server = LocalServer(report=lambda request, *_: lines.append(request), otlp=traces.http.url)
         stack.callback(server.stop)
         payments = stack.enter_context(Emulator(key="sk_test_spellings", clock="2026-01-01T00:00:00Z", server=server))
         client, api = payments.client, payments.api
