@@ -1,21 +1,24 @@
 """``python -m contract_tests.quality.mutants``: a seeded sample of mutants of kernel and rules, which the tests must notice.
 
-cosmic-ray (``pip install cosmic-ray``) makes them in a clone of the last commit and runs what ``mutants.toml`` names. A mutant
-that survives is a hole in the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was
-tried.
+cosmic-ray makes them in a clone of the last commit (``pip install cosmic-ray pytest-cov``). Of the tests that ``mutants.toml``
+names, each mutant meets those that execute its function, or where it is in none, its module. One that survives is a hole
+in the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was tried.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import chdir
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from contract_tests import ROOT
 
@@ -23,6 +26,10 @@ CONFIG = Path(__file__).with_suffix(".toml")
 
 ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 """Changes of ``|``, which stands in annotations: nothing evaluates them."""
+
+
+MANY = 300
+"""Tests beyond which their modules are run instead: each name that pytest is given takes its time."""
 
 
 class Tried(NamedTuple):
@@ -45,15 +52,17 @@ def main() -> int:
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(clone)], check=True)
         subprocess.run(["git", "checkout", "--quiet", chosen.revision], cwd=clone, check=True)
         session = (chosen.session or Path(temporary, "session.sqlite")).absolute()
+        executing = _run_tests(clone)
         if not session.exists():
-            # Tests that fail anyhow would catch every mutant.
-            _cosmic_ray("baseline", str(CONFIG), cwd=clone)
             # A session is there once it is whole: one that was interrupted before would have nothing left to try.
             begun = Path(temporary, "begun.sqlite")
-            _cosmic_ray("init", str(CONFIG), str(begun), cwd=clone)
+            subprocess.run(
+                [sys.executable, "-m", "cosmic_ray.cli", "init", str(CONFIG), str(begun)], cwd=clone, check=True
+            )
             _leave_out(begun, chosen.sample, chosen.seed)
             shutil.move(begun, session)
-        _cosmic_ray("exec", str(CONFIG), str(session), cwd=clone)
+        with chdir(clone):  # modules are named from there
+            _try_rest(session, executing)
         return report(list(_tried(session)))
 
 
@@ -66,13 +75,64 @@ def report(tried: Sequence[Tried]) -> int:
     return int(bool(survivors) or not tried)
 
 
-def _cosmic_ray(*arguments: str, cwd: Path) -> None:
-    subprocess.run([sys.executable, "-m", "cosmic_ray.cli", *arguments], cwd=cwd, check=True)
+def _run_tests(clone: Path) -> ExecutingTests:
+    """Run all tests once: those that fail anyhow would catch every mutant."""
+    from coverage import CoverageData  # not among the requirements of the tests
+
+    config = tomllib.loads(CONFIG.read_text())["cosmic-ray"]
+    measured = [f"--cov={module}" for module in config["module-path"]]
+    command = [*config["test-command"].split(), *measured, "--cov-context=test", "--cov-report="]
+    subprocess.run(command, cwd=clone, check=True)
+    data = CoverageData(str(clone / ".coverage"))
+    data.read()
+    return ExecutingTests(clone, data)
+
+
+class ExecutingTests:
+    """The tests that execute a place of a module, by what was measured when all of them ran once."""
+
+    def __init__(self, clone: Path, measured: Any) -> None:
+        self._clone = clone
+        self._measured = measured
+
+    def of(self, module: Path, line: int) -> list[str]:
+        """Return the tests as pytest names them, or, of many, their modules."""
+        path = self._clone / module
+        first, last = _function_around(line, path.read_text())
+        contexts = self._measured.contexts_by_lineno(str(path))
+        executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
+        tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
+        return tests if len(tests) <= MANY else sorted({name.partition("::")[0] for name in tests})
+
+
+def _function_around(line: int, source: str) -> tuple[int, int]:
+    """Return the first and the last line of the body of the innermost function around a line; else all of the module's."""
+    functions = (
+        each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    bodies = ((each.body[0].lineno, each.end_lineno or line) for each in functions)
+    around = [(first, last) for first, last in bodies if first <= line <= last]
+    return max(around, default=(1, source.count("\n")))
+
+
+def _try_rest(session: Path, executing: ExecutingTests) -> None:
+    """Try the mutants of a session that have no result yet."""
+    from cosmic_ray.mutating import mutate_and_test  # not among the requirements of the tests
+    from cosmic_ray.work_db import use_db
+
+    config = tomllib.loads(CONFIG.read_text())["cosmic-ray"]
+    arguments = session.with_suffix(".tests")
+    with use_db(session) as database:
+        for item in list(database.pending_work_items):
+            [mutation] = item.mutations
+            arguments.write_text("\n".join(executing.of(mutation.module_path, mutation.start_pos[0])))
+            command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider @{arguments}"
+            database.set_result(item.job_id, mutate_and_test(item.mutations, command, config["timeout"]))
 
 
 def _leave_out(session: Path, sample: int, seed: int) -> None:
     """Mark all mutants of a session as skipped but for a sample."""
-    from cosmic_ray.work_db import use_db  # not among the requirements of the tests
+    from cosmic_ray.work_db import use_db  # as above
     from cosmic_ray.work_item import WorkerOutcome, WorkResult
 
     with use_db(session) as database:
@@ -89,7 +149,7 @@ def _leave_out(session: Path, sample: int, seed: int) -> None:
 
 
 def _tried(session: Path) -> Iterable[Tried]:
-    from cosmic_ray.work_db import use_db  # not among the requirements of the tests
+    from cosmic_ray.work_db import use_db  # as above
     from cosmic_ray.work_item import WorkerOutcome
 
     with use_db(session) as database:
