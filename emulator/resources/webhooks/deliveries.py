@@ -220,6 +220,8 @@ STATE_MACHINE = StateMachine(
 
 def enqueue_deliveries(world: World, event: Event) -> None:
     """Reaction to every event: create a delivery for each enabled endpoint that listens to its type."""
+    if not world.holds(WebhookEndpoint):
+        return
     for endpoint in world.table(WebhookEndpoint).where("enabled", True):
         if endpoint.listens(event.type):
             world.enqueue(_deliver(_create(world, endpoint, event)))
