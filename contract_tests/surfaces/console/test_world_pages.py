@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from contract_tests.support.contract import Contract
 from contract_tests.support.html import Page
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
 
 
@@ -110,6 +111,14 @@ def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     assert row, page.text
     assert "just now" in row[0]
     assert "1 Jan 2026, 00:00" in row[0]
+
+
+def test_the_world_of_a_test_has_the_name_of_the_test(
+    server: RunningServer, contracts: tuple[Contract, Contract]
+) -> None:
+    with server.world("0123456789ab-test-a-renewal", *contracts) as sandbox, visiting(sandbox) as visitor:
+        sandbox.customer()
+        assert '>test-a-renewal</a> <span class="soft">0123456789ab</span>' in visitor.open("worlds").html
 
 
 def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:
