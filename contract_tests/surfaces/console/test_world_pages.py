@@ -103,6 +103,17 @@ def test_coverage_begins_with_what_an_application_that_sells_subscriptions_has_n
     assert "a refund that fails" not in needs, "it has no refund"
 
 
+def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> None:
+    """Each page says the amount of whole movements: no renewal is listed twice, and none as 0 XAF."""
+    sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
+    sandbox.advance("60d")
+    with visiting(sandbox) as visitor:
+        pages = [visitor.open("ledger", page=number) for number in (1, 2, 3)]
+    amounts = [amount for page in pages for amount in findall(r'<span class="num push">([^<]+)</span>', page.html)]
+    assert amounts == ["500\N{NO-BREAK SPACE}XAF"] * 9
+    assert f'<td class="num">−{500 * 9:,}</td>' in pages[0].html
+
+
 def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     sandbox.customer()
     with visiting(sandbox) as visitor:
