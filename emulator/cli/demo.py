@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import option
+from emulator.cli.output import fitted
 from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
 
@@ -22,9 +23,9 @@ KEY = "sk_test_demo"
 PHONE = "+24177000000"
 NEXT = """
 What to do next:
-  payments-emulator serve                your own sandbox, at http://127.0.0.1:4747; /docs/guide/ has the guide
-  payments-emulator exec -- npm test     your tests with a sandbox; pytest has the fixture 'payments'
-  payments-emulator --help               every command"""
+  payments-emulator serve             your own sandbox, and its guide
+  payments-emulator exec -- npm test  your tests; pytest has fixture 'payments'
+  payments-emulator --help            every command"""
 
 START = "2026-01-01T00:00:00.000Z"
 
@@ -45,9 +46,7 @@ def demo(port: int, stay: bool | None) -> None:
         Demo(url, shop).run()
         click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
-            click.echo(
-                f"\nThe sandbox keeps running at {url} with the key {KEY}. Its console: {url}/_emulator/. Stop: Ctrl-C."
-            )
+            click.echo(f"\nThe sandbox keeps running until Ctrl-C, with the key {KEY}:\n  {url}/_emulator/")
             threading.Event().wait()
 
 
@@ -128,17 +127,17 @@ class Demo:
     def _title(self, sentence: str) -> None:
         self._step += 1
         click.echo()
-        click.secho(f"{self._step:2}. {sentence}", bold=True)
+        click.secho(f"{self._step:2}. {fitted(f'    {sentence}')[4:]}", bold=True)
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        click.secho(f"    {method} {path} {json.dumps(body) if body else ''}".rstrip(), fg="cyan")
+        click.secho(fitted(f"    {method} {path} {json.dumps(body) if body else ''}".rstrip()), fg="cyan")
         response = self._http.request(method, path, json=body)
         response.raise_for_status()
         return response.json()
 
     @staticmethod
     def _detail(sentence: str) -> None:
-        click.echo(f"    {sentence}")
+        click.echo(fitted(f"    {sentence}"))
 
 
 class Shop:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output, in_words
+from emulator.cli.options import guidance
 from emulator.cli.output import fitted
 from emulator.version import VERSION
 
@@ -146,24 +147,28 @@ def run(arguments: Sequence[str]) -> object:
 
 def one_line(error: click.ClickException) -> str:
     """Return the error on one line; a usage error also names the help of its command."""
-    message = in_words(" ".join(error.format_message().split()))
+    if isinstance(error, click.NoSuchOption):
+        message = unknown_option(error)
+    else:
+        message = in_words(" ".join(error.format_message().split()))
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{message}{advice(error)} (see '{context.command_path} --help')" if context else message
+    return f"{message} (see '{context.command_path} --help')" if context else message
 
 
-def advice(error: click.ClickException) -> str:
-    """Return all options of the command, after an unknown option that resembles none of them; after ``-1d`` what goes back."""
-    if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
-        return ""
-    if error.option_name[1:].isdigit():
-        return " A value cannot be negative; 'world rewind' and 'world load' go back in time."
-    if error.ctx.parent is None and error.option_name in CONNECTION_NAMES:
-        return f" Put it after the command: payments-emulator clock {error.option_name} …"
-    shown = [each for each in error.ctx.command.get_params(error.ctx) if not getattr(each, "hidden", False)]
-    options = [name for each in shown for name in each.opts if name.startswith("--")]
-    return f" Allowed: {', '.join(options)}"
+def unknown_option(error: click.NoSuchOption) -> str:
+    """Return what is said of an option that does not exist; after ``-1d`` what goes back in time."""
+    name, context = error.option_name, error.ctx
+    if name[1:].isdigit():
+        hint = "a value cannot be negative; 'world rewind' and 'world load' go back in time"
+    elif context and context.parent is None and name in CONNECTION_NAMES:
+        hint = f"put it after the command: {PROGRAM} clock {name} …"
+    else:
+        parameters = context.command.get_params(context) if context else []
+        shown = [each for each in parameters if not getattr(each, "hidden", False)]
+        hint = guidance(name, [option for each in shown for option in each.opts if option.startswith("--")])
+    return f"There is no option {name!r}; {hint}"
 
 
 if __name__ == "__main__":

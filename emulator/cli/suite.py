@@ -73,11 +73,14 @@ def threshold(value: str) -> Threshold:
 
 
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print every mutant, and end."""
+    """Print every mutant by area, with what is wrong and what a test has to look at, and end."""
     if wanted:
-        from emulator.checks.suite.table import MUTANTS
+        from emulator.checks.suite.table import AREAS
 
-        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in MUTANTS.values()))
+        for area, rows in AREAS.items():
+            click.echo(click.style(area, bold=True))
+            for row in rows:
+                click.echo(fitted(f"  {row.name}\n    {row.wrong}\n    {row.look}"))
         context.exit(0)
 
 

@@ -9,7 +9,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -58,9 +57,9 @@ async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, A
 
 
 async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
-    """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
-    apps = sorted(map(_summary, engine.runtimes.values()), key=itemgetter("name", "livemode"))
-    return page_of(apps, query)
+    """GET /apps: the Apps whose worlds are open, the one used last first; test and live side are listed separately."""
+    known = sorted(engine.runtimes.values(), key=lambda each: (-each.last_used, each.world.name, each.world.livemode))
+    return page_of(known, query, _summary)
 
 
 def _summary(runtime: Runtime) -> dict[str, Any]:

@@ -241,16 +241,16 @@ class BaseEmulator:
             report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
         return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
 
-    def close(self) -> None:
-        """Discard the world on a shared server, or stop the server if it is this object's own."""
+    def close(self, *, keep: bool = False) -> None:
+        """Discard the world on a shared server, unless it is to be kept, or stop the server if it is this object's own."""
         if self._follow_move in time_travel.followers:
             time_travel.followers.remove(self._follow_move)
         self.webhooks.close()
         self.api.close()
-        if self._shared:
-            self.server.discard(self.key)
-        else:
+        if not self._shared:
             self.server.stop()
+        elif not keep:
+            self.server.discard(self.key)
 
     def __enter__(self) -> Self:
         return self

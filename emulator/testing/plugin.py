@@ -39,6 +39,9 @@ OtherAssumption = tuple[str, str]
 ASSUMPTION = pytest.StashKey[OtherAssumption]()
 """The assumption that this run of the test tries."""
 
+FAILED = pytest.StashKey[bool]()
+"""Whether the test has failed: on a running emulator its world stays as it ended."""
+
 WORLD = pytest.StashKey["Emulator"]()
 """The world of the running test; the fixture cannot be used, since a suite may define its own ``payments``."""
 
@@ -148,7 +151,7 @@ def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | Non
 
 @pytest.fixture
 def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None) -> Iterator[Emulator]:
-    """Yield a world of the payments service for this test alone, discarded afterwards."""
+    """Yield a world of the payments service for this test alone. It is discarded; of a failed test elsewhere it stays."""
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
     server = request.getfixturevalue("payments_server")
@@ -157,7 +160,7 @@ def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumptio
         request.node.stash[WORLD] = emulator
         yield emulator
         del request.node.stash[WORLD]
-        emulator.close()
+        emulator.close(keep=bool(_url(request.config)) and request.node.stash.get(FAILED, False))
 
 
 @contextmanager
@@ -187,6 +190,7 @@ def pytest_runtest_makereport(
         report.sections.append(("payments emulator: assumption", _of_assumption(*assumption)))
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
+        item.stash[FAILED] = True
         report.sections.append(("payments emulator", _report(emulator)))
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")

@@ -99,9 +99,11 @@ def commands() -> str:
 
 
 def mutants() -> str:
-    """What ``test suite`` runs a test suite against, and what has to be looked at."""
-    rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
-    return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
+    """Return what ``test suite`` runs a test suite against, by area; what to look at is said by ``--list``."""
+    return "\n\n".join(
+        f"### {area}\n\n{_table('name', 'no test fails when …', rows=[(_code(row.name), row.wrong) for row in own])}"
+        for area, own in AREAS.items()
+    )
 
 
 def rules_beyond_schemas() -> str:

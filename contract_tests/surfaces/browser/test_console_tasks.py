@@ -278,3 +278,14 @@ def test_every_page_is_light(sandbox: Sandbox) -> None:
             if weight > 120_000:
                 heavy[path] = weight
     assert heavy == {}
+
+
+def test_the_name_of_a_lane_is_whole_and_ends_with_the_plot_on_a_phone(sandbox: Sandbox, surf: Surf) -> None:
+    sandbox.subscribe(plan=sandbox.plan(name="W" * 80)["id"])
+    tab = surf(address(sandbox, "charts"), viewport={"width": 390, "height": 844})
+    name = tab.locator(".plot .lane div").first
+    assert "W" * 80 in name.text_content()
+    assert name.evaluate("(each) => [each.getBoundingClientRect().right <= innerWidth, each.clientHeight]") == [
+        True,
+        18,
+    ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from contract_tests.surfaces.cli.conftest import OnScreen
+
 
 def test_the_demo_shows_two_paid_months_and_correct_signatures() -> None:
     """README: the demo plays a customer's first two months, showing each step with the request that did it."""
@@ -29,3 +31,9 @@ def test_the_demo_shows_two_paid_months_and_correct_signatures() -> None:
     assert played.stdout.count("signature correct") == 8
     assert "WRONG" not in played.stdout
     assert "What to do next:\n  payments-emulator serve " in played.stdout
+
+
+def test_no_line_is_too_long_for_a_terminal(screen: OnScreen) -> None:
+    shown = screen("demo", "--leave", NO_COLOR="1")
+    assert shown.status() == 0
+    assert [line for line in shown.text.splitlines() if len(line) > 80] == []

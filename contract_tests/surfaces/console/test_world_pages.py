@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from contract_tests.support.contract import Contract
 from contract_tests.support.html import Page
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
 
 
@@ -102,6 +103,17 @@ def test_coverage_begins_with_what_an_application_that_sells_subscriptions_has_n
     assert "a refund that fails" not in needs, "it has no refund"
 
 
+def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> None:
+    """Each page says the amount of whole movements: no renewal is listed twice, and none as 0 XAF."""
+    sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
+    sandbox.advance("60d")
+    with visiting(sandbox) as visitor:
+        pages = [visitor.open("ledger", page=number) for number in (1, 2, 3)]
+    amounts = [amount for page in pages for amount in findall(r'<span class="num push">([^<]+)</span>', page.html)]
+    assert amounts == ["500\N{NO-BREAK SPACE}XAF"] * 9
+    assert f'<td class="num">−{500 * 9:,}</td>' in pages[0].html
+
+
 def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     sandbox.customer()
     with visiting(sandbox) as visitor:
@@ -110,6 +122,14 @@ def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     assert row, page.text
     assert "just now" in row[0]
     assert "1 Jan 2026, 00:00" in row[0]
+
+
+def test_the_world_of_a_test_has_the_name_of_the_test(
+    server: RunningServer, contracts: tuple[Contract, Contract]
+) -> None:
+    with server.world("0123456789ab-test-a-renewal", *contracts) as sandbox, visiting(sandbox) as visitor:
+        sandbox.customer()
+        assert '>test-a-renewal</a> <span class="soft">0123456789ab</span>' in visitor.open("worlds").html
 
 
 def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import httpx
 import pytest
 
 from contract_tests.quality.docs.pages import PAGES, Sample, name, samples
@@ -65,11 +66,12 @@ def test_the_renewal_matrix(root: Path) -> None:
     assert "# fail 0\n" in told
 
 
-def test_it_finds_a_running_emulator(root: Path) -> None:
+def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(root: Path) -> None:
     (root / "node-test" / "club.test.mjs").write_text(WHERE, encoding="utf-8")
     server = RunningServer()
     try:
         assert f"at {server.url}" in run(root, *NODE, PAYMENTS_EMULATOR_URL=server.url)
+        assert [app["name"][12:] for app in httpx.get(f"{server.url}/_emulator/apps").json()["data"]] == ["-where"]
     finally:
         server.stop()
 

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 
 # Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import httpcore  # noqa: F401  # see above
+import httpx
 import pytest
 
 import emulator.server.server
@@ -297,6 +298,23 @@ def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
         run(suite, *options, test_shop=module).assert_outcomes(passed=1)
     first, second = (suite.path / "keys.txt").read_text().splitlines()
     assert first != second
+
+
+def test_on_a_server_elsewhere_the_world_of_a_failed_test_stays_and_the_last_test_is_listed_first(
+    suite: pytest.Pytester, local_server: LocalServer
+) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.parametrize("n", range(3))
+        def test_of_worlds(payments, n):
+            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            assert n != 1
+    """
+    run(suite, "--payments-url", local_server.url, test_shop=module).assert_outcomes(passed=2, failed=1)
+    apps = httpx.get(f"{local_server.url}/_emulator/apps").json()["data"]
+    listed = [(app["name"][13:], app["objects"] > 0) for app in apps if "of-worlds" in app["name"]]
+    assert listed == [("test-of-worlds-2", False), ("test-of-worlds-1", True), ("test-of-worlds-0", False)]
 
 
 def test_a_server_elsewhere_that_does_not_answer_is_reported(suite: pytest.Pytester) -> None:

@@ -227,6 +227,15 @@ def headers() -> dict[str, str]:
     return private_headers(policy)
 
 
+_APP_OF_A_TEST = re.compile(r"[0-9a-f]{12}-(.+)")
+
+
+def test_name(app: str) -> str | None:
+    """Return the name of the test whose App this is; None for one that no test has opened."""
+    named = _APP_OF_A_TEST.fullmatch(app)
+    return named and named[1]
+
+
 @cache
 def environment() -> Environment:
     """Return the console's templates, with the tables and functions that all of them use."""
@@ -243,6 +252,7 @@ def environment() -> Environment:
         "pills": PILLS,
         "static": static_url,
         "style": style,
+        "test_name": test_name,
         "tone": tone,
     }
     return environment

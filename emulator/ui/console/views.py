@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 from typing import Any
 from urllib.parse import quote
 
@@ -71,15 +71,29 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
         "ledger": found,
         "list": found["entries"],
         "matrix": {"currencies": currencies, "rows": totals} if totals else None,
-        "groups": [_movement(request.language, own) for own in _movements(found["entries"]["data"])],
+        "groups": [_movement(request.language, own) for own in await _movements(request, found["entries"], filters)],
         "filters": filters,
         "currencies": [(each, each) for each in (await request.get("app"))["settings"]["currencies"]],
     }
 
 
-def _movements(entries: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the entries of each movement of money: those of one instant with one cause."""
-    return [list(own) for _, own in groupby(entries, lambda each: (each["at"], each["cause"]["summary"]))]
+def _cause(entry: dict[str, Any]) -> tuple[str, str]:
+    return entry["at"], entry["cause"]["summary"]
+
+
+async def _movements(request: ConsoleRequest, listed: Any, filters: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return the entries of each movement of money, those of one instant with one cause, whole on the page that it begins."""
+    at, entries = listed["pagination"], listed["data"]
+
+    async def beside(page: int) -> list[dict[str, Any]]:
+        if not 1 <= page <= at["total_pages"]:
+            return []
+        found = await request.get("ledger", page=page, page_size=SIZE, **filters)
+        return list(found["entries"]["data"])
+
+    before, after = await beside(at["page"] - 1), await beside(at["page"] + 1)
+    rest = takewhile(lambda each: _cause(each) == _cause(entries[-1]), after)
+    return [list(own) for cause, own in groupby([*entries, *rest], _cause) if not before or cause != _cause(before[-1])]
 
 
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import json
 import shlex
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from contract_tests.surfaces.cli.terminal import Ended, run
-from emulator.checks.suite.table import MUTANTS
+from emulator.checks.suite.table import AREAS, MUTANTS
 from emulator.cli.serve import serve
 from emulator.server.sandbox import Options, Parts
 
@@ -66,9 +67,14 @@ def test_the_budget_ends_the_search() -> None:
     assert ended.output.startswith("No mutant was tried.\nThe budget ended before 1 of them.\n\nWhat the tests")
 
 
-def test_all_are_listed_and_another_name_is_a_usage_error() -> None:
-    listed = examined("--list")
-    assert [line.split()[0] for line in listed.output.splitlines()] == [*MUTANTS]
+def test_all_are_listed_by_area_with_what_to_look_at() -> None:
+    own = ((f"  {row.name}", f"    {row.wrong}", f"    {row.look}") for row in MUTANTS.values())
+    lines = examined("--list").output.splitlines()
+    assert [line for line in lines if line.startswith(" ")] == [*chain.from_iterable(own)]
+    assert [line for line in lines if not line.startswith(" ")] == [*AREAS]
+
+
+def test_a_mutant_that_does_not_exist_is_a_usage_error() -> None:
     ended = examined("--only", "refund-long", "--", *SUITE)
     assert (ended.status, "refund-long: there is no such mutant" in ended.errors) == (2, True)
 

@@ -852,11 +852,12 @@ class Emulator {
     return `world ${this.key} at ${this.url}\n${await worldReport(api, new Clock(api), this.webhooks.deliveries)}`;
   }
 
-  async close() {
+  /** Discard the world, or `keep` it on its server as it is. */
+  async close({ keep = false } = {}) {
     guarded -= this.#guards;
     this.#guards = false;
     await this.webhooks.close();
-    await this.#reset({});
+    if (!keep) await this.#reset({});
   }
 
   async #reset(body) {
@@ -881,15 +882,24 @@ function withPayments(options, act) {
   const [chosen, body] = typeof options === "function" ? [{}, options] : [options, act];
   // Without a declared parameter: jest takes one for a callback.
   return async (...given) => {
-    const payments = await Emulator.open(chosen);
+    const payments = await Emulator.open({ key: keyOf(given[0]), ...chosen });
+    let keep = false;
     try {
       await body(payments, ...given);
     } catch (error) {
+      keep = true;
       throw await told(error, payments);
     } finally {
-      await payments.close();
+      await payments.close({ keep });
     }
   };
+}
+
+/** A new key that has the name of the test: by the context of node:test or vitest, or by what jest knows. */
+function keyOf(context) {
+  const name = context?.name ?? context?.task?.name ?? globalThis.expect?.getState?.().currentTestName ?? "";
+  const words = String(name).replace(/[^A-Za-z0-9]+/g, "-").slice(0, 50).replace(/^-|-$/g, "");
+  return `sk_test_${randomUUID().slice(-12)}${words && `-${words}`}`;
 }
 
 async function told(error, payments) {

@@ -206,8 +206,8 @@ export class Emulator {
   another(name: string, options?: WorldOptions): Promise<Emulator>;
   /** What happened in the world so far. */
   story(): Promise<string>;
-  /** Discard the world. */
-  close(): Promise<void>;
+  /** Discard the world, or `keep` it on its server as it is. */
+  close(options?: { keep?: boolean }): Promise<void>;
 }
 
 /** A test was about to reach the real service. */
