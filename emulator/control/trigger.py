@@ -19,7 +19,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
-from emulator.document.tree import resolve
+from emulator.document.tree import operations, resolve
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
@@ -255,8 +255,7 @@ def kinds() -> Mapping[str, type[Record]]:
 def body_of(operation_id: str) -> CompiledSchema:
     """Return the schema that the document has for the body of an operation."""
     document = bundles.load("service")
-    operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
-    node = next(each for each in operations if each.get("operationId") == operation_id)
+    node = next(each for _, _, each in operations(document) if each["operationId"] == operation_id)
     schema = node["requestBody"]["content"]["application/json"]["schema"]
     return CompiledSchema({**resolve(document, schema), "components": document["components"]})
 

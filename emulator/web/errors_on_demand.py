@@ -19,6 +19,7 @@ from emulator.core.handlers import not_found
 from emulator.core.limits import BODY
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.document.tree import operations
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
@@ -214,11 +215,10 @@ class ForcedErrors:
         return self._forms[operation_id]
 
     def _other_methods(self, context: RequestContext) -> str:
-        for item in self._document["paths"].values():
-            methods = {method.upper(): part for method, part in item.items() if isinstance(part, dict)}
-            if any(part.get("operationId") == context.operation_id for part in methods.values()):
-                return ", ".join(sorted(methods.keys() - {context.method})) or "OPTIONS"
-        return "OPTIONS"
+        places = {operation["operationId"]: path for path, _, operation in operations(self._document)}
+        here = places.get(context.operation_id)
+        methods = {method.upper() for path, method, _ in operations(self._document) if path == here}
+        return ", ".join(sorted(methods - {context.method})) or "OPTIONS"
 
 
 def _field_error(code: str, form: FormErrors, details: Mapping[str, Any]) -> ApiError:

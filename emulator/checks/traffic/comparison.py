@@ -17,7 +17,7 @@ from emulator.checks.traffic.traffic_log import PassedAnswer, PassedRequest, jso
 from emulator.control.recording.exchanges import ID
 from emulator.document import bundles
 from emulator.document.bundles import operation_specs
-from emulator.document.tree import COMBINATORS, Document, Node, resolve
+from emulator.document.tree import COMBINATORS, Document, Node, operations, resolve
 
 # -- ids of the same object on both sides
 
@@ -82,15 +82,11 @@ class Route(NamedTuple):
 @cache
 def routes() -> tuple[Route, ...]:
     """Return every operation; those with fixed paths come first."""
-    found = [
-        Route(
-            method.upper(), re.compile(f"/v1{re.sub(r'{[^}]*}', '([^/]+)', path)}"), operation["operationId"], operation
-        )
-        for path, item in sorted(_document()["paths"].items(), key=lambda each: each[0].count("{"))
-        for method, operation in item.items()
-        if isinstance(operation, dict)
-    ]
-    return tuple(found)
+    ordered = sorted(operations(_document()), key=lambda each: each[0].count("{"))
+    return tuple(
+        Route(method.upper(), re.compile(f"/v1{re.sub(r'{[^}]*}', '([^/]+)', path)}"), node["operationId"], node)
+        for path, method, node in ordered
+    )
 
 
 def route_of(method: str, target: str) -> Route | None:

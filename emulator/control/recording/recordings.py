@@ -37,6 +37,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record, to_wire
 from emulator.core.world import World, encode
 from emulator.document import bundles
+from emulator.document.tree import operations
 from emulator.engine.engine import Engine
 from emulator.engine.journal import MAX_REQUESTS, LoggedRequest, redacted_headers, redacted_path, redacted_text
 from emulator.engine.runtime import Runtime
@@ -410,12 +411,7 @@ def _readers() -> dict[str, tuple[str, str]]:
 def _operations() -> Iterator[tuple[str, str, Any]]:
     """Path, method and operation of both documents."""
     for name, base in BASES.items():
-        for path, item in bundles.load(name)["paths"].items():
-            yield from (
-                (base + path, method, operation)
-                for method, operation in item.items()
-                if isinstance(operation, dict) and "operationId" in operation
-            )
+        yield from ((base + path, method, operation) for path, method, operation in operations(bundles.load(name)))
 
 
 # -- recordings
