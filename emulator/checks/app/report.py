@@ -242,16 +242,16 @@ class AppReport(NamedTuple):
     def as_junit(self) -> str:
         """Return the report as JUnit XML: a failed test case for each cause, and one for the runs without any."""
         cases = [
-            junit.TestCase(cause.title, [junit.TestFailure(_sentence(cause.worst.differences[0]), self._alone(cause))])
+            junit.TestCase(
+                cause.title,
+                [junit.TestFailure(_sentence(cause.worst.differences[0]), "\n".join(cause.lines(self.repeat)))],
+            )
             for cause in causes(self.findings)
         ]
         whole = [junit.TestFailure(self.headline)] if self.failure or self.unstable else []
         return junit.report(
             "test app", "test app", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs)
         )
-
-    def _alone(self, cause: Cause) -> str:
-        return "\n".join(cause.lines(self.repeat))
 
 
 def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:

@@ -176,17 +176,16 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
         settings=settings,
         assumptions=assumptions,
         confirmed=sorted(held - broken),
-        refuted=[_refuted(known, each) for each in differing],
+        refuted=[
+            Refuted(
+                number=each.number,
+                probe=each.probe,
+                asked=known.probes[each.probe].asks,
+                observed=each.observed,
+                followed=each.followed,
+                request_ids=[one.request_id for one in each.evidence if one.request_id],
+            )
+            for each in differing
+        ],
         learnt=learnt,
-    )
-
-
-def _refuted(known: Collected, verdict: Verdict) -> Refuted:
-    return Refuted(
-        number=verdict.number,
-        probe=verdict.probe,
-        asked=known.probes[verdict.probe].asks,
-        observed=verdict.observed,
-        followed=verdict.followed,
-        request_ids=[each.request_id for each in verdict.evidence if each.request_id],
     )
