@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -126,12 +126,7 @@ def destination(runtime: Runtime, body: Body) -> Target:
     if "until_event" not in body:
         return Target(later(runtime, body["by"], may_be_zero=True))
     furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.now(), "year", 1)
-    return Target(furthest, on_event(body["until_event"]))
-
-
-def on_event(type: str) -> Callable[[AdvanceResult], bool]:
-    """Return a check that stops an advance after the first event of this type."""
-    return lambda result: result.events[type] > 0
+    return Target(furthest, lambda result: result.events[body["until_event"]] > 0)
 
 
 def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Timestamp:

@@ -134,7 +134,7 @@ def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
         try:
             response = await _store(engine, request)
         except ApiError as error:
-            response = _error_response(request, error)
+            response = Response(context_of(scope).body_of(error), error.status, media_type="application/json")
         await response(scope, receive, send)
 
     return receive_any
@@ -208,10 +208,6 @@ def _numbers(request: Request) -> dict[str, int]:
                 raise invalid_field(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
             found[name] = int(text)
     return found
-
-
-def _error_response(request: Request, error: ApiError) -> Response:
-    return Response(context_of(request.scope).body_of(error), error.status, media_type="application/json")
 
 
 OPERATIONS = {

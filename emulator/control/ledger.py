@@ -79,13 +79,8 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
         "amount": entry.posting.amount,
         "currency": entry.posting.currency,
         "at": entry.logged.at,
-        "cause": _cause(entry.logged, _request_of(causality, entry.logged)),
+        "cause": _cause(entry.logged, causality.request(causality.request_of(entry.logged) or "")),
     }
-
-
-def _request_of(causality: Causality, logged: LoggedUnit) -> LoggedRequest | None:
-    id = causality.request_of(logged)
-    return None if id is None else causality.request(id)
 
 
 def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from emulator.control.recording.exchanges import (
 )
 from emulator.control.recording.model import Recording
 from emulator.control.recording.renderers import FORMS
-from emulator.control.requests import readable
+from emulator.control.requests import find, readable
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import Event
 from emulator.core.handlers import Query
@@ -85,11 +85,8 @@ def _start(entries: Sequence[LoggedRequest]) -> int | None:
 
 def _last_mark(entries: Sequence[LoggedRequest]) -> int | None:
     numbers = range(len(entries) - 1, -1, -1)
-    return next((number for number in numbers if _is_mark(entries[number])), None)
-
-
-def _is_mark(entry: LoggedRequest) -> bool:
-    return entry.operation in MARKS and entry.status < 300
+    marks = (n for n in numbers if entries[n].operation in MARKS and entries[n].status < 300)
+    return next(marks, None)
 
 
 def _state(entries: Sequence[LoggedRequest], start: int | None, end: int, *, is_recording: bool) -> dict[str, Any]:
@@ -334,10 +331,7 @@ class JournalReader:
         return statuses.pop() if len(statuses) == 1 else None
 
     def _record(self, id: str) -> Record | None:
-        try:
-            return objects.find(self._world, id)
-        except ApiError:
-            return None
+        return objects.get(self._world, id)
 
 
 def _belongs(other: Record, owner: str, record: Record) -> bool:
@@ -440,7 +434,9 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
     reader, form = JournalReader(runtime), query["as"]
     span = _span(runtime, reader, query)
     recording = _recording(reader, span, query)
-    return msgspec.to_builtins(recording) if form == "steps" else _rendered(recording, form)
+    if form == "steps":
+        return msgspec.to_builtins(recording)
+    return Response(200, FORMS[form](recording).encode(), media_type="text/plain; charset=utf-8")
 
 
 def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:
@@ -459,25 +455,16 @@ def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:
 
 def _span(runtime: Runtime, reader: JournalReader, query: Query) -> _Span:
     exchanges = reader.exchanges()
-    first = 0 if "since" not in query else _index(exchanges, query["since"], "since") + 1
-    end = len(exchanges) if "until" not in query else _index(exchanges, query["until"], "until") + 1
+    after = {each.id: number for number, each in enumerate(exchanges, 1)}
+    first, end = (
+        after[find(runtime.journal, query[name], name).id] if name in query else default
+        for name, default in (("since", 0), ("until", len(exchanges)))
+    )
     if first > end:
         raise invalid_field("until", "is before the request of since")
     if end == len(exchanges):
         return _Span(exchanges, first, runtime.journal.count, runtime.now())
     return _Span(exchanges[:end], first, exchanges[end].place, exchanges[end].now)
-
-
-def _index(exchanges: list[Exchange], id: str, param: str) -> int:
-    """Return the index of the exchange with an id. Raises 404 if there is none."""
-    found = next((number for number, each in enumerate(exchanges) if each.id == id), None)
-    if found is None:
-        raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
-    return found
-
-
-def _rendered(recording: Recording, form: str) -> Response:
-    return Response(200, FORMS[form](recording).encode(), media_type="text/plain; charset=utf-8")
 
 
 def _wanted(text: str, reader: JournalReader) -> Wanted:

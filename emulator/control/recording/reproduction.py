@@ -91,11 +91,10 @@ class _Player:
             self._answers[call.name] = answer.body
 
     def _expected(self, expected: ExpectedField) -> Iterator[str]:
-        keys = tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))
         try:
             answer = self._send(expected.read)
             self.read.append(answer.body)
-            found = at(answer.body, keys)
+            found = at(answer.body, expected.path)
         except (LookupError, TypeError):
             yield f"{expected.read.path} has no {expected.field}"
             return
