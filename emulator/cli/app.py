@@ -117,7 +117,7 @@ def app(
     shown.end()
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
-        raise click.ClickException(runs.why_nothing_was_seen())
+        raise click.ClickException(OWN_WORLDS.format(runs.other_apps_named()) if runs.other_apps else NOTHING_SEEN)
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
@@ -199,10 +199,6 @@ class CommandRuns:
         from emulator.testing.stories import title_of
 
         return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
-
-    def why_nothing_was_seen(self) -> str:
-        """Return advice for a command that did nothing in the world of the key."""
-        return OWN_WORLDS.format(self.other_apps_named()) if self.other_apps else NOTHING_SEEN
 
     def other_apps_named(self) -> str:
         """Name some of the other Apps."""

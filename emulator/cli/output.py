@@ -131,26 +131,6 @@ def clock_time(instant: str) -> str:
     return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 
 
-def print_lines(
-    items: Iterable[Any],
-    line: LineFormat,
-    as_json: bool,
-    nothing: str,
-    following: Callable[[Any], str] | None = None,
-) -> None:
-    """Print objects; without any, print ``nothing`` to the error output, except with ``--json``.
-
-    ``following`` is the command that one would run next, from the last object.
-    """
-    item = None
-    for item in items:
-        print_line(item, line, as_json)
-    if item is None and not as_json:
-        click.echo(nothing, err=True)
-    elif item is not None and following:
-        print_next(following(item), as_json)
-
-
 def print_next(command: str, as_json: bool = False) -> None:
     """On a terminal, print the command that one would run next, for the same emulator and App."""
     if as_json or not (sys.stdout.isatty() and sys.stderr.isatty()):

@@ -7,10 +7,10 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,7 @@ from emulator.core.limits import CONNECTIONS
 from emulator.document.paths import guide_folder
 
 if TYPE_CHECKING:
+    from emulator.checks.traffic.proxy_server import ProxyServer
     from emulator.document.profile import Profile
     from emulator.server.server import Server
 
@@ -79,18 +80,8 @@ def public_url(url: str | None) -> str | None:
     return url and url.rstrip("/")
 
 
-class RunnableServer(Protocol):
-    """A server that one thread runs and another one ends."""
-
-    def run(self, ready: Callable[[], None]) -> None:
-        """Serve until :meth:`stop`; ``ready`` is called once requests are answered."""
-
-    def stop(self) -> None:
-        """End :meth:`run`, from any thread."""
-
-
 @contextmanager
-def serving(server: RunnableServer) -> Iterator[None]:
+def serving(server: Server | ProxyServer) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
     settled = threading.Event()
     ready = threading.Event()

@@ -21,7 +21,7 @@ from emulator.cli.options import (
     with_client,
     write_text,
 )
-from emulator.cli.output import counted, print_line, print_lines, when
+from emulator.cli.output import counted, print_line, when
 from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:
@@ -82,12 +82,11 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
     \b
     payments-emulator world list
     """
-    print_lines(
-        emulator.pages("/snapshots", limit),
-        snapshot_line,
-        as_json,
-        "No snapshots yet; create one with 'world save NAME'.",
-    )
+    snapshots = [*emulator.pages("/snapshots", limit)]
+    for each in snapshots:
+        print_line(each, snapshot_line, as_json)
+    if not snapshots and not as_json:
+        click.echo("No snapshots yet; create one with 'world save NAME'.", err=True)
 
 
 @world.command()

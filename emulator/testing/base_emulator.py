@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from emulator.engine.world_clock import FROZEN
@@ -241,6 +240,13 @@ class BaseEmulator:
             report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
         return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
 
+    def story_or_reason(self) -> str:
+        """Return the report, or why there is none: no error of the emulator may hide the failure of a test."""
+        try:
+            return self.story()
+        except Exception as error:
+            return f"(no report of the world: {type(error).__name__}: {error})"
+
     def close(self) -> None:
         """Discard the world on a shared server, or stop the server if it is this object's own."""
         if self._follow_move in time_travel.followers:
@@ -255,7 +261,5 @@ class BaseEmulator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

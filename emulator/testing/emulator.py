@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import httpx
@@ -171,9 +170,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
     async def __aenter__(self) -> AsyncEmulator:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.plain.webhooks.stop_forwarding)
         await self.client.aclose()
 
@@ -221,8 +218,6 @@ class Emulator(BaseEmulator):
         self._awaited = AsyncEmulator(self)
         return self._awaited
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._awaited.client.aclose()
         await asyncio.to_thread(self.close)

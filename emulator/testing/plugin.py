@@ -187,7 +187,7 @@ def pytest_runtest_makereport(
         report.sections.append(("payments emulator: assumption", _of_assumption(*assumption)))
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
-        report.sections.append(("payments emulator", _report(emulator)))
+        report.sections.append(("payments emulator", emulator.story_or_reason()))
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
@@ -317,13 +317,6 @@ def _recorded(emulator: Emulator, folder: Path) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(emulator.recording(), "utf-8")
-    except Exception as error:  # as in _report
+    except Exception as error:  # as in story_or_reason
         return f"(no recording: {type(error).__name__}: {error})"
     return f"{file}\nrun it again: pytest {file}"
-
-
-def _report(emulator: Emulator) -> str:
-    try:
-        return emulator.story()
-    except Exception as error:  # any error of the emulator must not hide the failure of the test
-        return f"(no report of the world: {type(error).__name__}: {error})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -92,35 +92,6 @@ def _files(fixtures: Any) -> tuple[Path, ...]:
 
 TIME_LIMIT = 300
 """Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
-
-
-class AnyServer(Protocol):
-    """What a world needs of its server.
-
-    ``receiver`` receives the webhooks that tests collect. ``connections`` are those that its worlds share, if any.
-    """
-
-    url: str
-    receiver: Receiver
-    connections: BaseTransport | None
-
-    def begin(self, key: str, options: WorldOptions) -> None:
-        """Start a new world for this key with these options."""
-
-    def follow(self, key: str) -> None:
-        """Let the world follow the time that the test has set; raises ``AssertionError`` if it cannot."""
-
-    def passed(self, key: str) -> AssertionError | None:
-        """Return the error for a time of the test that the world has already passed, if it has."""
-
-    def follows(self, key: str) -> bool:
-        """Return whether the world is in use and can follow a move of the time that the test has set."""
-
-    def discard(self, key: str) -> None:
-        """Discard the world of this key."""
-
-    def stop(self) -> None:
-        """Release all resources."""
 
 
 class LocalServer:
@@ -354,3 +325,7 @@ class RemoteServer:
     def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
         with Api(self.url, key) as api:
             return api.call(method, path, **options)
+
+
+AnyServer = LocalServer | RemoteServer
+"""What a world needs of its server is the same of both."""

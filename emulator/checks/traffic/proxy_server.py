@@ -381,6 +381,11 @@ class ProxyServer:
         if self._uvicorn:
             self._uvicorn.should_exit = True
 
+    async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        last = [*self._outcome.last][::-1]
+        upstream = redact_text(self._targets.upstream)
+        await send_response(findings.response(self._outcome.findings, last, upstream), send)
+
     def _application(self) -> RootApp:
         client = httpx.AsyncClient(
             timeout=PATIENCE, follow_redirects=False, limits=httpx.Limits(max_connections=CONNECTIONS)
@@ -400,7 +405,7 @@ class ProxyServer:
                 (INBOX, WebhookForwarder(client, self._targets.webhooks_to, traffic)),
                 (
                     PAGE,
-                    OriginGuard(_FindingsPage(self._outcome, redact_text(self._targets.upstream)), names, pages=True),
+                    OriginGuard(self._page, names, pages=True),
                 ),
                 ("", service if self._is_open else HostGuard(service, names)),
             ],
@@ -413,13 +418,3 @@ class ProxyServer:
 
 async def _nothing() -> None:
     """Accept the lifespan protocol: the proxy needs nothing to start."""
-
-
-class _FindingsPage:
-    def __init__(self, outcome: ProxyOutcome, upstream: str) -> None:
-        self._outcome = outcome
-        self._upstream = upstream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        last = [*self._outcome.last][::-1]
-        await send_response(findings.response(self._outcome.findings, last, self._upstream), send)
