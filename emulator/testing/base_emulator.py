@@ -240,13 +240,6 @@ class BaseEmulator:
             report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
         return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
 
-    def story_or_reason(self) -> str:
-        """Return the report, or why there is none: no error of the emulator may hide the failure of a test."""
-        try:
-            return self.story()
-        except Exception as error:
-            return f"(no report of the world: {type(error).__name__}: {error})"
-
     def close(self) -> None:
         """Discard the world on a shared server, or stop the server if it is this object's own."""
         if self._follow_move in time_travel.followers:
@@ -263,3 +256,11 @@ class BaseEmulator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def story_or_reason(emulator: BaseEmulator) -> str:
+    """Return the report of a world, or why there is none: no error of the emulator may hide the failure of a test."""
+    try:
+        return emulator.story()
+    except Exception as error:
+        return f"(no report of the world: {type(error).__name__}: {error})"

@@ -187,7 +187,9 @@ def pytest_runtest_makereport(
         report.sections.append(("payments emulator: assumption", _of_assumption(*assumption)))
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
-        report.sections.append(("payments emulator", emulator.story_or_reason()))
+        from emulator.testing.base_emulator import story_or_reason
+
+        report.sections.append(("payments emulator", story_or_reason(emulator)))
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))

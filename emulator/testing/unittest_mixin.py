@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any, ClassVar
 
+from emulator.testing.base_emulator import story_or_reason
 from emulator.testing.emulator import Emulator
 from emulator.testing.servers import LocalServer, RemoteServer
 
@@ -49,7 +50,7 @@ class PaymentsMixin(unittest.TestCase):
         try:
             yield
         except Exception as error:
-            error.add_note(self.payments.story_or_reason())
+            error.add_note(story_or_reason(self.payments))
             raise
 
     def _reporting(self, test: Callable[..., Any]) -> Callable[..., Any]:
