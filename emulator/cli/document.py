@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.options import DEFAULT_URL, OUTPUT_FILE, option, require_extra, write_text
-from emulator.cli.service import made_profile, reject_live_key
+from emulator.cli.service import drift, made_profile, reject_live_key
 
 if TYPE_CHECKING:
     import httpx
@@ -70,7 +70,9 @@ def document(
     verdicts = ask(base_url.removesuffix("/v1"), key) if rules else None
     report = _report(document, base_url, key, **choices)
     if verdicts is not None:
-        report.rules, report.drift = verdicts, drift(against, verdicts) if against else []
+        from emulator.document.probes import collected
+
+        report.rules, report.drift = verdicts, drift(against, made_profile(collected(), verdicts)) if against else []
     if junit:
         write_text(junit, report.as_junit())
     if as_json:
@@ -238,14 +240,3 @@ def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], Non
         http.post(f"{url}{CLOCK}/advance", headers=headers, json={"by": f"{days}d"}).raise_for_status()
 
     return advance
-
-
-def drift(file: Path, report: CalibrationReport) -> list[str]:
-    """Return the differences from a profile. Raises ``ClickException`` for a file that is no profile."""
-    from emulator.document.probes import collected
-    from emulator.document.profile import InvalidProfile, differences, load
-
-    try:
-        return differences(load(file), made_profile(collected(), report))
-    except InvalidProfile as error:
-        raise click.ClickException(str(error)) from None

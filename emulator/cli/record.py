@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.cli.client import ControlClient
 from emulator.cli.exec import environment
-from emulator.cli.options import ID, with_client
+from emulator.cli.options import ID, with_client, writing
 from emulator.control.recording.model import Recording
 from emulator.control.recording.renderers import FORMS
 from emulator.control.recording.reproduction import Holds, Shrunk, play, reproduce, shrink
@@ -221,11 +221,9 @@ def write(text: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
+    with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, "utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None
 
 
 def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out: Path | None) -> int:

@@ -81,7 +81,12 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
         show_verdicts(report, profile)
-    if chosen["against"] and _drift(chosen["against"], profile, quiet=as_json):
+    lines = drift(chosen["against"], profile) if chosen["against"] else []
+    for line in lines:
+        click.echo(line, err=as_json)
+    if chosen["against"] and not as_json:
+        click.echo(f"{len(lines)} differences from {chosen['against']}." if lines else f"As {chosen['against']} says.")
+    if lines:
         return FOUND
     return UNFINISHED if report.requests >= chosen["max_requests"] and report.of("not_answered") else 0
 
@@ -203,16 +208,11 @@ def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
     click.echo(f"{profile.sentence()}.")
 
 
-def _drift(file: Path, profile: Profile, *, quiet: bool) -> int:
-    """1 if the service is not as a profile says, with the differences on the standard output."""
+def drift(file: Path, profile: Profile) -> list[str]:
+    """Return the differences from the profile in a file. Raises ``ClickException`` for a file that is no profile."""
     from emulator.document.profile import InvalidProfile, differences, load
 
     try:
-        lines = differences(load(file), profile)
+        return differences(load(file), profile)
     except InvalidProfile as error:
         raise click.ClickException(str(error)) from None
-    for line in lines:
-        click.echo(line, err=quiet)
-    if not quiet:
-        click.echo(f"{len(lines)} differences from {file}." if lines else f"As {file} says.")
-    return int(bool(lines))

@@ -41,6 +41,15 @@ def at(node: Any, pointer: Pointer) -> Any:
     return node
 
 
+def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a JSON value in which what ``change`` makes of a text stands in its place, names of fields left alone."""
+    if isinstance(value, dict):
+        return {name: map_texts(part, change) for name, part in value.items()}
+    if isinstance(value, list):
+        return [map_texts(part, change) for part in value]
+    return change(value) if isinstance(value, str) else value
+
+
 def exists(node: Any, pointer: Pointer) -> bool:
     """Return whether something stands at a pointer."""
     try:

@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from connexion.middleware.request_validation import RequestValidationAPI, RequestValidationMiddleware
 from connexion.operations import AbstractOperation
-from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core import calendar
@@ -27,7 +26,7 @@ from emulator.core.records import list_to_wire
 from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation
-from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream, whole_body
 from emulator.web.routing import (
     Authenticate,
     AuthenticationMiddleware,
@@ -334,20 +333,12 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
     """
     if int(context.headers.get(b"content-length") or 0) > max_bytes:
         raise _too_large(max_bytes)
-    raw = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        raw += message.get("body", b"")
-        if len(raw) > max_bytes:
-            raise _too_large(max_bytes)
-        more = message.get("more_body", False)
+    if (raw := await whole_body(receive, max_bytes)) is None:
+        raise _too_large(max_bytes)
     is_json = context.headers.get(b"content-type") == b"application/json" or _media_type(context) == "application/json"
     if not is_json and raw.strip():
         raise validation.malformed("its Content-Type must be application/json")
-    return bytes(raw)
+    return raw
 
 
 def _too_large(max_bytes: int) -> ApiError:

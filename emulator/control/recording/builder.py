@@ -34,6 +34,7 @@ from emulator.control.recording.model import (
     Reference,
     renumbered,
 )
+from emulator.document.tree import map_texts
 
 # -- test values
 
@@ -372,13 +373,7 @@ class Builder:
 
     def _referring(self, value: Any, place: int) -> Any:
         """Return a JSON value with references in place of the ids that earlier steps answered."""
-        if isinstance(value, str):
-            return ID.sub(lambda match: self._reference(match[0], place), value)
-        if isinstance(value, list):
-            return [self._referring(each, place) for each in value]
-        if isinstance(value, dict):
-            return {name: self._referring(each, place) for name, each in value.items()}
-        return value
+        return map_texts(value, lambda text: ID.sub(lambda match: self._reference(match[0], place), text))
 
     def _reference(self, id: str, place: int) -> str:
         if self._is_added(id):

@@ -31,6 +31,7 @@ from emulator.control.recording.model import (
     renumbered,
     reset_body,
 )
+from emulator.document.tree import map_texts
 
 # -- playing
 
@@ -118,13 +119,11 @@ class _Player:
 
     def _resolved(self, value: Any) -> Any:
         """Return a JSON value with the values of its references."""
-        if isinstance(value, dict):
-            return {name: self._resolved(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [self._resolved(part) for part in value]
-        if not isinstance(value, str):
-            return value
-        return "".join(self._value(part) if isinstance(part, Reference) else part for part in parts(value))
+
+        def resolved(text: str) -> str:
+            return "".join(self._value(part) if isinstance(part, Reference) else part for part in parts(text))
+
+        return map_texts(value, resolved)
 
     def _value(self, reference: Reference) -> str:
         if reference.name == URL:

@@ -18,6 +18,7 @@ from emulator.control.recording.model import (
     parts,
     reset_body,
 )
+from emulator.document.tree import map_texts
 
 WIDTH = 120
 
@@ -92,7 +93,7 @@ def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, st
         "header": call.headers,
     }
     parameters = [
-        {"in": place, "name": name, "value": _resolved(value)}
+        {"in": place, "name": name, "value": map_texts(value, _resolved)}
         for place, values in given.items()
         for name, value in values.items()
     ]
@@ -100,7 +101,7 @@ def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, st
         "stepId": id,
         "operationId": f"$sourceDescriptions.{source}.{call.operation}",
         **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": {"payload": _resolved(call.body)}} if call.body is not None else {}),
+        **({"requestBody": {"payload": map_texts(call.body, _resolved)}} if call.body is not None else {}),
         "successCriteria": [{"condition": f"$statusCode == {call.status}"}, *criteria],
         **(
             {"outputs": {_output(each): f"$response.body#/{'/'.join(map(str, each.path))}" for each in outputs}}
@@ -110,15 +111,9 @@ def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, st
     }
 
 
-def _resolved(value: Any) -> Any:
-    """Return a JSON value with runtime expressions in place of references."""
-    if isinstance(value, dict):
-        return {name: _resolved(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_resolved(part) for part in value]
-    if not isinstance(value, str):
-        return value
-    found = parts(value)
+def _resolved(text: str) -> str:
+    """Return a text with runtime expressions in place of references."""
+    found = parts(text)
     if len(found) == 1 and isinstance(found[0], Reference):
         return _expression(found[0])
     return "".join(f"{{{_expression(part)}}}" if isinstance(part, Reference) else part for part in found)
