@@ -160,9 +160,7 @@ def _show(report: Report) -> None:
 def _rule_lines(report: Report) -> Iterator[str]:
     """Yield the differences from the emulator's assumptions and from the profile, and the counts."""
     assert report.rules is not None
-    for verdict in report.rules.of("differs"):
-        found = ", ".join(f"{name}={value}" for name, value in {**verdict.assumptions, **verdict.settings}.items())
-        yield f"{verdict.number} {verdict.probe}: differs{found and f' ({found})'}"
+    yield from (verdict.line for verdict in report.rules.of("differs"))
     yield from (f"not as the profile says: {line}" for line in report.drift)
     yield f"Rules: {report.rules.counted()}; {report.rules.requests} requests."
 

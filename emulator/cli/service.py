@@ -193,11 +193,7 @@ def _save(profile: Profile, file: Path) -> None:
 def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
     """Write what differs or was not answered, with its evidence, and the counts."""
     for verdict in (*report.of("differs"), *report.of("not_answered")):
-        found = {**verdict.assumptions, **verdict.settings}
-        follows = ", ".join(f"{name}={value}" for name, value in found.items())
-        click.echo(
-            f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}{follows and f' ({follows})'}"
-        )
+        click.echo(verdict.line)
         for line in (
             [verdict.why] if verdict.why else [f"{path} is {value!r}" for path, value in verdict.observed.items()]
         ):

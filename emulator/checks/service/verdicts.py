@@ -49,6 +49,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     evidence: list[Evidence] = []
 
     @property
+    def line(self) -> str:
+        """The verdict on one line, with the values of the service that the emulator can follow."""
+        found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
+        return f"{self.number} {self.probe}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
+
+    @property
     def followed(self) -> bool:
         """Whether the emulator can be made to do the same."""
         return bool(self.assumptions or self.settings)

@@ -15,15 +15,16 @@ import msgspec
 
 from emulator.control.recording.exchanges import (
     ID,
+    MOVE,
     CausedEvent,
     Exchange,
-    Lookup,
     ObjectList,
     RecordedStart,
     Wanted,
     ids_in,
     request_ids,
 )
+from emulator.control.recording.journal_reader import JournalReader
 from emulator.control.recording.model import (
     URL,
     Call,
@@ -121,7 +122,7 @@ def control_call(path: str, body: object) -> ControlCall | None:
 INBOXES = "/_emulator/inbox/"
 
 
-def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
+def inbox(url: str, exchange: Exchange, lookup: JournalReader, own: str) -> str:
     """Return the URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
     path = url.removeprefix(own)
     if not path.startswith(INBOXES):
@@ -129,7 +130,7 @@ def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
     return f"{Reference(URL)}{path}"
 
 
-def inbox_response(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
+def inbox_response(exchange: Exchange, lookup: JournalReader, own: str) -> Call | None:
     """Return the call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
 
     It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
@@ -150,7 +151,7 @@ def _name(exchange: Exchange) -> str:
     return f"recorded-{exchange.place}"
 
 
-def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
+def _failure(exchange: Exchange, lookup: JournalReader, own: str) -> int | None:
     """Return the status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
     answer = exchange.answer
     if exchange.operation != "createWebhook" or not isinstance(answer, dict):
@@ -163,8 +164,6 @@ def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
 
 # -- the builder
 
-
-MOVE = "advanceClock"
 
 LEFT_OUT = frozenset(
     [
@@ -194,7 +193,7 @@ MAX_EVENTS = 100
 class Builder:
     """Makes the steps of one recording; ``chosen`` are the exchanges that become steps, by their place in the list."""
 
-    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: Lookup) -> None:
+    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: JournalReader) -> None:
         self._start = start
         self._exchanges = exchanges
         self._now = now
