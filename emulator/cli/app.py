@@ -95,7 +95,6 @@ def app(
     Exit status 1 where a run ended otherwise, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
     was found before.
     """
-    # Imported here: the help of this command needs no driver.
     from emulator.checks.app.cases import KILLED_KINDS
     from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
@@ -131,7 +130,6 @@ def app(
 
 def known_rules(names: Sequence[str]) -> Sequence[str]:
     """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
-    # Imported here: the help of this command needs no audit.
     from emulator.control.audit.audit import rules
 
     known = [rule.name for rule in rules()]
@@ -169,7 +167,6 @@ class CommandRuns:
 
     def play(self, case: Case | None) -> Ending:
         """Run the scenario once, with the faults of a case or without any."""
-        # Imported here: the help of this command needs no HTTP client.
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
 
@@ -242,7 +239,6 @@ def app_scenario(
     afterwards: str,
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
-    # Imported here: the list of commands needs no driver.
     from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
 

@@ -55,7 +55,6 @@ class Demo:
     """The steps of the demo; every number shown is read from an answer."""
 
     def __init__(self, url: str, shop: Shop) -> None:
-        # Imported here: the help of a command line needs no HTTP client.
         import httpx
 
         self._shop = shop
@@ -67,7 +66,8 @@ class Demo:
         click.secho("A subscription's first two months", bold=True)
         self._register_webhook()
         subscription = self._subscribe()
-        self._first_charge()
+        self._title("The first month was charged immediately.")
+        self._show_transactions()
         self._a_month_later(subscription)
         self._show_webhooks()
 
@@ -93,10 +93,6 @@ class Demo:
         end = subscription["current_period_end"][:10]
         self._detail(f"{subscription['id']} is {subscription['status']}; its first period ends on {end}.")
         return str(subscription["id"])
-
-    def _first_charge(self) -> None:
-        self._title("The first month was charged immediately.")
-        self._show_transactions()
 
     def _a_month_later(self, subscription: str) -> None:
         self._title("Instead of waiting, the shop moves the sandbox's clock 31 days ahead. Jobs that become due run.")
@@ -152,7 +148,6 @@ class Shop:
 
     def receive(self, request: ReceivedRequest) -> ReceiverReply:
         """Record one request and answer it 200."""
-        # Imported here: the help of a command line needs no web server and no signatures.
         import hashlib
         import hmac
 
@@ -170,7 +165,6 @@ class Shop:
 
 @contextmanager
 def _shop() -> Iterator[Shop]:
-    # Imported here: the help of a command line needs no web server.
     from emulator.checks.webhook_receiver import HttpReceiver
 
     shop = Shop()
@@ -181,7 +175,6 @@ def _shop() -> Iterator[Shop]:
 
 @contextmanager
 def _sandbox(port: int) -> Iterator[str]:
-    # Imported here: the help of a command line needs no web server.
     from emulator.engine.world_clock import FROZEN
     from emulator.server.sandbox import Options
     from emulator.server.server import CannotListen, Server

@@ -84,7 +84,6 @@ def document(
 
 def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     """Return where the API is, and the server's document or the shipped one."""
-    # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
     from emulator.checks.document.links import is_usable

@@ -112,7 +112,6 @@ def everything(
     Exit status 1 where the mark, the mean of the areas that were examined, is less than --fail-on (100), or a sample,
     which has no mark, found a problem; 130 after Ctrl-C.
     """
-    # Imported here: the help of this command needs none of them.
     from emulator.checks import all_report
 
     if sample and (fail_on is not None or badge is not None):

@@ -344,7 +344,6 @@ def run_all(
 
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     """Yield each assumption with each value that it does not have at the start of an App."""
-    # Imported here: the help of exec needs no fixtures.
     from emulator.engine.fixtures import Fixtures
     from emulator.engine.reference_data import assumptions_of, named_assumptions
 

@@ -82,7 +82,6 @@ def listen(
     same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
     removes the endpoint when you stop it with Ctrl-C.
     """
-    # Imported here: help and usage errors need no HTTP client.
     import httpx
 
     from emulator.checks.webhook_receiver import HttpReceiver
@@ -189,7 +188,6 @@ class Listener:
 
     def _watch(self) -> str:
         """Wait until the endpoint is gone, and return why."""
-        # Imported here, as in the command.
         from emulator.cli.client import Rejected
 
         try:
@@ -288,10 +286,9 @@ class Forwarder:
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
-        # Imported here: the help of a command line needs no web server.
-        from emulator.checks.webhook_receiver import ReceiverReply
+        from emulator.checks.webhook_receiver import ReceiverReply, json_object
 
-        event = event_in(request.body)
+        event = json_object(request.body)
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
         if self._about not in (None, about(event)):
@@ -304,7 +301,6 @@ class Forwarder:
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Forward a past event as a delivery of it would have been."""
-        # Imported here: the help of a command line needs no web server and no headers.
         from email.message import Message
 
         from emulator.checks.webhook_receiver import ReceivedRequest
@@ -334,7 +330,6 @@ class Forwarder:
 
 def signature(secret: str, body: bytes) -> str:
     """Return the signature of a body."""
-    # Imported here: the help of a command line needs no signatures.
     from emulator.resources.webhooks import deliveries
 
     return deliveries.signature(secret, body)
@@ -387,12 +382,3 @@ def line(shown: Mapping[str, Any]) -> str:
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
-
-
-def event_in(body: bytes) -> dict[str, Any]:
-    """Return the event in a body; empty if that is no JSON object."""
-    try:
-        event = json.loads(body)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}

@@ -267,7 +267,6 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
 
 def story(found: Any, every: bool) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
-    # Imported here: help needs none of it.
     from emulator.control.explain.explanation_text import episodes
 
     width = max(NARROWEST, shutil.get_terminal_size().columns)

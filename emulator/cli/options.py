@@ -72,7 +72,6 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 
 def connected(chosen: dict[str, Any]) -> Any:
     """Return the client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
-    # Imported here: help and usage errors need no HTTP client.
     from emulator.cli.client import ControlClient
 
     context = click.get_current_context()

@@ -122,7 +122,6 @@ def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]
 
 def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
     """Run the checks and show them; the exit status."""
-    # Imported here: the help of a command line needs no event loop.
     import asyncio
 
     shown = asyncio.run(_run(service, timeout, as_json))
@@ -160,7 +159,6 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
         raise click.UsageError(
             "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
         )
-    # Imported here, as below: the help and the mistakes of a command line need no world and no HTTP client.
     from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
 
     try:

@@ -176,7 +176,6 @@ def fetched(
 
 def shrunk(recording: Recording, seconds: float) -> Recording | None:
     """Return the recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
-    # Imported here, as below: the help needs no server.
     from emulator.testing.fresh_world import FreshWorld
 
     with FreshWorld(recording.app, recording.url) as world:

@@ -70,7 +70,6 @@ class CapturedCommands:
 
         Raises ``KeyboardInterrupt`` where Ctrl-C ended the command.
         """
-        # Imported here: the help of a command line needs no processes.
         import subprocess
 
         # As in exec itself: on Windows npm, for example, is npm.cmd.

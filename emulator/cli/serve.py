@@ -154,7 +154,6 @@ def make_server(**chosen: Any) -> Any:
         # Most of what Connexion imports, this server never uses (PEP 810; docs/contributing/connexion-start.md).
         sys.set_lazy_imports_filter(lambda importer, *_: f"{importer}.".startswith("connexion."))
         sys.set_lazy_imports("all")
-    # Imported here: help and usage errors need no web server.
     from emulator.server.server import Server
 
     options = make_options(chosen)
@@ -164,7 +163,6 @@ def make_server(**chosen: Any) -> Any:
 
 def make_options(chosen: dict[str, Any]) -> Options:
     """Return the options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
-    # Imported here, as above.
     from emulator.server.sandbox import Options, Parts
     from emulator.server.server import is_loopback
 

@@ -54,23 +54,33 @@ def write_port(port: int, port_file: Path | None) -> None:
 
 
 @contextmanager
-def start_errors() -> Iterator[None]:
-    """Raise ``ClickException`` for what keeps a server from starting."""
-    # Imported here, as above.
-    from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.reference_data import InvalidDatabase
+def store_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what is wrong with a state store."""
     from emulator.engine.storage.store import CorruptStore, StorageError
-    from emulator.server.server import CannotListen
 
     try:
         yield
-    except CannotListen as error:
-        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
-        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
-    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
+    except CorruptStore as error:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
+
+
+@contextmanager
+def start_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what keeps a server from starting."""
+    from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.reference_data import InvalidDatabase
+    from emulator.server.server import CannotListen
+
+    try:
+        with store_errors():
+            yield
+    except CannotListen as error:
+        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
+    except (InvalidFixture, InvalidDatabase) as error:
+        raise click.ClickException(str(error)) from None
 
 
 def public_url(url: str | None) -> str | None:

@@ -65,8 +65,8 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
     lets it. Prints at first how many requests it makes at most. Each assumption is confirmed, differs, or was not
     answered or not asked. Exit status 1 only with --against, 3 if --max-requests ended it.
     """
-    # Imported here: the help needs no probes and no HTTP client.
     from emulator.document.probes import collected
+    from emulator.document.profile import save
 
     reject_live_key(url, key)
     if chosen["with_time"] and chosen["resume"] is None:
@@ -76,7 +76,8 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
     report = _run(known, names, service_url(url), key, chosen)
     profile = made_profile(known, report)
     if chosen["out"]:
-        _save(profile, chosen["out"])
+        with writing(chosen["out"]):
+            save(profile, chosen["out"])
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
@@ -93,7 +94,6 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
 
 def reject_live_key(*given: str) -> None:
     """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
-    # Imported here: the help of a command line needs no redaction.
     from emulator.engine.redaction import has_live_key
 
     if has_live_key(*given):
@@ -181,13 +181,6 @@ def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     from emulator.engine.reference_data import numbered_assumptions
 
     return profile_of(known, report, len(numbered_assumptions()))
-
-
-def _save(profile: Profile, file: Path) -> None:
-    from emulator.document.profile import save
-
-    with writing(file):
-        save(profile, file)
 
 
 def show_verdicts(report: CalibrationReport, profile: Profile) -> None:

@@ -62,14 +62,15 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
     With COMMAND, the proxy runs until COMMAND ends, which finds it in PAYMENTS_EMULATOR_URL. Exit status 1 if an answer
     differs; otherwise that of COMMAND.
     """
-    # Imported here: the help needs neither a web server nor the rules of the service.
     from emulator.checks.traffic.proxy_server import ProxyTargets
     from emulator.checks.traffic.traffic_log import RunWriter
+    from emulator.cli.listen import destination
     from emulator.testing.fresh_world import FreshWorld
 
     reject_live_key(upstream)
     url = service_url(upstream)
-    targets = ProxyTargets(url, _checked(chosen["webhooks_to"]))
+    webhooks_to = chosen["webhooks_to"]
+    targets = ProxyTargets(url, webhooks_to and destination(webhooks_to, "'--webhooks-to'"))
     profile = chosen["profile"]
     with ExitStack() as stack:
         world = stack.enter_context(FreshWorld("demo", DEFAULT_URL))
@@ -80,13 +81,6 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
         run = _Run(world, profile.chosen() if profile else {}, writer, as_json=as_json)
         status = run.serve(targets, chosen, command)
     return run.report() or status
-
-
-def _checked(target: str | None) -> str | None:
-    """Return the URL that webhooks are passed on to."""
-    from emulator.cli.listen import destination
-
-    return target and destination(target, "'--webhooks-to'")
 
 
 class _Run:
@@ -197,7 +191,6 @@ def replay(file: Path, profile: Profile | None, url: str | None, control_token: 
 
     Exit status 1 if an answer differs.
     """
-    # Imported here: the help of this command needs none.
     from emulator.checks.traffic.beside import SideBySide
     from emulator.checks.traffic.traffic_log import read_run
     from emulator.engine.reference_data import ReferenceData

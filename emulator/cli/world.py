@@ -263,7 +263,6 @@ def report(emulator: ControlClient, file: Path, language: str) -> None:
 
 def write_report(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
-    # Imported here: help needs no templates.
     from emulator.presentation.languages.language import language_of
     from emulator.ui.reports import report_page
 

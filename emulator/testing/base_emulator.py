@@ -140,8 +140,7 @@ class BaseEmulator:
         at once.
         """
         method = api.method(phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
-        return intent
+        return self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
 
     def settle(self) -> JSON:
         """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
@@ -167,8 +166,7 @@ class BaseEmulator:
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
         coded = {**body, **({"code": code} if code else {})}
-        outcome: JSON = self.api.post("/_emulator/outcomes", coded, **_headers(wait))
-        return outcome
+        return self.api.post("/_emulator/outcomes", coded, **_headers(wait))
 
     def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> JSON:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
@@ -177,8 +175,7 @@ class BaseEmulator:
         of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
         body = {"then": then, "times": times, "match": match}
-        arranged: JSON = self.api.post("/_emulator/faults", body, **_headers(wait))
-        return arranged
+        return self.api.post("/_emulator/faults", body, **_headers(wait))
 
     def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
         """Trigger an event by real state changes, create the objects it needs, and return it.
@@ -186,8 +183,7 @@ class BaseEmulator:
         On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
         """
         body = {"event": event, "overrides": overrides}
-        triggered: JSON = self.api.post("/_emulator/trigger", body, **_headers(wait))
-        return triggered
+        return self.api.post("/_emulator/trigger", body, **_headers(wait))
 
     def configure(self, /, **settings: Any) -> JSON:
         """Change settings of the App, such as ``tax_rate=18``, and return all settings."""

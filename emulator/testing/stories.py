@@ -125,8 +125,7 @@ def one_line(error: BaseException) -> str:
 
 def _export(api: Api) -> dict[str, Any]:
     api.post("/_emulator/snapshots", {"name": SNAPSHOT})
-    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
-    return exported
+    return api.get(f"/_emulator/snapshots/{SNAPSHOT}")
 
 
 def _audit(api: Api) -> list[AuditNote]:
