@@ -53,7 +53,6 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
 
 
 def payment_line(intent: Any) -> str:
-    """Return a payment intent on one line."""
     error = intent["last_error"]
     why = f"  {error['code']}" if error else ""
     paid = plain_money(intent["amount"], intent["currency"])

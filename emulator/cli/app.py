@@ -162,7 +162,6 @@ class CommandRuns:
         self.other_apps: set[str] = set()
 
     def stop(self) -> None:
-        """End the commands that run."""
         self._commands.stop()
 
     def play(self, case: Case | None) -> Ending:

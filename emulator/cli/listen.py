@@ -378,7 +378,6 @@ def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardR
 
 
 def line(shown: Mapping[str, Any]) -> str:
-    """Return a delivery on one line."""
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"

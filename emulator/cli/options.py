@@ -109,7 +109,6 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
         self._words = tuple(words)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word itself."""
         if value not in self._words:
             self.fail(f"there is no {value!r}; {guidance(value, self._words)}", param, ctx)
         return str(value)
@@ -144,7 +143,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no
         self.parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value."""
         try:
             return self.parse(value)
         except ValueError as error:
@@ -160,7 +158,6 @@ class Text(Parsed):
         self._description = description
 
     def matches(self, value: str) -> bool:
-        """Return whether the value matches."""
         return self._pattern.fullmatch(value) is not None
 
     def _matching(self, value: str) -> str:

@@ -211,7 +211,6 @@ def report(recording: Recording, result: Shrunk) -> None:
 
 
 def rendered(recording: Recording, form: str) -> str:
-    """Return the text of a recording."""
     return FORMS[form](recording)
 
 

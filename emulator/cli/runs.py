@@ -137,7 +137,6 @@ class ProgressLine:
             click.echo(f"\r\033[K{line}", nl=False, err=True)
 
     def end(self) -> None:
-        """Remove the line."""
         if self._is_shown and self._started is not None:
             click.echo("\r\033[K", nl=False, err=True)
 

@@ -68,7 +68,6 @@ def health(url: str, timeout: float, as_json: bool) -> int:
 
 
 def health_line(answer: Any) -> str:
-    """Return the health of an emulator in a line."""
     return f"{answer['status']}: version {answer['version']}, {counted(answer['apps'], 'App')}"
 
 

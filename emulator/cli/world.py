@@ -146,7 +146,6 @@ def delete(emulator: ControlClient, name: str) -> None:
 
 
 def snapshot_line(snapshot: Any) -> str:
-    """Return a snapshot on one line."""
     name = click.style(snapshot["name"].ljust(20), bold=True)
     return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
 
@@ -225,7 +224,6 @@ def fixtures_in(file: BinaryIO) -> Any:
 
 
 def new_line(result: Any) -> str:
-    """Return the new world on one line."""
     return f"New world: {when(result['now'])}, {result['mode']}"
 
 

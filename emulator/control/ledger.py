@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from emulator.control.explain.causality import Causality, LoggedUnit
@@ -50,7 +50,8 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
     """GET /ledger: ``object`` and ``currency`` filter the entries, ``currency`` the totals too."""
     await runtime.catch_up()
     causality = Causality(runtime.journal)
-    entries = [*_entries(causality)]
+    postings = ((logged, each) for logged in causality.units for each in ledger.entries(logged.unit))
+    entries = [LedgerEntry(*each, logged) for logged, each in postings]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
     broken = [_break(runtime, failure) for failure in runtime.journal.failures if isinstance(failure.error, Imbalance)]
     return {
@@ -63,13 +64,6 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
         "entries": page_of(found, query, lambda entry: _shown(causality, entry)),
         "broken_by": broken,
     }
-
-
-def _entries(causality: Causality) -> Iterator[LedgerEntry]:
-    """Yield every posting that the journal knows, oldest first."""
-    for logged in causality.units:
-        for id, posting in ledger.entries(logged.unit):
-            yield LedgerEntry(id, posting, logged)
 
 
 def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:

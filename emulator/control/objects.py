@@ -84,7 +84,8 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     for name in fields:
         if name in FIXED or name not in known or name in hidden_fields(type(record)):
             raise invalid_field(name[:60], "cannot be changed" if name in FIXED else "unknown field")
-    fields = _normalised(type(record), fields)
+    # Instants in the form of objects (B-17); invalid ones are left for the schema to reject.
+    fields = {name: _instant(value) if name in _instants(type(record)) else value for name, value in fields.items()}
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
     if violations := schema_of(type(record)).violations(wanted):
         raise error_of(violations)
@@ -92,11 +93,6 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     _require_unique(world, record, values)
     world.arrange()
     return world.replace(record, **values)
-
-
-def _normalised(kind: type[Record], fields: Body) -> Body:
-    """Return the fields with each instant in the form of objects (B-17); invalid ones are left for the schema to reject."""
-    return {name: _instant(value) if name in _instants(kind) else value for name, value in fields.items()}
 
 
 def _instant(value: object) -> object:

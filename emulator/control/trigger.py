@@ -337,12 +337,10 @@ class TriggerRun:
         self._taken |= schema.names()
         if isinstance(own, dict):
             self._unused.discard(kind)
-        flat = {name for name in self._unused if schema.has(name) and not self._is_object(name)}
+        objects = {name for name in self._unused & kinds().keys() if self._overrides[name] is not None}
+        flat = {name for name in self._unused - objects if schema.has(name)}
         self._unused -= flat
         return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
-
-    def _is_object(self, name: str) -> bool:
-        return name in kinds() and self._overrides[name] is not None
 
     def _filled_in(self, value: Any) -> Any:
         if not isinstance(value, str) or "$" not in value:

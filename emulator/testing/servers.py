@@ -264,9 +264,8 @@ class RemoteServer:
     def passed(self, key: str) -> AssertionError | None:
         """Return the error for a time of the test that the world has already passed, if it followed that time before."""
         travel, known = innermost(), self._followed.get(key)
-        if travel is None or known is None or known.travel != travel or travel.instant >= known.instant:
-            return None
-        return behind(travel, known.instant - travel.instant, self._now(key))
+        lag = known.instant - travel.instant if travel and known and known.travel == travel else 0
+        return behind(travel, lag, self._now(key)) if travel and lag > 0 else None
 
     def follows(self, key: str) -> bool:
         """Return whether the world follows the time of the test already, and is not ahead of it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, cached_property
 from ipaddress import IPv4Network
-from itertools import islice
+from itertools import chain, islice
 from sys import intern
 from typing import Any, NamedTuple, NoReturn, cast
 from urllib.parse import urlsplit
@@ -83,12 +83,9 @@ def _deeper(value: Any, levels: int) -> bool:
     """Return whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
     level = [value]
     for _ in range(levels):
-        level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
+        parts = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [*chain.from_iterable(parts)]
     return any(isinstance(part, dict | list) for part in level)
-
-
-def _parts(whole: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return whole.values() if isinstance(whole, dict) else whole
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -34,7 +34,6 @@ class KillPoint(NamedTuple):
 
     @classmethod
     def of(cls, case: Case) -> KillPoint:
-        """Return the point of a case that kills."""
         place = case.place
         nth = int((place.match or {"nth": place.number})["nth"])
         return cls(place.about, place.title, nth, case.kind.name in ("killed-sent", "killed-received"))

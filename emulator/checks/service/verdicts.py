@@ -69,7 +69,6 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[Verdict]
 
     def of(self, kind: Answered) -> list[Verdict]:
-        """Return the verdicts of one kind."""
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
@@ -144,7 +143,6 @@ class CalibrationProgress:
         self.created.setdefault(owner, {}).setdefault(path, []).append(id)
 
     def done(self, verdict: Verdict) -> None:
-        """Remember a verdict."""
         self.verdicts[verdict.probe] = verdict
 
     def wait(self, name: str, answers: dict[str, Any], until: datetime) -> None:

@@ -208,7 +208,6 @@ class SuiteReport(NamedTuple):
         return f"{int(self.score)} %: {caught}; {concern} the command."
 
     def text(self) -> str:
-        """Return the report as one text."""
         return "\n".join(self.lines())
 
     def as_dict(self) -> dict[str, Any]:

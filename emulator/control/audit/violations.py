@@ -99,7 +99,6 @@ CREATING = frozenset(
 
 
 def second_ids(pairs: Iterable[Repetition]) -> list[str]:
-    """Return the ids of the second requests."""
     return [pair.again.id for pair in pairs]
 
 

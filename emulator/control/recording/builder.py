@@ -88,7 +88,6 @@ class ControlCall(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its path."""
         return f"/_emulator/{self.resource}/{self.id}/{'answer' if self.operation in ANSWERS.values() else 'pay'}"
 
 
