@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import option
+from emulator.cli.options import PORT, option
 from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
 
@@ -30,7 +30,7 @@ START = "2026-01-01T00:00:00.000Z"
 
 
 @click.command()
-@option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the sandbox; 0 picks a free one.")
+@option("--port", type=PORT, default=0, help="Port of the sandbox; 0 picks a free one.")
 @click.option("--stay/--leave", default=None, help="Keep the sandbox running afterwards. [default: in a terminal]")
 def demo(port: int, stay: bool | None) -> None:
     """Show a subscription's first two months.

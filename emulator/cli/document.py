@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, OUTPUT_FILE, option, require_extra, write_text
+from emulator.cli.options import DEFAULT_URL, FILE, OUTPUT_FILE, option, require_extra, write_text
 from emulator.cli.service import drift, made_profile, reject_live_key
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--against",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="PROFILE",
     help="With --rules: fail where the server is not as a profile says.",
 )

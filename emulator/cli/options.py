@@ -257,6 +257,11 @@ PROFILE = Parsed("FILE", _profile)
 ASSUMPTION = Parsed("NAME=VALUE", _assumption)
 
 
+PORT = click.IntRange(0, 65535)
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
 class OutputFile(click.Path):
     """A file to be written, in a folder that exists. A long run whose report has no place does not begin."""
 

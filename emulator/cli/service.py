@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
-from emulator.cli.options import OUTPUT_FILE, option, writing
+from emulator.cli.options import FILE, OUTPUT_FILE, PORT, option, writing
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help
@@ -30,12 +30,7 @@ LOCAL = "local"
 @click.argument("url")
 @option("--key", required=True, metavar="KEY", help="Secret key of a test App.")
 @click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
-@click.option(
-    "--against",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PROFILE",
-    help="Exit status 1 if the service differs from a profile.",
-)
+@click.option("--against", type=FILE, metavar="PROFILE", help="Exit status 1 if the service differs from a profile.")
 @click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
 @click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
@@ -47,9 +42,7 @@ LOCAL = "local"
 @click.option(
     "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
 )
-@click.option(
-    "--receiver-port", type=click.IntRange(0, 65535), default=0, show_default=True, help="Port of that receiver."
-)
+@click.option("--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver.")
 @click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
 @click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, PROFILE, option, variable
+from emulator.cli.options import DEFAULT_URL, FILE, PORT, PROFILE, option, variable
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
@@ -36,14 +36,10 @@ LAST = 200
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--upstream", required=True, metavar="URL", help="The service: its URL, with or without /v1.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0 picks a free port."
-)
-@click.option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file.")
+@click.option("--port", type=PORT, default=DEFAULT_PORT, show_default=True, help="0 picks a free port.")
+@click.option("--port-file", type=FILE, help="Write the port to this file.")
 @click.option("--webhooks-to", metavar="URL", help="Pass on webhooks that arrive at the proxy's inbox to this URL.")
-@click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Record what passes, masked."
-)
+@click.option("--record", type=FILE, metavar="FILE", help="Record what passes, masked.")
 @option("--profile", type=PROFILE, metavar="FILE", help="Play in a world that follows a profile of compare service.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: each difference, then the report.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)

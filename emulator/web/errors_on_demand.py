@@ -6,7 +6,7 @@ By the header ``Emulator-Answer: CODE``, or by a fault that was injected before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -381,8 +381,8 @@ class FaultInjection:
         raw = b""
         if any(fault.match.customer for fault in _faults(runtime.world)):
             raw, receive = await read_ahead(receive)
-        candidate = _Candidate(runtime.world, context, self._paths.get(context.operation_id), raw)
-        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": candidate.fits}, None)
+        fits = _fitting(runtime.world, context, self._paths.get(context.operation_id), raw)
+        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": fits}, None)
         if fault is None:
             await self._app(scope, receive, send)
         else:
@@ -456,29 +456,23 @@ def _faults(world: World) -> list[Fault]:
     return world.table(Fault).where("about", REQUEST)
 
 
-class _Candidate:
-    """A request as far as the matching of faults looks at it."""
+def _fitting(world: World, context: RequestContext, path: str | None, raw: bytes) -> Callable[[FaultMatch], bool]:
+    """Return the check whether a request is what a fault matches; ``raw`` is its body, as far as that matters."""
 
-    def __init__(self, world: World, context: RequestContext, path: str | None, raw: bytes) -> None:
-        self._world = world
-        self._context = context
-        self._path = path
-        self._raw = raw
-
-    def fits(self, match: FaultMatch) -> bool:
-        context = self._context
-        return match.fits(operation=context.operation_id, method=context.method, path=self._path) and (
-            match.customer is None or mentions_customer(self._world, match.customer, self._ids())
-        )
-
-    def _ids(self) -> set[str]:
+    def ids() -> set[str]:
         """Return every text of the request that may be an id: of its path, its query and its body's fields."""
         try:
-            query, body = fields(self._context.query_string), validation.parse(self._raw)
+            query, body = fields(context.query_string), validation.parse(raw)
         except ApiError:
             query, body = [], {}
-        texts = [*self._context.path_params.values(), *(text for _, text in query), *body.values()]
+        texts = [*context.path_params.values(), *(text for _, text in query), *body.values()]
         return {text for text in texts if isinstance(text, str)}
+
+    def fits(match: FaultMatch) -> bool:
+        of_operation = match.fits(operation=context.operation_id, method=context.method, path=path)
+        return of_operation and (match.customer is None or mentions_customer(world, match.customer, ids()))
+
+    return fits
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -394,8 +393,6 @@ class OperationMiddleware(RequestValidationMiddleware):
 
 
 Layer = Callable[[ASGIApp], ASGIApp]
-
-logger = logging.getLogger("emulator")
 
 
 def build_app(

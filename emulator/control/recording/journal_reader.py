@@ -25,9 +25,8 @@ from emulator.control.recording.exchanges import (
 )
 from emulator.control.requests import readable
 from emulator.core.events import Event
-from emulator.core.jobs import Job
 from emulator.core.records import Record, to_wire
-from emulator.core.world import World, encode
+from emulator.core.world import encode
 from emulator.document import bundles
 from emulator.document.tree import operations
 from emulator.engine.journal import LoggedRequest, redacted_headers, redacted_path, redacted_text
@@ -35,68 +34,16 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import Settings
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
-# -- the requests that objects depend on: those that made or changed them, or anything that they refer to
-
-
 CONTROL = "/_emulator/"
 
 
-def needed(exchanges: Sequence[Exchange], ids: Iterable[str], causality: Causality, world: World) -> set[str]:
-    """Return the ids of the requests, as far as the journal knows them.
-
-    A request to the control API that names no other object counts as well: an arranged outcome or a setting can have
-    an effect on every object.
-    """
-    found = _Dependencies(exchanges, causality, world)
-    found.add(ids)
-    steering = (each for each in exchanges if each.path.startswith(CONTROL) and each.status < 400)
-    return found.requests | {each.id for each in steering if request_ids(each) <= found.objects}
-
-
-class _Dependencies:
-    """What objects depend on. ``objects`` are ids."""
-
-    def __init__(self, exchanges: Sequence[Exchange], causality: Causality, world: World) -> None:
-        self.objects: set[str] = set()
-        self.requests: set[str] = set()
-        self._named = {each.id: request_ids(each) for each in exchanges}
-        self._causality = causality
-        self._world = world
-        self._touching: dict[str, list[LoggedUnit]] = defaultdict(list)
-        for logged in causality.units:
-            for touched in {change.record.id for change in logged.unit.changes}:
-                self._touching[touched].append(logged)
-
-    def add(self, ids: Iterable[str]) -> None:
-        """Add objects with what they refer to, what their requests name, and all that those depend on."""
-        waiting = [*ids]
-        while waiting:
-            if (each := waiting.pop()) in self.objects:
-                continue
-            self.objects.add(each)
-            waiting += self._referred(each)
-            for request in {*causes(self._touching[each], self._causality)} - self.requests:
-                self.requests.add(request)
-                waiting += self._named.get(request, ())
-
-    def _referred(self, id: str) -> list[str]:
-        record = objects.get(self._world, id)
-        found = ID.findall(msgspec.json.encode(record).decode()) if record is not None else []
-        return [each for each in found if objects.get(self._world, each) is not None]
-
-
 def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
-    """Yield the requests that did this, and those that planned the jobs that did."""
+    """Yield the requests that did this, and those that planned the jobs, or the jobs that planned those, that did."""
     for logged in units:
-        origin = _origin(logged.job, causality) if logged.job is not None else logged
+        planned = [logged.job, *causality.planners(logged.job)] if logged.job is not None else []
+        origin = causality.creator(planned[-1]) if planned else logged
         if origin is not None and (request := causality.request_of(origin)) is not None:
             yield request
-
-
-def _origin(job: Job, causality: Causality) -> LoggedUnit | None:
-    """Return the unit of work that planned a job, or the job that planned that, and so on."""
-    planned = [job, *causality.planners(job)]
-    return causality.creator(planned[-1])
 
 
 # -- the journal: its exchanges, its start, and where its objects are listed
@@ -171,8 +118,34 @@ class JournalReader:
         return max((entry.last_unit for entry in entries), default=0)
 
     def needed(self, exchanges: Sequence[Exchange], ids: Iterable[str]) -> set[str]:
-        """Return the ids of the requests that objects depend on."""
-        return needed(exchanges, ids, self._causality, self._world)
+        """Return the ids of the requests that made or changed objects, or anything that they or these requests refer to.
+
+        A request to the control API that names no other object counts as well: an arranged outcome or a setting can
+        have an effect on every object.
+        """
+        named = {each.id: request_ids(each) for each in exchanges}
+        found, requests, waiting = set[str](), set[str](), [*ids]
+        while waiting:
+            if (each := waiting.pop()) in found:
+                continue
+            found.add(each)
+            record = self._record(each)
+            referred = ID.findall(msgspec.json.encode(record).decode()) if record is not None else []
+            waiting += [id for id in referred if self._record(id) is not None]
+            for request in {*causes(self._touching[each], self._causality)} - requests:
+                requests.add(request)
+                waiting += named.get(request, ())
+        steering = (each for each in exchanges if each.path.startswith(CONTROL) and each.status < 400)
+        return requests | {each.id for each in steering if request_ids(each) <= found}
+
+    @cached_property
+    def _touching(self) -> defaultdict[str, list[LoggedUnit]]:
+        """The units of work that added, changed or removed a record, by its id."""
+        touching: defaultdict[str, list[LoggedUnit]] = defaultdict(list)
+        for logged in self._units:
+            for id in {change.record.id for change in logged.unit.changes}:
+                touching[id].append(logged)
+        return touching
 
     def objects_of(self, exchanges: Sequence[Exchange], done: int) -> set[str]:
         """Return the ids of the objects that these exchanges name, or that changed between the first of them and ``done``."""
