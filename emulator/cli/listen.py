@@ -157,7 +157,6 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the endpoint."""
         try:
             self._emulator.delete(f"/v1/webhooks/{self.endpoint['id']}/")
         except click.ClickException:

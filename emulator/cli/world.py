@@ -173,7 +173,6 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_j
 
 
 def rewound_line(result: Any) -> str:
-    """Return the state of the world on one line."""
     undone = counted(result["turns"], "unit of work", "units of work")
     return f"Before {result['to']}: {when(result['now'])}, {undone} undone"
 

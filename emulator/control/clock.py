@@ -229,22 +229,17 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
+        jobs = [job for job in runtime.world.jobs.unordered() if query.get("kind") in (None, job.name)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
     async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
-        if not fits(item["kind"], query):
+        if query.get("kind") not in (None, item["kind"]):
             continue
         if first <= count < first + size:
             shown.append(item)
         count += 1
     return Page(shown, count, page, size)
-
-
-def fits(kind: str, query: Mapping[str, Any]) -> bool:
-    """Return whether a kind of job is asked for."""
-    return query.get("kind") in (None, kind)
 
 
 def entry(job: Job) -> ScheduleEntry:

@@ -283,7 +283,6 @@ class _Details:
         return None, next(ids, f"{prefix}_{NOBODY}")
 
     def _record(self) -> Record | None:
-        """Return the record that the path names."""
         id = next(iter(self._context.path_params.values()), None)
         if id is None or self._world is None:
             return None

@@ -136,9 +136,7 @@ class OriginGuard:
         if problem is None:
             await self._app(scope, receive, send_guarded)
             return
-        error = ApiError("PERMISSION_DENIED", message=problem)
-        body = context.body_of(error)
-        await send_response(Response(error.status, body), send)
+        await send_response(context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send)
 
     def _problem(self, context: RequestContext) -> str | None:
         is_open = context.path == self._open_path

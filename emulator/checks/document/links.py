@@ -118,7 +118,6 @@ class LinkWalker:
     report: Report
 
     def run(self, progress: Callable[[str], None]) -> None:
-        """Follow every link."""
         for link in links(self.document):
             progress(link.name)
             try:
@@ -167,7 +166,6 @@ class LinkWalker:
 
 
 def headers(key: str) -> dict[str, str]:
-    """Return the headers of every request."""
     return {"Authorization": f"Bearer {key}"}
 
 

@@ -116,7 +116,6 @@ def advice_for(result: CheckResult) -> str | None:
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
-    """Return the result as plain values."""
     check = result.check
     return {
         "check": check.name,

@@ -150,7 +150,6 @@ class CalibrationProgress:
         self.waiting[name] = self._mask(answers)
 
     def save(self) -> None:
-        """Write the file."""
         if self._file is not None:
             self._file.write_bytes(msgspec.json.format(msgspec.json.encode(self._state)))
 

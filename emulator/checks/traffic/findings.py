@@ -72,7 +72,6 @@ class Findings:
             self.skipped[why] += 1
 
     def add(self, finding: ProxyFinding) -> None:
-        """Count a difference."""
         self.differing += 1
         at = (finding.operation, finding.place)
         before = self._groups.get(at)

@@ -232,21 +232,17 @@ class ServiceForwarder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
-        try:
-            target = _target(context, scope)
-            authorization = context.authorization()
-            body = await bounded_body(receive, limits.BODY.most)
-            headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
-            if has_live_key(target, *headers, _readable(context, body)):
-                raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
-            url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
-            if context.path.startswith(API):
-                answer = await self._handed_over(context, url, target, authorization, body)
-            else:
-                answer = await fetched(self._client, "the service", url, context, body)
-        except ApiError as error:
-            await send_response(context.error_response(error), send)
-            return
+        target = _target(context, scope)
+        authorization = context.authorization()
+        body = await bounded_body(receive, limits.BODY.most)
+        headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
+        if has_live_key(target, *headers, _readable(context, body)):
+            raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
+        url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
+        if context.path.startswith(API):
+            answer = await self._handed_over(context, url, target, authorization, body)
+        else:
+            answer = await fetched(self._client, "the service", url, context, body)
         if (id := answer.header("request-id")) is not None:
             context.request_id = id
         await send_fetched(answer, send)
@@ -286,15 +282,10 @@ class WebhookForwarder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
-        try:
-            if context.method != "POST":
-                raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
-            body = await bounded_body(receive, limits.INBOX_BODY.most)
-            answer = await self._answer(context, body)
-        except ApiError as error:
-            await send_response(context.error_response(error), send)
-            return
-        await send_fetched(answer, send)
+        if context.method != "POST":
+            raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
+        body = await bounded_body(receive, limits.INBOX_BODY.most)
+        await send_fetched(await self._answer(context, body), send)
 
     async def _answer(self, context: RequestContext, body: bytes) -> FetchedAnswer:
         answer, status = FetchedAnswer(200, [], b""), None

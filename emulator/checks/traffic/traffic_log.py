@@ -107,7 +107,6 @@ class RunWriter:
         self._file.close()
 
     def add(self, passed: Passed) -> None:
-        """Write what passed, masked."""
         self._write(_redacted(passed))
 
     def _write(self, line: _RunLine) -> None:
