@@ -14,6 +14,10 @@ POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
 
 
+HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
+"""Headers of the connection, which are not forwarded."""
+
+
 def json_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object in a body, such as an event; empty if there is none."""
     try:

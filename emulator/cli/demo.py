@@ -55,10 +55,10 @@ class Demo:
     """The steps of the demo; every number shown is read from an answer."""
 
     def __init__(self, url: str, shop: Shop) -> None:
-        import httpx
+        from emulator.testing.api import Api
 
         self._shop = shop
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60, trust_env=False)
+        self._api = Api(url, KEY)
         self._step = 0
 
     def run(self) -> None:
@@ -128,9 +128,7 @@ class Demo:
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         click.secho(f"    {method} {path} {json.dumps(body) if body else ''}".rstrip(), fg="cyan")
-        response = self._http.request(method, path, json=body)
-        response.raise_for_status()
-        return response.json()
+        return self._api.call(method, path, json=body)
 
     @staticmethod
     def _detail(sentence: str) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.options import DEFAULT_URL, FILE, OUTPUT_FILE, option, require_extra, write_text
-from emulator.cli.service import drift, made_profile, reject_live_key
+from emulator.cli.service import drift, made_profile, reject_live_key, service_url
 
 if TYPE_CHECKING:
     import httpx
@@ -89,9 +89,7 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     from emulator.checks.document.links import is_usable
     from emulator.document import bundles
 
-    url = url.rstrip("/").removesuffix("/v1")
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
+    url = service_url(url)
     try:
         answer = httpx.get(f"{url}/openapi.json", timeout=30, trust_env=False)
         document = answer.json()

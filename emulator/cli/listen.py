@@ -241,9 +241,6 @@ def destination(text: str, given_as: str) -> str:
 PATIENCE = 10.0
 """Seconds that the receiver has to answer (Limits)."""
 
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
-
 SIGNATURE = "Service-Signature"
 
 
@@ -342,6 +339,8 @@ def about(event: Mapping[str, Any]) -> Any:
 def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
     """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
     import httpx
+
+    from emulator.checks.webhook_receiver import HOP_BY_HOP
 
     headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
 
-LineFormat = Callable[[Any], str]
-
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that control a terminal or change the direction of text."""
 
 
-def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
+def print_line(item: Any, line: Callable[[Any], str], as_json: bool) -> None:
     """Print one object and flush, since the reader of a stream waits for it."""
     click.echo(json.dumps(item) if as_json else fitted(line(printable(item))))
     sys.stdout.flush()

@@ -309,13 +309,10 @@ class TriggerRun:
                 raise invalid_field(kind, "is created by the trigger; give its fields, or leave it out")
             self._unused.discard(kind)
             return get_or_404(self._world, kinds()[kind], id, kind)
-        owners = (self._world.get(kinds()[each], self._id(each)) for each in kinds()) if kind == "customer" else ()
+        given = ((named, self._overrides.get(each)) for each, named in kinds().items() if kind == "customer")
+        owners = (self._world.get(named, each) for named, each in given if isinstance(each, str))
         owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
         return self._world.get(Customer, owner)
-
-    def _id(self, kind: str) -> str | None:
-        value = self._overrides.get(kind)
-        return value if isinstance(value, str) else None
 
     def _made(self, kind: str) -> Record:
         step = creation_steps()[kind]

@@ -218,16 +218,8 @@ class BaseEmulator:
 
     def another(self, name: str) -> Self:
         """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
-        start = self._start
         key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
-        return type(self)(
-            key=key,
-            clock=start.clock,
-            seed=start.seed,
-            settings=start.settings,
-            fixtures=start.fixtures,
-            server=self.server,
-        )
+        return type(self)(key=key, server=self.server, **vars(self._start))
 
     def story(self) -> str:
         """Return a report of what happened in the world so far, which is shown with a failed test."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply, json_object
+from emulator.checks.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply, json_object
 from emulator.resources.webhooks import deliveries
 
 # -- collecting
@@ -140,10 +140,6 @@ class Receiver:
 
 
 # -- targets: what forwards one delivery
-
-
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
 
 
 class AppAnswer(NamedTuple):

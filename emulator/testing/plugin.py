@@ -302,15 +302,9 @@ def _url(config: pytest.Config) -> str | None:
 def _key(request: pytest.FixtureRequest) -> str:
     """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
     config = request.config
-    run = _run(config) if _url(config) else ""
+    run = config.stash.setdefault(RUN, uuid.uuid4().hex) if _url(config) else ""
     digest = hashlib.sha256(f"{run}{request.node.nodeid}".encode()).hexdigest()[:12]
     return f"sk_test_{digest}-{re.sub('[^A-Za-z0-9]+', '-', request.node.name)[:50].strip('-')}"
-
-
-def _run(config: pytest.Config) -> str:
-    if RUN not in config.stash:
-        config.stash[RUN] = uuid.uuid4().hex
-    return config.stash[RUN]
 
 
 def _recorded(emulator: Emulator, folder: Path) -> str:

@@ -392,9 +392,6 @@ class OperationMiddleware(RequestValidationMiddleware):
 # -- the pipeline
 
 
-Layer = Callable[[ASGIApp], ASGIApp]
-
-
 def build_app(
     api: DocumentedApi,
     operations: Mapping[str, Callable[..., Any]],
@@ -402,7 +399,7 @@ def build_app(
     authenticate: Authenticate,
     execute: Executor,
     published: Document | None,
-    layers: Sequence[Layer] = (),
+    layers: Sequence[Callable[[ASGIApp], ASGIApp]] = (),
 ) -> ASGIApp:
     """Return the application of one API. ``operations`` maps each of its operationIds to a function.
 
