@@ -119,7 +119,7 @@ def record(
     recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
     if recording is None:
         return 1
-    write(rendered(recording, form), out)
+    write(FORMS[form](recording), out)
     if is_stop:
         emulator.post("/recording/stop")
     return 0
@@ -210,10 +210,6 @@ def report(recording: Recording, result: Shrunk) -> None:
     click.echo(f"{steps} after {result.replays} replays{finished}", err=True)
 
 
-def rendered(recording: Recording, form: str) -> str:
-    return FORMS[form](recording)
-
-
 def write(text: str, out: Path | None) -> None:
     """Print a text, or write it to ``out``."""
     if out is None:
@@ -244,7 +240,7 @@ def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out:
         click.echo(f"'record --as {form} --expect {expected[0]}' writes all that was done instead", err=True)
         return 1
     report(recording, found)
-    write(rendered(found.recording, form), out)
+    write(FORMS[form](found.recording), out)
     return 0
 
 
