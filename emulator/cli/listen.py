@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -178,12 +180,9 @@ class Listener:
 
     def _register_when_possible(self) -> None:
         while True:
-            try:
-                self._register()
-            except click.ClickException:
-                time.sleep(PAUSE)
-            else:
-                return
+            with suppress(click.ClickException):
+                return self._register()
+            time.sleep(PAUSE)
 
     def _watch(self) -> str:
         """Wait until the endpoint is gone, and return why."""
@@ -215,13 +214,9 @@ def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> li
         start = now - timedelta(**{UNITS[since[-1]]: int(since[:-1])})
     else:
         start = datetime.fromisoformat(since)
-    found = []
-    for event in emulator.pages("/events", MAX_PAST_EVENTS):
-        if datetime.fromisoformat(event["created_at"]) < start:
-            break
-        if "*" in types or event["type"] in types:
-            found.append(event)
-    return found[::-1]
+    every = emulator.pages("/events", MAX_PAST_EVENTS)
+    newer = takewhile(lambda event: datetime.fromisoformat(event["created_at"]) >= start, every)
+    return [event for event in newer if "*" in types or event["type"] in types][::-1]
 
 
 def destination(text: str, given_as: str) -> str:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import click
@@ -93,23 +94,17 @@ def public_url(url: str | None) -> str | None:
 @contextmanager
 def serving(server: Server | ProxyServer) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
-    settled = threading.Event()
-    ready = threading.Event()
-
-    def announce() -> None:
-        ready.set()
-        settled.set()
+    has_started = SimpleQueue[bool]()
 
     def run() -> None:
         try:
-            server.run(announce)
+            server.run(lambda: has_started.put(True))
         finally:
-            settled.set()
+            has_started.put(False)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    settled.wait()
-    if not ready.is_set():
+    if not has_started.get():
         raise click.ClickException("the sandbox did not start")
     try:
         yield

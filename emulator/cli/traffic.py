@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,10 +159,8 @@ def _run_command(command: tuple[str, ...], server: ProxyServer) -> int:
 
 def _wait() -> int:
     """Wait for Ctrl-C or SIGTERM."""
-    try:
+    with suppress(KeyboardInterrupt, SystemExit):
         threading.Event().wait()
-    except (KeyboardInterrupt, SystemExit):
-        return 0
     return 0
 
 
