@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
+
+
+HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
+"""Headers of the connection, which are not forwarded."""
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in a body, such as an event; empty if there is none."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class ReceivedRequest(NamedTuple):

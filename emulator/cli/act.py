@@ -38,7 +38,6 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
     Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
     webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
     """
-    # Imported here: help needs none of the helpers of test suites.
     from emulator.testing.api import method, pay_path
 
     fields = {name: given.pop(name) for name in ("amount", "quantity")}
@@ -54,7 +53,6 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
 
 
 def payment_line(intent: Any) -> str:
-    """Return a payment intent on one line."""
     error = intent["last_error"]
     why = f"  {error['code']}" if error else ""
     paid = plain_money(intent["amount"], intent["currency"])
@@ -106,9 +104,9 @@ def trigger(
     On a frozen clock it returns when the webhooks and emails have their outcome.
     """
     body = {"event": event, "overrides": nested(overrides)}
-    event = emulator.post("/trigger", body, **racing(no_wait))
-    print_rows(emulator, [event], event_row, as_json)
-    print_next(f"explain {about(event)}", as_json)
+    caused = emulator.post("/trigger", body, **racing(no_wait))
+    print_rows(emulator, [caused], event_row, as_json)
+    print_next(f"explain {about(caused)}", as_json)
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:

@@ -95,7 +95,6 @@ def app(
     Exit status 1 where a run ended otherwise, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
     was found before.
     """
-    # Imported here: the help of this command needs no driver.
     from emulator.checks.app.cases import KILLED_KINDS
     from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
@@ -117,7 +116,7 @@ def app(
     shown.end()
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
-        raise click.ClickException(runs.why_nothing_was_seen())
+        raise click.ClickException(OWN_WORLDS.format(runs.other_apps_named()) if runs.other_apps else NOTHING_SEEN)
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
@@ -131,7 +130,6 @@ def app(
 
 def known_rules(names: Sequence[str]) -> Sequence[str]:
     """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
-    # Imported here: the help of this command needs no audit.
     from emulator.control.audit.audit import rules
 
     known = [rule.name for rule in rules()]
@@ -164,12 +162,10 @@ class CommandRuns:
         self.other_apps: set[str] = set()
 
     def stop(self) -> None:
-        """End the commands that run."""
         self._commands.stop()
 
     def play(self, case: Case | None) -> Ending:
         """Run the scenario once, with the faults of a case or without any."""
-        # Imported here: the help of this command needs no HTTP client.
         from emulator.testing.api import Api
         from emulator.testing.stories import arrange, finish
 
@@ -199,10 +195,6 @@ class CommandRuns:
         from emulator.testing.stories import title_of
 
         return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
-
-    def why_nothing_was_seen(self) -> str:
-        """Return advice for a command that did nothing in the world of the key."""
-        return OWN_WORLDS.format(self.other_apps_named()) if self.other_apps else NOTHING_SEEN
 
     def other_apps_named(self) -> str:
         """Name some of the other Apps."""
@@ -246,7 +238,6 @@ def app_scenario(
     afterwards: str,
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
-    # Imported here: the list of commands needs no driver.
     from emulator.checks.app.driver import Search, examine
     from emulator.checks.runs import RunLimits
 

@@ -117,7 +117,6 @@ def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
 
 
 def reading(clock: Any) -> str:
-    """Return the clock on one line."""
     speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
     behind = f" ({clock['lag']:.0f} s behind)" if clock["lag"] else ""
     due = clock["next_due_at"]
@@ -205,7 +204,6 @@ class ProgressBar:
         self._write("#" * done + "-" * (room - done) + text)
 
     def close(self) -> None:
-        """Erase the bar."""
         self._write(" " * self._width)
 
     def _write(self, line: str) -> None:

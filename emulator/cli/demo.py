@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import option
+from emulator.cli.options import PORT, option
 from emulator.cli.output import fitted
 from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
@@ -31,7 +31,7 @@ START = "2026-01-01T00:00:00.000Z"
 
 
 @click.command()
-@option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the sandbox; 0 picks a free one.")
+@option("--port", type=PORT, default=0, help="Port of the sandbox; 0 picks a free one.")
 @click.option("--stay/--leave", default=None, help="Keep the sandbox running afterwards. [default: in a terminal]")
 def demo(port: int, stay: bool | None) -> None:
     """Show a subscription's first two months.
@@ -54,11 +54,10 @@ class Demo:
     """The steps of the demo; every number shown is read from an answer."""
 
     def __init__(self, url: str, shop: Shop) -> None:
-        # Imported here: the help of a command line needs no HTTP client.
-        import httpx
+        from emulator.testing.api import Api
 
         self._shop = shop
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60, trust_env=False)
+        self._api = Api(url, KEY)
         self._step = 0
 
     def run(self) -> None:
@@ -66,7 +65,8 @@ class Demo:
         click.secho("A subscription's first two months", bold=True)
         self._register_webhook()
         subscription = self._subscribe()
-        self._first_charge()
+        self._title("The first month was charged immediately.")
+        self._show_transactions()
         self._a_month_later(subscription)
         self._show_webhooks()
 
@@ -92,10 +92,6 @@ class Demo:
         end = subscription["current_period_end"][:10]
         self._detail(f"{subscription['id']} is {subscription['status']}; its first period ends on {end}.")
         return str(subscription["id"])
-
-    def _first_charge(self) -> None:
-        self._title("The first month was charged immediately.")
-        self._show_transactions()
 
     def _a_month_later(self, subscription: str) -> None:
         self._title("Instead of waiting, the shop moves the sandbox's clock 31 days ahead. Jobs that become due run.")
@@ -131,9 +127,7 @@ class Demo:
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         click.secho(fitted(f"    {method} {path} {json.dumps(body) if body else ''}".rstrip()), fg="cyan")
-        response = self._http.request(method, path, json=body)
-        response.raise_for_status()
-        return response.json()
+        return self._api.call(method, path, json=body)
 
     @staticmethod
     def _detail(sentence: str) -> None:
@@ -151,7 +145,6 @@ class Shop:
 
     def receive(self, request: ReceivedRequest) -> ReceiverReply:
         """Record one request and answer it 200."""
-        # Imported here: the help of a command line needs no web server and no signatures.
         import hashlib
         import hmac
 
@@ -169,7 +162,6 @@ class Shop:
 
 @contextmanager
 def _shop() -> Iterator[Shop]:
-    # Imported here: the help of a command line needs no web server.
     from emulator.checks.webhook_receiver import HttpReceiver
 
     shop = Shop()
@@ -180,7 +172,6 @@ def _shop() -> Iterator[Shop]:
 
 @contextmanager
 def _sandbox(port: int) -> Iterator[str]:
-    # Imported here: the help of a command line needs no web server.
     from emulator.engine.world_clock import FROZEN
     from emulator.server.sandbox import Options
     from emulator.server.server import CannotListen, Server

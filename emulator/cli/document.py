@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, OUTPUT_FILE, option, require_extra, write_text
-from emulator.cli.service import made_profile, reject_live_key
+from emulator.cli.options import DEFAULT_URL, FILE, OUTPUT_FILE, option, require_extra, write_text
+from emulator.cli.service import drift, made_profile, reject_live_key, service_url
 
 if TYPE_CHECKING:
     import httpx
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--against",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="PROFILE",
     help="With --rules: fail where the server is not as a profile says.",
 )
@@ -70,7 +70,9 @@ def document(
     verdicts = ask(base_url.removesuffix("/v1"), key) if rules else None
     report = _report(document, base_url, key, **choices)
     if verdicts is not None:
-        report.rules, report.drift = verdicts, drift(against, verdicts) if against else []
+        from emulator.document.probes import collected
+
+        report.rules, report.drift = verdicts, drift(against, made_profile(collected(), verdicts)) if against else []
     if junit:
         write_text(junit, report.as_junit())
     if as_json:
@@ -82,15 +84,12 @@ def document(
 
 def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     """Return where the API is, and the server's document or the shipped one."""
-    # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
     from emulator.checks.document.links import is_usable
     from emulator.document import bundles
 
-    url = url.rstrip("/").removesuffix("/v1")
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
+    url = service_url(url)
     try:
         answer = httpx.get(f"{url}/openapi.json", timeout=30, trust_env=False)
         document = answer.json()
@@ -158,9 +157,7 @@ def _show(report: Report) -> None:
 def _rule_lines(report: Report) -> Iterator[str]:
     """Yield the differences from the emulator's assumptions and from the profile, and the counts."""
     assert report.rules is not None
-    for verdict in report.rules.of("differs"):
-        found = ", ".join(f"{name}={value}" for name, value in {**verdict.assumptions, **verdict.settings}.items())
-        yield f"{verdict.number} {verdict.probe}: differs{found and f' ({found})'}"
+    yield from (verdict.line for verdict in report.rules.of("differs"))
     yield from (f"not as the profile says: {line}" for line in report.drift)
     yield f"Rules: {report.rules.counted()}; {report.rules.requests} requests."
 
@@ -238,14 +235,3 @@ def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], Non
         http.post(f"{url}{CLOCK}/advance", headers=headers, json={"by": f"{days}d"}).raise_for_status()
 
     return advance
-
-
-def drift(file: Path, report: CalibrationReport) -> list[str]:
-    """Return the differences from a profile. Raises ``ClickException`` for a file that is no profile."""
-    from emulator.document.probes import collected
-    from emulator.document.profile import InvalidProfile, differences, load
-
-    try:
-        return differences(load(file), made_profile(collected(), report))
-    except InvalidProfile as error:
-        raise click.ClickException(str(error)) from None

@@ -20,7 +20,7 @@ from emulator.cli.exec import handling
 from emulator.cli.groups import INTERRUPTED, PROGRAM, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Words, option, write_text
 from emulator.cli.output import fitted
-from emulator.cli.runs import CapturedCommands, ProgressLine, run_captured
+from emulator.cli.runs import CapturedCommands, ProgressLine
 from emulator.cli.serve import serve
 from emulator.cli.suite import LEFT_OUT
 from emulator.cli.suite import player as mutant_player
@@ -112,7 +112,6 @@ def everything(
     Exit status 1 where the mark, the mean of the areas that were examined, is less than --fail-on (100), or a sample,
     which has no mark, found a problem; 130 after Ctrl-C.
     """
-    # Imported here: the help of this command needs none of them.
     from emulator.checks import all_report
 
     if sample and (fail_on is not None or badge is not None):
@@ -230,7 +229,7 @@ def _of_receiver(plan: AllPlan) -> Area:
 def results_of(words: Sequence[str], secret: str | None) -> list[Any]:
     """Return what ``test receiver``, run in a process of its own, found. Raises ``ClickException`` if it did not run."""
     command = [sys.executable, "-m", "emulator.cli.main", *words, "--json"]
-    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
+    _, output = CapturedCommands().run(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
     results = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if not results:
         raise click.ClickException(output.strip().removeprefix("payments-emulator: "))

@@ -23,7 +23,7 @@ from emulator.checks import junit
 from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
 from emulator.cli.groups import PROGRAM, SandboxCommand
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, option, read_json, variable, write_text, writing
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_json, variable, write_text, writing
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving, tune_garbage_collector
@@ -52,7 +52,7 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
 
 
 @click.command("exec", cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
+@click.option("--port", type=PORT, default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option(
     "--assumptions",
@@ -344,7 +344,6 @@ def run_all(
 
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     """Yield each assumption with each value that it does not have at the start of an App."""
-    # Imported here: the help of exec needs no fixtures.
     from emulator.engine.fixtures import Fixtures
     from emulator.engine.reference_data import assumptions_of, named_assumptions
 

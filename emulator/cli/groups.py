@@ -85,13 +85,11 @@ class Formatter(click.HelpFormatter):
                 self.write_paragraph()
             if lines and lines[0].strip() == "\b":
                 for line in lines[1:]:
-                    self.write(f"{' ' * indent}{line}" if self._fits(line) else self._filled(line, indent, indent + 4))
+                    fits = len(line) + indent <= self.width
+                    self.write(f"{' ' * indent}{line}" if fits else self._filled(line, indent, indent + 4))
                     self.write("\n")
             else:
                 self.write(self._filled(" ".join(map(str.strip, lines)), indent) + "\n")
-
-    def _fits(self, line: str) -> bool:
-        return len(line) + self.current_indent <= self.width
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = BROADEST_NAME, col_spacing: int = 2) -> None:
         """Names with their descriptions beside them; in a narrow terminal, or beside a long name, below."""

@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -82,7 +84,6 @@ def listen(
     same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
     removes the endpoint when you stop it with Ctrl-C.
     """
-    # Imported here: help and usage errors need no HTTP client.
     import httpx
 
     from emulator.checks.webhook_receiver import HttpReceiver
@@ -158,7 +159,6 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the endpoint."""
         try:
             self._emulator.delete(f"/v1/webhooks/{self.endpoint['id']}/")
         except click.ClickException:
@@ -180,16 +180,12 @@ class Listener:
 
     def _register_when_possible(self) -> None:
         while True:
-            try:
-                self._register()
-            except click.ClickException:
-                time.sleep(PAUSE)
-            else:
-                return
+            with suppress(click.ClickException):
+                return self._register()
+            time.sleep(PAUSE)
 
     def _watch(self) -> str:
         """Wait until the endpoint is gone, and return why."""
-        # Imported here, as in the command.
         from emulator.cli.client import Rejected
 
         try:
@@ -218,13 +214,9 @@ def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> li
         start = now - timedelta(**{UNITS[since[-1]]: int(since[:-1])})
     else:
         start = datetime.fromisoformat(since)
-    found = []
-    for event in emulator.pages("/events", MAX_PAST_EVENTS):
-        if datetime.fromisoformat(event["created_at"]) < start:
-            break
-        if "*" in types or event["type"] in types:
-            found.append(event)
-    return found[::-1]
+    every = emulator.pages("/events", MAX_PAST_EVENTS)
+    newer = takewhile(lambda event: datetime.fromisoformat(event["created_at"]) >= start, every)
+    return [event for event in newer if "*" in types or event["type"] in types][::-1]
 
 
 def destination(text: str, given_as: str) -> str:
@@ -243,9 +235,6 @@ def destination(text: str, given_as: str) -> str:
 
 PATIENCE = 10.0
 """Seconds that the receiver has to answer (Limits)."""
-
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
 
 SIGNATURE = "Service-Signature"
 
@@ -288,10 +277,9 @@ class Forwarder:
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
-        # Imported here: the help of a command line needs no web server.
-        from emulator.checks.webhook_receiver import ReceiverReply
+        from emulator.checks.webhook_receiver import ReceiverReply, json_object
 
-        event = event_in(request.body)
+        event = json_object(request.body)
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
         if self._about not in (None, about(event)):
@@ -304,7 +292,6 @@ class Forwarder:
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Forward a past event as a delivery of it would have been."""
-        # Imported here: the help of a command line needs no web server and no headers.
         from email.message import Message
 
         from emulator.checks.webhook_receiver import ReceivedRequest
@@ -334,7 +321,6 @@ class Forwarder:
 
 def signature(secret: str, body: bytes) -> str:
     """Return the signature of a body."""
-    # Imported here: the help of a command line needs no signatures.
     from emulator.resources.webhooks import deliveries
 
     return deliveries.signature(secret, body)
@@ -348,6 +334,8 @@ def about(event: Mapping[str, Any]) -> Any:
 def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
     """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
     import httpx
+
+    from emulator.checks.webhook_receiver import HOP_BY_HOP
 
     headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()
@@ -383,16 +371,6 @@ def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardR
 
 
 def line(shown: Mapping[str, Any]) -> str:
-    """Return a delivery on one line."""
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
-
-
-def event_in(body: bytes) -> dict[str, Any]:
-    """Return the event in a body; empty if that is no JSON object."""
-    try:
-        event = json.loads(body)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}

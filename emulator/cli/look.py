@@ -257,17 +257,16 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     Print the current state and the next step, then every request and job that led to it, with what each
     caused in columns: clock, money, webhooks, emails. Repeats are counted.
     """
-    print_line(emulator.get(f"/explain/{id}"), lambda found: _searchable("\n".join(story(found, every))), as_json)
 
+    def text(found: Any) -> str:
+        # With ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched.
+        return "\n".join(story(found, every)).replace("\N{NO-BREAK SPACE}", " ")
 
-def _searchable(text: str) -> str:
-    """Return the text with ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched."""
-    return text.replace("\N{NO-BREAK SPACE}", " ")
+    print_line(emulator.get(f"/explain/{id}"), text, as_json)
 
 
 def story(found: Any, every: bool) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
-    # Imported here: help needs none of it.
     from emulator.control.explain.explanation_text import episodes
 
     width = max(NARROWEST, shutil.get_terminal_size().columns)

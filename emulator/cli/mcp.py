@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from emulator.cli.options import require_extra, with_client
+from emulator.cli.options import PORT, require_extra, with_client
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--http",
     "port",
-    type=click.IntRange(0, 65535),
+    type=PORT,
     metavar="PORT",
     help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of standard input and output; 0 picks a port.",
 )

@@ -22,8 +22,7 @@ from emulator.cli.everything import results_of
 from emulator.cli.options import DURATION
 from emulator.cli.output import when
 from emulator.core.event_types import EVENTS
-from emulator.document import bundles
-from emulator.document.tree import inlined
+from emulator.document import bundles, tree
 from emulator.engine.reference_data import numbered_assumptions
 from emulator.version import VERSION
 from emulator.web.context import SCOPE_KEY, RequestContext
@@ -146,7 +145,7 @@ class Resources:
 
     def _operation(self, operation: str) -> str:
         method, path, spec = operations()[operation]
-        return json.dumps({"method": method, "path": path, **inlined(bundles.load("service"), spec)})
+        return json.dumps({"method": method, "path": path, **tree.inlined(bundles.load("service"), spec)})
 
     def _objects(self) -> str:
         return json.dumps(self._emulator.get("/counts"))
@@ -159,9 +158,7 @@ def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
     """Return method, path and description of each operation of the service, by operationId."""
     return {
         spec["operationId"]: (method.upper(), f"/v1{path}", spec)
-        for path, item in bundles.load("service")["paths"].items()
-        for method, spec in item.items()
-        if isinstance(spec, dict)
+        for path, method, spec in tree.operations(bundles.load("service"))
     }
 
 

@@ -72,7 +72,6 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 
 def connected(chosen: dict[str, Any]) -> Any:
     """Return the client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
-    # Imported here: help and usage errors need no HTTP client.
     from emulator.cli.client import ControlClient
 
     context = click.get_current_context()
@@ -110,7 +109,6 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
         self._words = tuple(words)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word itself."""
         if value not in self._words:
             self.fail(f"there is no {value!r}; {guidance(value, self._words)}", param, ctx)
         return str(value)
@@ -145,7 +143,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no
         self.parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value."""
         try:
             return self.parse(value)
         except ValueError as error:
@@ -161,7 +158,6 @@ class Text(Parsed):
         self._description = description
 
     def matches(self, value: str) -> bool:
-        """Return whether the value matches."""
         return self._pattern.fullmatch(value) is not None
 
     def _matching(self, value: str) -> str:
@@ -259,6 +255,11 @@ STATE_URL = Parsed("STORE", _state_url)
 SMTP = Parsed("URL", _smtp)
 PROFILE = Parsed("FILE", _profile)
 ASSUMPTION = Parsed("NAME=VALUE", _assumption)
+
+
+PORT = click.IntRange(0, 65535)
+
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class OutputFile(click.Path):

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
 
-LineFormat = Callable[[Any], str]
-
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that control a terminal or change the direction of text."""
 
 
-def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
+def print_line(item: Any, line: Callable[[Any], str], as_json: bool) -> None:
     """Print one object and flush, since the reader of a stream waits for it."""
     click.echo(json.dumps(item) if as_json else fitted(line(printable(item))))
     sys.stdout.flush()
@@ -135,26 +133,6 @@ def cut(cells: Iterable[StyledText], width: int | None) -> str:
 def clock_time(instant: str) -> str:
     """Return the time of day of an instant, with its seconds where they are not 0: ``09:00``."""
     return instant[11:16] if instant[17:19] == "00" else instant[11:19]
-
-
-def print_lines(
-    items: Iterable[Any],
-    line: LineFormat,
-    as_json: bool,
-    nothing: str,
-    following: Callable[[Any], str] | None = None,
-) -> None:
-    """Print objects; without any, print ``nothing`` to the error output, except with ``--json``.
-
-    ``following`` is the command that one would run next, from the last object.
-    """
-    item = None
-    for item in items:
-        print_line(item, line, as_json)
-    if item is None and not as_json:
-        click.echo(nothing, err=True)
-    elif item is not None and following:
-        print_next(following(item), as_json)
 
 
 def print_next(command: str, as_json: bool = False) -> None:

@@ -122,7 +122,6 @@ def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]
 
 def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
     """Run the checks and show them; the exit status."""
-    # Imported here: the help of a command line needs no event loop.
     import asyncio
 
     shown = asyncio.run(_run(service, timeout, as_json))
@@ -160,7 +159,6 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
         raise click.UsageError(
             "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
         )
-    # Imported here, as below: the help and the mistakes of a command line need no world and no HTTP client.
     from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
 
     try:
@@ -179,13 +177,9 @@ async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dic
             shown.append(certifier.as_json(result))
             print_line(shown[-1], _line, as_json)
     except certifier.Unreachable as error:
-        raise click.ClickException(f"no receiver answers at {_url(service)}: {error}") from None
+        url = service.endpoint.url.partition("?")[0]  # the query may contain a password
+        raise click.ClickException(f"no receiver answers at {url}: {error}") from None
     return shown
-
-
-def _url(service: ServiceWorld) -> str:
-    """Return the receiver's URL without its query, which may contain a password."""
-    return service.endpoint.url.partition("?")[0]
 
 
 def _line(item: dict[str, Any]) -> str:
@@ -194,19 +188,18 @@ def _line(item: dict[str, Any]) -> str:
     took = max(answer["duration_ms"] for answer in item["answers"])
     status = (_failed(item) or item["answers"])[0]["status"] or "none"
     line = f"{verdict}  {item['check']:16}  {item['sent']:40}  {status!s:4}{took:>6} ms"
-    return line if item["passed"] else "\n".join([line, *map(_indented, _explained(item))])
+    if item["passed"]:
+        return line
+    details = (
+        f"expected: a {'2xx' if item['expected'] == 'accepted' else '4xx'} ({item['rule']})",
+        f"got: {'; '.join(_got(_failed(item)))}",
+        f"do: {item['advice']}",
+    )
+    return "\n".join([line, *(_wrapped(each, "      ", "        ") for each in details)])
 
 
 def _failed(item: dict[str, Any]) -> list[dict[str, Any]]:
     return [answer for answer in item["answers"] if not answer["passed"]]
-
-
-def _explained(item: dict[str, Any]) -> list[str]:
-    return [
-        f"expected: a {'2xx' if item['expected'] == 'accepted' else '4xx'} ({item['rule']})",
-        f"got: {'; '.join(_got(_failed(item)))}",
-        f"do: {item['advice']}",
-    ]
 
 
 def _got(failed: list[dict[str, Any]]) -> Iterator[str]:
@@ -217,10 +210,6 @@ def _got(failed: list[dict[str, Any]]) -> Iterator[str]:
     for wrong, answers in groups.items():
         body = f", saying {answers[0]['body']!r}" if answers[0]["body"] else ""
         yield f"{wrong} to {', '.join(dict.fromkeys(answer['event'] for answer in answers))}{body}"
-
-
-def _indented(text: str) -> str:
-    return _wrapped(text, "      ", "        ")
 
 
 def _wrapped(text: str, first: str = "", others: str = "") -> str:
@@ -239,10 +228,6 @@ def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float)
         yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
     if not service.is_readable and any(not item["passed"] and item["expected"] == "accepted" for item in shown):
         yield UNREADABLE
-    if others := sorted({status for item in shown for status in _accepted(item) if status != 200}):
+    valid = [each for item in shown if item["expected"] == "accepted" for each in item["answers"]]
+    if others := sorted({each["status"] for each in valid if each["passed"] and each["status"] != 200}):
         yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
-
-
-def _accepted(item: dict[str, Any]) -> list[int]:
-    """Return the statuses with which valid deliveries were accepted."""
-    return [each["status"] for each in item["answers"] if each["passed"] and item["expected"] == "accepted"]

@@ -8,24 +8,18 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
 
 from emulator.cli.client import ControlClient
 from emulator.cli.exec import environment
-from emulator.cli.options import ID, with_client
-from emulator.control.recording.reproduction import play
+from emulator.cli.options import ID, with_client, writing
+from emulator.control.recording.model import Recording
+from emulator.control.recording.renderers import FORMS
+from emulator.control.recording.reproduction import Holds, Shrunk, play, reproduce, shrink
 from emulator.testing.servers import LocalServer
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
-    from emulator.control.recording.model import Recording
-    from emulator.control.recording.reproduction import Holds, Shrunk
-
-
-FORMS = ("pytest", "node", "curl", "arazzo")
 
 
 def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
@@ -50,7 +44,7 @@ class JournalPart(NamedTuple):
 
 @click.command()
 @click.argument("id", type=ID, required=False, metavar="[ID]")
-@click.option("--as", "form", type=click.Choice(FORMS), help="The form of the test. [default: pytest]")
+@click.option("--as", "form", type=click.Choice([*FORMS]), help="The form of the test. [default: pytest]")
 @click.option("--start", "is_start", is_flag=True, help="Start recording; prints the mark of this moment.")
 @click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
 @click.option("--since", metavar="MARK", help="Only what came after this, and what that depends on.")
@@ -113,7 +107,7 @@ def record(
     if is_start:
         alone = not (id or is_stop or form or since or expected or is_shrunk or command or out)
         return _start(emulator, is_alone=alone)
-    form = form or FORMS[0]
+    form = form or next(iter(FORMS))
     if id:
         if is_stop or since or expected or is_shrunk or command:
             raise click.UsageError("ID says what is written; leave out --stop, --since, --expect, --shrink and --while")
@@ -125,7 +119,7 @@ def record(
     recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
     if recording is None:
         return 1
-    write(rendered(recording, form), out)
+    write(FORMS[form](recording), out)
     if is_stop:
         emulator.post("/recording/stop")
     return 0
@@ -172,11 +166,6 @@ def fetched(
     emulator: ControlClient, part: JournalPart, expected: tuple[str, ...], about: str | None = None
 ) -> Recording:
     """Return the steps of a recording. What a fresh world cannot have is reported on standard error."""
-    # Imported here: the help of this command needs neither.
-    import msgspec
-
-    from emulator.control.recording.model import Recording
-
     marks = {"since": part.since or None, "until": part.until}
     shown = emulator.get("/recording", **marks, expect=list(expected) or None, about=about)
     recording = msgspec.convert(shown, Recording)
@@ -187,7 +176,6 @@ def fetched(
 
 def shrunk(recording: Recording, seconds: float) -> Recording | None:
     """Return the recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
-    from emulator.control.recording.reproduction import play, shrink
     from emulator.testing.fresh_world import FreshWorld
 
     with FreshWorld(recording.app, recording.url) as world:
@@ -205,10 +193,6 @@ def shrunk_while(recording: Recording, command: str, seconds: float) -> Recordin
 
     What is left expects nothing: the events of the whole recording are others.
     """
-    import msgspec
-
-    from emulator.control.recording.reproduction import shrink
-
     recording = msgspec.structs.replace(recording, events=None)
     with failing(command, recording.app) as holds:
         if not holds(recording):
@@ -226,29 +210,18 @@ def report(recording: Recording, result: Shrunk) -> None:
     click.echo(f"{steps} after {result.replays} replays{finished}", err=True)
 
 
-def rendered(recording: Recording, form: str) -> str:
-    """Return the text of a recording."""
-    from emulator.control.recording.renderers import FORMS as RENDERERS
-
-    return RENDERERS[form](recording)
-
-
 def write(text: str, out: Path | None) -> None:
     """Print a text, or write it to ``out``."""
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
+    with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, "utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None
 
 
 def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out: Path | None) -> int:
     """Write the shortest recording at whose end a fresh world has an object equal to this one."""
-    # Imported here: the help of this command needs neither.
-    from emulator.control.recording.reproduction import reproduce as shortest
     from emulator.testing.fresh_world import FreshWorld
 
     shown = emulator.get(f"/objects/{id}")
@@ -259,7 +232,7 @@ def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out:
     for about in (id, None):
         recording = fetched(emulator, JournalPart(), expected, about)
         with FreshWorld(recording.app, recording.url) as world:
-            found = shortest(recording, shown, world, seconds)
+            found = reproduce(recording, shown, world, seconds)
         if not isinstance(found, str):
             break
     if isinstance(found, str):
@@ -267,7 +240,7 @@ def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out:
         click.echo(f"'record --as {form} --expect {expected[0]}' writes all that was done instead", err=True)
         return 1
     report(recording, found)
-    write(rendered(found.recording, form), out)
+    write(FORMS[form](found.recording), out)
     return 0
 
 

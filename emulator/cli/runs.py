@@ -41,16 +41,6 @@ def failure_of(status: int, output: str) -> str | None:
     return ", ".join([f"exit status {status}", *last])
 
 
-def run_captured(
-    command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
-) -> tuple[int, str]:
-    """Return the exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``.
-
-    A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
-    """
-    return CapturedCommands().run(command, variables, time_limit)
-
-
 class CapturedCommands:
     """Commands that run at the same time, each in a thread of the caller, and that are ended together."""
 
@@ -66,11 +56,12 @@ class CapturedCommands:
         time_limit: float | None = None,
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[int, str]:
-        """Run a command to its end. As :func:`run_captured`; ``begun`` is given what ends it at once.
+        """Run a command to its end; its exit status and its output, errors included. ``variables`` join the environment.
 
-        Raises ``KeyboardInterrupt`` where Ctrl-C ended the command.
+        A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
+        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``KeyboardInterrupt`` where Ctrl-C
+        ended it.
         """
-        # Imported here: the help of a command line needs no processes.
         import subprocess
 
         # As in exec itself: on Windows npm, for example, is npm.cmd.
@@ -138,7 +129,6 @@ class ProgressLine:
             click.echo(f"\r\033[K{line}", nl=False, err=True)
 
     def end(self) -> None:
-        """Remove the line."""
         if self._is_shown and self._started is not None:
             click.echo("\r\033[K", nl=False, err=True)
 

@@ -15,6 +15,8 @@ from emulator.cli.options import (
     ASSUMPTION,
     CLOCK_START,
     DEFAULT_PORT,
+    FILE,
+    PORT,
     PROFILE,
     SMTP,
     STATE_URL,
@@ -41,10 +43,8 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
-    option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port; 0 picks a free one."),
-    option(
-        "--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file when ready."
-    ),
+    option("--port", type=PORT, default=DEFAULT_PORT, help="Port; 0 picks a free one."),
+    option("--port-file", type=FILE, help="Write the port to this file when ready."),
     option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
     option(
         "--clock", type=CLOCK_START, metavar=CLOCK_START.name, default="running", help="Initial state of each clock."
@@ -66,12 +66,7 @@ OPTIONS = (
         help="Set an assumption (/docs/assumptions). May be repeated.",
     ),
     option("--profile", type=PROFILE, help="Behave as a service that was compared."),
-    option(
-        "--geoip",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="MaxMind database of countries (extra geo).",
-    ),
+    option("--geoip", type=FILE, metavar="FILE", help="MaxMind database of countries (extra geo)."),
     option("--smtp", type=SMTP, help="SMTP server that gets each email (extra smtp)."),
     option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
@@ -154,7 +149,6 @@ def make_server(**chosen: Any) -> Any:
         # Most of what Connexion imports, this server never uses (PEP 810; docs/contributing/connexion-start.md).
         sys.set_lazy_imports_filter(lambda importer, *_: f"{importer}.".startswith("connexion."))
         sys.set_lazy_imports("all")
-    # Imported here: help and usage errors need no web server.
     from emulator.server.server import Server
 
     options = make_options(chosen)
@@ -164,7 +158,6 @@ def make_server(**chosen: Any) -> Any:
 
 def make_options(chosen: dict[str, Any]) -> Options:
     """Return the options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
-    # Imported here, as above.
     from emulator.server.sandbox import Options, Parts
     from emulator.server.server import is_loopback
 

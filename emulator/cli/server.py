@@ -7,10 +7,11 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,7 @@ from emulator.core.limits import CONNECTIONS
 from emulator.document.paths import guide_folder
 
 if TYPE_CHECKING:
+    from emulator.checks.traffic.proxy_server import ProxyServer
     from emulator.document.profile import Profile
     from emulator.server.server import Server
 
@@ -53,23 +55,33 @@ def write_port(port: int, port_file: Path | None) -> None:
 
 
 @contextmanager
-def start_errors() -> Iterator[None]:
-    """Raise ``ClickException`` for what keeps a server from starting."""
-    # Imported here, as above.
-    from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.reference_data import InvalidDatabase
+def store_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what is wrong with a state store."""
     from emulator.engine.storage.store import CorruptStore, StorageError
-    from emulator.server.server import CannotListen
 
     try:
         yield
-    except CannotListen as error:
-        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
-        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
-    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
+    except CorruptStore as error:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
+
+
+@contextmanager
+def start_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what keeps a server from starting."""
+    from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.reference_data import InvalidDatabase
+    from emulator.server.server import CannotListen
+
+    try:
+        with store_errors():
+            yield
+    except CannotListen as error:
+        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
+    except (InvalidFixture, InvalidDatabase) as error:
+        raise click.ClickException(str(error)) from None
 
 
 def public_url(url: str | None) -> str | None:
@@ -79,36 +91,20 @@ def public_url(url: str | None) -> str | None:
     return url and url.rstrip("/")
 
 
-class RunnableServer(Protocol):
-    """A server that one thread runs and another one ends."""
-
-    def run(self, ready: Callable[[], None]) -> None:
-        """Serve until :meth:`stop`; ``ready`` is called once requests are answered."""
-
-    def stop(self) -> None:
-        """End :meth:`run`, from any thread."""
-
-
 @contextmanager
-def serving(server: RunnableServer) -> Iterator[None]:
+def serving(server: Server | ProxyServer) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
-    settled = threading.Event()
-    ready = threading.Event()
-
-    def announce() -> None:
-        ready.set()
-        settled.set()
+    has_started = SimpleQueue[bool]()
 
     def run() -> None:
         try:
-            server.run(announce)
+            server.run(lambda: has_started.put(True))
         finally:
-            settled.set()
+            has_started.put(False)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    settled.wait()
-    if not ready.is_set():
+    if not has_started.get():
         raise click.ClickException("the sandbox did not start")
     try:
         yield

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
-from emulator.cli.options import OUTPUT_FILE, option, writing
+from emulator.cli.options import FILE, OUTPUT_FILE, PORT, option, writing
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help
@@ -30,12 +30,7 @@ LOCAL = "local"
 @click.argument("url")
 @option("--key", required=True, metavar="KEY", help="Secret key of a test App.")
 @click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
-@click.option(
-    "--against",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PROFILE",
-    help="Exit status 1 if the service differs from a profile.",
-)
+@click.option("--against", type=FILE, metavar="PROFILE", help="Exit status 1 if the service differs from a profile.")
 @click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
 @click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
@@ -47,9 +42,7 @@ LOCAL = "local"
 @click.option(
     "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
 )
-@click.option(
-    "--receiver-port", type=click.IntRange(0, 65535), default=0, show_default=True, help="Port of that receiver."
-)
+@click.option("--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver.")
 @click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
 @click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -65,8 +58,8 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
     lets it. Prints at first how many requests it makes at most. Each assumption is confirmed, differs, or was not
     answered or not asked. Exit status 1 only with --against, 3 if --max-requests ended it.
     """
-    # Imported here: the help needs no probes and no HTTP client.
     from emulator.document.probes import collected
+    from emulator.document.profile import save
 
     reject_live_key(url, key)
     if chosen["with_time"] and chosen["resume"] is None:
@@ -76,19 +69,24 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
     report = _run(known, names, service_url(url), key, chosen)
     profile = made_profile(known, report)
     if chosen["out"]:
-        _save(profile, chosen["out"])
+        with writing(chosen["out"]):
+            save(profile, chosen["out"])
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
         show_verdicts(report, profile)
-    if chosen["against"] and _drift(chosen["against"], profile, quiet=as_json):
+    lines = drift(chosen["against"], profile) if chosen["against"] else []
+    for line in lines:
+        click.echo(line, err=as_json)
+    if chosen["against"] and not as_json:
+        click.echo(f"{len(lines)} differences from {chosen['against']}." if lines else f"As {chosen['against']} says.")
+    if lines:
         return FOUND
     return UNFINISHED if report.requests >= chosen["max_requests"] and report.of("not_answered") else 0
 
 
 def reject_live_key(*given: str) -> None:
     """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
-    # Imported here: the help of a command line needs no redaction.
     from emulator.engine.redaction import has_live_key
 
     if has_live_key(*given):
@@ -178,21 +176,10 @@ def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     return profile_of(known, report, len(numbered_assumptions()))
 
 
-def _save(profile: Profile, file: Path) -> None:
-    from emulator.document.profile import save
-
-    with writing(file):
-        save(profile, file)
-
-
 def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
     """Write what differs or was not answered, with its evidence, and the counts."""
     for verdict in (*report.of("differs"), *report.of("not_answered")):
-        found = {**verdict.assumptions, **verdict.settings}
-        follows = ", ".join(f"{name}={value}" for name, value in found.items())
-        click.echo(
-            f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}{follows and f' ({follows})'}"
-        )
+        click.echo(verdict.line)
         for line in (
             [verdict.why] if verdict.why else [f"{path} is {value!r}" for path, value in verdict.observed.items()]
         ):
@@ -203,16 +190,11 @@ def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
     click.echo(f"{profile.sentence()}.")
 
 
-def _drift(file: Path, profile: Profile, *, quiet: bool) -> int:
-    """1 if the service is not as a profile says, with the differences on the standard output."""
+def drift(file: Path, profile: Profile) -> list[str]:
+    """Return the differences from the profile in a file. Raises ``ClickException`` for a file that is no profile."""
     from emulator.document.profile import InvalidProfile, differences, load
 
     try:
-        lines = differences(load(file), profile)
+        return differences(load(file), profile)
     except InvalidProfile as error:
         raise click.ClickException(str(error)) from None
-    for line in lines:
-        click.echo(line, err=quiet)
-    if not quiet:
-        click.echo(f"{len(lines)} differences from {file}." if lines else f"As {file} says.")
-    return int(bool(lines))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from click.shell_completion import get_completion_class
 from emulator.cli.groups import PROGRAM, LazyGroup
 from emulator.cli.options import DEFAULT_PORT, STATE_URL, as_json, require_extra, variable
 from emulator.cli.output import counted, print_line
+from emulator.cli.server import store_errors
 
 if TYPE_CHECKING:
     from emulator.engine.storage.maintenance import Finding
@@ -53,7 +53,6 @@ def health(url: str, timeout: float, as_json: bool) -> int:
 
     Exit status 0 if it answers, 1 if not. It needs no key and no control token, and uses no proxy.
     """
-    # Imported here: the help needs no HTTP client.
     from emulator.cli.client import ControlClient
 
     try:
@@ -69,7 +68,6 @@ def health(url: str, timeout: float, as_json: bool) -> int:
 
 
 def health_line(answer: Any) -> str:
-    """Return the health of an emulator in a line."""
     return f"{answer['status']}: version {answer['version']}, {counted(answer['apps'], 'App')}"
 
 
@@ -97,7 +95,7 @@ def check(store: str) -> int:
     from emulator.engine.storage import maintenance
 
     try:
-        with _explained():
+        with store_errors():
             show(maintenance.check(store))
     except click.ClickException as error:
         click.echo(error.message)
@@ -116,7 +114,7 @@ def compact(store: str) -> None:
     from emulator.engine.storage import maintenance
     from emulator.engine.storage.urls import file_of
 
-    with _explained():
+    with store_errors():
         before = _size(store)
         maintenance.compact(store)
     if file_of(store):
@@ -136,7 +134,7 @@ def convert(source: str, target: str) -> None:
     """
     from emulator.engine.storage import maintenance
 
-    with _explained():
+    with store_errors():
         show(maintenance.convert(source, target))
 
 
@@ -154,19 +152,6 @@ def _size(store: str) -> int:
     return file.stat().st_size if file and file.exists() else 0
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Report errors of a store in a message on one line, exit status 2."""
-    from emulator.engine.storage.store import CorruptStore, StorageError
-
-    try:
-        yield
-    except CorruptStore as error:
-        raise click.ClickException(str(error)) from None
-    except StorageError as error:
-        raise click.ClickException(error.why) from None
-
-
 @click.group(cls=LazyGroup)
 def spec() -> None:
     """Bundle and validate the OpenAPI documents."""
@@ -179,7 +164,6 @@ def bundle() -> None:
     \b
     payments-emulator spec bundle
     """
-    # Imported here, as below: help needs no documents.
     from emulator.document import bundles
 
     for path in bundles.write_bundles():

@@ -138,7 +138,6 @@ def suite(
     Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.
     """
-    # Imported here: the help of this command needs none of them.
     from emulator.checks.runs import RunLimits
     from emulator.checks.suite.search import named_by, try_mutants
     from emulator.checks.suite.table import MUTANTS
@@ -234,7 +233,6 @@ def _failure(
     commands: CapturedCommands, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None
 ) -> str | None:
     """Return why the command failed, in one line; None if it did not."""
-    # Imported here: the help of a command line needs no processes.
     from subprocess import TimeoutExpired
 
     try:

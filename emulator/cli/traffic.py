@@ -9,14 +9,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, PROFILE, option, variable
+from emulator.cli.options import DEFAULT_URL, FILE, PORT, PROFILE, option, variable
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
@@ -36,14 +36,10 @@ LAST = 200
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--upstream", required=True, metavar="URL", help="The service: its URL, with or without /v1.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0 picks a free port."
-)
-@click.option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file.")
+@click.option("--port", type=PORT, default=DEFAULT_PORT, show_default=True, help="0 picks a free port.")
+@click.option("--port-file", type=FILE, help="Write the port to this file.")
 @click.option("--webhooks-to", metavar="URL", help="Pass on webhooks that arrive at the proxy's inbox to this URL.")
-@click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Record what passes, masked."
-)
+@click.option("--record", type=FILE, metavar="FILE", help="Record what passes, masked.")
 @option("--profile", type=PROFILE, metavar="FILE", help="Play in a world that follows a profile of compare service.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: each difference, then the report.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -62,14 +58,15 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
     With COMMAND, the proxy runs until COMMAND ends, which finds it in PAYMENTS_EMULATOR_URL. Exit status 1 if an answer
     differs; otherwise that of COMMAND.
     """
-    # Imported here: the help needs neither a web server nor the rules of the service.
     from emulator.checks.traffic.proxy_server import ProxyTargets
     from emulator.checks.traffic.traffic_log import RunWriter
+    from emulator.cli.listen import destination
     from emulator.testing.fresh_world import FreshWorld
 
     reject_live_key(upstream)
     url = service_url(upstream)
-    targets = ProxyTargets(url, _checked(chosen["webhooks_to"]))
+    webhooks_to = chosen["webhooks_to"]
+    targets = ProxyTargets(url, webhooks_to and destination(webhooks_to, "'--webhooks-to'"))
     profile = chosen["profile"]
     with ExitStack() as stack:
         world = stack.enter_context(FreshWorld("demo", DEFAULT_URL))
@@ -80,13 +77,6 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
         run = _Run(world, profile.chosen() if profile else {}, writer, as_json=as_json)
         status = run.serve(targets, chosen, command)
     return run.report() or status
-
-
-def _checked(target: str | None) -> str | None:
-    """Return the URL that webhooks are passed on to."""
-    from emulator.cli.listen import destination
-
-    return target and destination(target, "'--webhooks-to'")
 
 
 class _Run:
@@ -169,10 +159,8 @@ def _run_command(command: tuple[str, ...], server: ProxyServer) -> int:
 
 def _wait() -> int:
     """Wait for Ctrl-C or SIGTERM."""
-    try:
+    with suppress(KeyboardInterrupt, SystemExit):
         threading.Event().wait()
-    except (KeyboardInterrupt, SystemExit):
-        return 0
     return 0
 
 
@@ -197,7 +185,6 @@ def replay(file: Path, profile: Profile | None, url: str | None, control_token: 
 
     Exit status 1 if an answer differs.
     """
-    # Imported here: the help of this command needs none.
     from emulator.checks.traffic.beside import SideBySide
     from emulator.checks.traffic.traffic_log import read_run
     from emulator.engine.reference_data import ReferenceData

@@ -21,7 +21,7 @@ from emulator.cli.options import (
     with_client,
     write_text,
 )
-from emulator.cli.output import counted, print_line, print_lines, when
+from emulator.cli.output import counted, print_line, when
 from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:
@@ -82,12 +82,11 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
     \b
     payments-emulator world list
     """
-    print_lines(
-        emulator.pages("/snapshots", limit),
-        snapshot_line,
-        as_json,
-        "No snapshots yet; create one with 'world save NAME'.",
-    )
+    snapshots = [*emulator.pages("/snapshots", limit)]
+    for each in snapshots:
+        print_line(each, snapshot_line, as_json)
+    if not snapshots and not as_json:
+        click.echo("No snapshots yet; create one with 'world save NAME'.", err=True)
 
 
 @world.command()
@@ -147,7 +146,6 @@ def delete(emulator: ControlClient, name: str) -> None:
 
 
 def snapshot_line(snapshot: Any) -> str:
-    """Return a snapshot on one line."""
     name = click.style(snapshot["name"].ljust(20), bold=True)
     return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
 
@@ -175,7 +173,6 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_j
 
 
 def rewound_line(result: Any) -> str:
-    """Return the state of the world on one line."""
     undone = counted(result["turns"], "unit of work", "units of work")
     return f"Before {result['to']}: {when(result['now'])}, {undone} undone"
 
@@ -226,7 +223,6 @@ def fixtures_in(file: BinaryIO) -> Any:
 
 
 def new_line(result: Any) -> str:
-    """Return the new world on one line."""
     return f"New world: {when(result['now'])}, {result['mode']}"
 
 
@@ -264,7 +260,6 @@ def report(emulator: ControlClient, file: Path, language: str) -> None:
 
 def write_report(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
-    # Imported here: help needs no templates.
     from emulator.presentation.languages.language import language_of
     from emulator.ui.reports import report_page
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -126,12 +126,7 @@ def destination(runtime: Runtime, body: Body) -> Target:
     if "until_event" not in body:
         return Target(later(runtime, body["by"], may_be_zero=True))
     furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.now(), "year", 1)
-    return Target(furthest, on_event(body["until_event"]))
-
-
-def on_event(type: str) -> Callable[[AdvanceResult], bool]:
-    """Return a check that stops an advance after the first event of this type."""
-    return lambda result: result.events[type] > 0
+    return Target(furthest, lambda result: result.events[body["until_event"]] > 0)
 
 
 def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Timestamp:
@@ -234,22 +229,17 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
+        jobs = [job for job in runtime.world.jobs.unordered() if query.get("kind") in (None, job.name)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
     async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
-        if not fits(item["kind"], query):
+        if query.get("kind") not in (None, item["kind"]):
             continue
         if first <= count < first + size:
             shown.append(item)
         count += 1
     return Page(shown, count, page, size)
-
-
-def fits(kind: str, query: Mapping[str, Any]) -> bool:
-    """Return whether a kind of job is asked for."""
-    return query.get("kind") in (None, kind)
 
 
 def entry(job: Job) -> ScheduleEntry:

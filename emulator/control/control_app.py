@@ -36,23 +36,12 @@ from emulator.web.routing import Authenticate, documented_api
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""
 
-CAUSING = frozenset(
-    [
-        "payCheckoutSession",
-        "payPaymentLink",
-        "payInvoicePage",
-        "answerPaymentIntent",
-        "answerCheckoutSession",
-        "answerRefund",
-        "answerPrompt",
-        "trigger",
-        "updateObject",
-        "freezeClock",
-        "restoreSnapshot",
-        "rewind",
-    ]
-)
-"""Operations that cause webhooks or emails. On a frozen clock they respond once these have their outcome."""
+WAITING = frozenset(["advanceClock"])
+"""Operations that wait themselves for the webhooks and emails that they cause.
+
+Any other operation that the document gives the header ``Prefer`` may cause some, too. On a frozen clock it responds once
+these have their outcome.
+"""
 
 ARRANGING = frozenset(["arrangeFault", "arrangeOutcome"])
 """Operations about what comes next. On a frozen clock they first wait for the outcome of everything caused before.
@@ -88,14 +77,14 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     async def execute(
         context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
     ) -> Any:
-        causes, arranges = operation.operation_id in CAUSING, operation.operation_id in ARRANGING
         headers = operation.headers(context)
-        if operation.header_names and not causes and not arranges:
+        waits, arranges = operation.operation_id in WAITING, operation.operation_id in ARRANGING
+        if waits:
             arguments["headers"] = headers
         if arranges:
             await settle(runtime, headers)
         result = await operation.function(engine, runtime, **arguments)
-        if causes:
+        if operation.header_names and not waits and not arranges:
             await settle(runtime, headers)
         if runtime is not None:
             runtime.flush()

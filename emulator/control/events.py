@@ -46,17 +46,13 @@ async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[
 # -- the event log, newest first
 
 
-def _is_about(event: Event, id: str) -> bool:
-    return event.about == id
-
-
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
     """GET /events: filters ``type`` and ``object`` (an id); ``wait`` answers as soon as one matches (real seconds)."""
     filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
     return await first_match(
         runtime,
         query["wait"],
-        lambda: paginate(runtime.world.table(Event), filters, {"object": _is_about}),
+        lambda: paginate(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
     )
 
 

@@ -23,7 +23,7 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
 from emulator.resources.app.clients import DEFAULT_APP, Key
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
-from emulator.web.context import RequestContext, context_of
+from emulator.web.context import RequestContext, context_of, whole_body
 from emulator.web.operation import fields
 
 # -- the world of a request: of a call of the control API, or of a webhook sent to an inbox
@@ -134,7 +134,7 @@ def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
         try:
             response = await _store(engine, request)
         except ApiError as error:
-            response = _error_response(request, error)
+            response = Response(context_of(scope).body_of(error), error.status, media_type="application/json")
         await response(scope, receive, send)
 
     return receive_any
@@ -143,7 +143,9 @@ def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
 async def _store(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     _check_name(name)
-    raw = await _body(request)
+    if (raw := await whole_body(request.receive, INBOX_BODY.most)) is None:
+        message = f"The body is larger than {INBOX_BODY.most} bytes."
+        raise ApiError("VALIDATION_ERROR", http_status=400, message=message)
     runtime = world_of_sender(engine, context_of(request.scope), app_id(raw))
     rule = runtime.inbox.response_rule(name).updated(_numbers(request))
     runtime.inbox.add(
@@ -187,17 +189,6 @@ class _EventOrigin(msgspec.Struct):
     app: str | None = None
 
 
-async def _body(request: Request) -> bytes:
-    raw = b""
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > INBOX_BODY.most:
-            raise ApiError(
-                "VALIDATION_ERROR", http_status=400, message=f"The body is larger than {INBOX_BODY.most} bytes."
-            )
-    return raw
-
-
 def _numbers(request: Request) -> dict[str, int]:
     """Return the query parameters ``status`` and ``delay_ms``; 422 for an invalid value (B-12)."""
     found = {}
@@ -208,10 +199,6 @@ def _numbers(request: Request) -> dict[str, int]:
                 raise invalid_field(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
             found[name] = int(text)
     return found
-
-
-def _error_response(request: Request, error: ApiError) -> Response:
-    return Response(context_of(request.scope).body_of(error), error.status, media_type="application/json")
 
 
 OPERATIONS = {

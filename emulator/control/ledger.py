@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from emulator.control.explain.causality import Causality, LoggedUnit
@@ -50,7 +50,8 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
     """GET /ledger: ``object`` and ``currency`` filter the entries, ``currency`` the totals too."""
     await runtime.catch_up()
     causality = Causality(runtime.journal)
-    entries = [*_entries(causality)]
+    postings = ((logged, each) for logged in causality.units for each in ledger.entries(logged.unit))
+    entries = [LedgerEntry(*each, logged) for logged, each in postings]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
     broken = [_break(runtime, failure) for failure in runtime.journal.failures if isinstance(failure.error, Imbalance)]
     return {
@@ -65,13 +66,6 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
     }
 
 
-def _entries(causality: Causality) -> Iterator[LedgerEntry]:
-    """Yield every posting that the journal knows, oldest first."""
-    for logged in causality.units:
-        for id, posting in ledger.entries(logged.unit):
-            yield LedgerEntry(id, posting, logged)
-
-
 def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
     return {
         "object": entry.object,
@@ -79,13 +73,8 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
         "amount": entry.posting.amount,
         "currency": entry.posting.currency,
         "at": entry.logged.at,
-        "cause": _cause(entry.logged, _request_of(causality, entry.logged)),
+        "cause": _cause(entry.logged, causality.request(causality.request_of(entry.logged) or "")),
     }
-
-
-def _request_of(causality: Causality, logged: LoggedUnit) -> LoggedRequest | None:
-    id = causality.request_of(logged)
-    return None if id is None else causality.request(id)
 
 
 def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:

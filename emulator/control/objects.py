@@ -84,7 +84,8 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     for name in fields:
         if name in FIXED or name not in known or name in hidden_fields(type(record)):
             raise invalid_field(name[:60], "cannot be changed" if name in FIXED else "unknown field")
-    fields = _normalised(type(record), fields)
+    # Instants in the form of objects (B-17); invalid ones are left for the schema to reject.
+    fields = {name: _instant(value) if name in _instants(type(record)) else value for name, value in fields.items()}
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
     if violations := schema_of(type(record)).violations(wanted):
         raise error_of(violations)
@@ -92,11 +93,6 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     _require_unique(world, record, values)
     world.arrange()
     return world.replace(record, **values)
-
-
-def _normalised(kind: type[Record], fields: Body) -> Body:
-    """Return the fields with each instant in the form of objects (B-17); invalid ones are left for the schema to reject."""
-    return {name: _instant(value) if name in _instants(kind) else value for name, value in fields.items()}
 
 
 def _instant(value: object) -> object:
@@ -262,6 +258,12 @@ def price(amount: int, currency: str, interval: str, count: int, language: Langu
     return f"{language.money(amount, currency)} / {language.period(interval, count)}"
 
 
+def paid_with(payment: PaymentIntent | Transaction, language: Language) -> str:
+    """Return the name of the method that a payment was made with; empty if none was chosen."""
+    used = payment.instrument
+    return instrument(used.type, used.details, language) if used else ""
+
+
 def instrument(type: str | None, details: Mapping[str, Any], language: Language) -> str:
     """``Airtel +241 …0001``, ``Visa …4242``: the operator, and the last digits that may be shown."""
     if type is None:
@@ -277,10 +279,6 @@ def _joined(*parts: str | None) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _customer(world: World, customer: Customer, language: Language) -> str:
-    return f"{customer.firstname} {customer.lastname}".strip() or customer.email or customer.phone or ""
-
-
 def _subscription(world: World, each: Subscription, language: Language) -> str:
     sold = name_of(world, each.plan or each.product, language).partition(" · ")[0]
     amount = price(each.unit_amount, each.currency, each.interval, each.interval_count, language)
@@ -294,23 +292,18 @@ def _invoice(world: World, each: Invoice, language: Language) -> str:
 
 def _payment_intent(world: World, each: PaymentIntent, language: Language) -> str:
     buyer = name_of(world, each.customer, language) or each.customer_email
-    paid_with = instrument(each.instrument.type, each.instrument.details, language) if each.instrument else None
-    return _joined(language.money(each.amount, each.currency), buyer, paid_with)
+    return _joined(language.money(each.amount, each.currency), buyer, paid_with(each, language))
 
 
 def _transaction(world: World, each: Transaction, language: Language) -> str:
-    paid_with = instrument(each.instrument.type, each.instrument.details, language) if each.instrument else None
-    return _joined(language.money(each.amount, each.currency), name_of(world, each.customer, language), paid_with)
+    buyer = name_of(world, each.customer, language)
+    return _joined(language.money(each.amount, each.currency), buyer, paid_with(each, language))
 
 
 def _refund(world: World, each: Refund, language: Language) -> str:
     transaction = world.get(Transaction, each.transaction)
     buyer = name_of(world, transaction.customer, language) if transaction else ""
     return _joined(language.money(each.amount, each.currency), buyer)
-
-
-def _receipt(world: World, each: Receipt, language: Language) -> str:
-    return _joined(each.number, language.money(each.amount, each.currency))
 
 
 def _session(world: World, each: CheckoutSession, language: Language) -> str:
@@ -332,21 +325,15 @@ def _payment_method(world: World, each: PaymentMethod, language: Language) -> st
     return _joined(instrument(each.type, each.details, language), name_of(world, each.customer, language))
 
 
-def _delivery(world: World, each: WebhookDelivery, language: Language) -> str:
-    return _joined(each.event_type, name_of(world, each.webhook, language))
-
-
 def _email(world: World, each: Email, language: Language) -> str:
     buyer = name_of(world, each.customer.id, language) if each.customer else ""
     return _joined(each.topic.replace("_", " "), buyer, each.to)
 
 
-def _event(world: World, each: Event, language: Language) -> str:
-    return _joined(each.type, name_of(world, each.about, language))
-
-
 _NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
-    Customer: _customer,
+    Customer: lambda world, each, language: (
+        f"{each.firstname} {each.lastname}".strip() or each.email or each.phone or ""
+    ),
     Address: lambda world, each, language: _joined(each.line1, each.city),
     PaymentMethod: _payment_method,
     Product: lambda world, each, language: each.name,
@@ -357,11 +344,11 @@ _NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
     PaymentLink: _payment_link,
     PaymentIntent: _payment_intent,
     Transaction: _transaction,
-    Receipt: _receipt,
+    Receipt: lambda world, each, language: _joined(each.number, language.money(each.amount, each.currency)),
     Refund: _refund,
     WebhookEndpoint: lambda world, each, language: each.name or each.url,
-    WebhookDelivery: _delivery,
-    Event: _event,
+    WebhookDelivery: lambda world, each, language: _joined(each.event_type, name_of(world, each.webhook, language)),
+    Event: lambda world, each, language: _joined(each.type, name_of(world, each.about, language)),
     Email: _email,
 }
 """The kinds whose name is more than their field ``name``."""

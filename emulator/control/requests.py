@@ -144,21 +144,16 @@ FORMS: Mapping[str, Callable[[SentCall], str]] = {
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /requests: newest first; filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``."""
-    tests = _tests(query)
+    tests = [partial(test, query[name]) for name, test in _TESTS.items() if query.get(name) is not None]
     matches = [entry for entry in reversed(runtime.journal.entries) if all(test(entry) for test in tests)]
     if "object" in query:
         changing = runtime.journal.changing(query["object"])
         matches = [entry for entry in matches if entry.id in changing]
     if "changed" in query:
-        changing = changing_requests(runtime.journal)
+        units = (unit for _, unit in runtime.journal.enumerate() if any(map(_shown_kind, unit.changes)))
+        changing = {unit.cause for unit in units if unit.cause}
         matches = [entry for entry in matches if (entry.id in changing) == query["changed"]]
     return page_of(matches, query, lambda entry: summary(entry, runtime.journal))
-
-
-def _tests(query: Query) -> list[Callable[[LoggedRequest], bool]]:
-    """Return a test for each filter of one request that the query has."""
-    given = ((name, query[name]) for name in _TESTS if query.get(name) is not None)
-    return [partial(_TESTS[name], wanted) for name, wanted in given]
 
 
 def api_of(entry: LoggedRequest) -> str:
@@ -172,11 +167,6 @@ _TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
     "method": lambda wanted, entry: entry.method == wanted,
     "api": lambda wanted, entry: api_of(entry) == wanted,
 }
-
-
-def changing_requests(journal: Journal) -> set[str]:
-    """Return the ids of the requests that changed an object."""
-    return {unit.cause for _, unit in journal.enumerate() if unit.cause and any(map(_shown_kind, unit.changes))}
 
 
 async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:

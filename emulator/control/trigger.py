@@ -19,7 +19,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
-from emulator.document.tree import resolve
+from emulator.document.tree import operations, resolve
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
@@ -80,23 +80,13 @@ def run_now(world: World, job: str, record: Record) -> None:
 
 
 def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
-    """Confirm an intent unless it is, answer it, and capture what was authorised."""
+    """Confirm an intent unless it is, answer it, with ``code`` that it failed, and capture what was authorised."""
     with arranged(world, "payment", code):
         if payment_intents.STATE_MACHINE.allows(intent, "choose"):
             intent_operations.confirm(world, intent.id, {})
     answer_payment(world, intent.id, code)
     if code is None and world.require(PaymentIntent, intent.id).status == "requires_capture":
         intent_operations.capture(world, intent.id, {})
-
-
-def pay(world: World, intent: PaymentIntent, code: str | None) -> None:
-    """Have the payment succeed."""
-    collect(world, intent, None)
-
-
-def decline(world: World, intent: PaymentIntent, code: str | None) -> None:
-    """Have the payment fail."""
-    collect(world, intent, code or DEFAULT_CODE)
 
 
 def deposit(world: World, intent: str) -> Transaction:
@@ -128,19 +118,9 @@ def check_out(world: World, session: CheckoutSession, code: str | None) -> None:
 
 
 def answer_refund(world: World, refund: Refund, code: str | None) -> None:
-    """Send the refund unless it was sent, and answer it."""
+    """Send the refund unless it was sent, and answer it, with ``code`` that the operator rejects it."""
     run_now(world, "refund.send", refund)
     refunds.answer_now(world, refund.id, code)
-
-
-def complete_refund(world: World, refund: Refund, code: str | None) -> None:
-    """Have the refund succeed."""
-    answer_refund(world, refund, None)
-
-
-def fail_refund(world: World, refund: Refund, code: str | None) -> None:
-    """Have the operator reject the refund."""
-    answer_refund(world, refund, code or operator.DEFAULT_FAILURE_CODE["refund"])
 
 
 # -- invoices
@@ -167,14 +147,12 @@ def let_fall_due(world: World, invoice: Invoice, code: str | None) -> None:
 # -- subscriptions and customers
 
 
-def cancel(world: World, subscription: Subscription, code: str | None) -> None:
-    """Cancel the subscription at once."""
-    subscription_operations.cancel(world, subscription.id, {"cancel_at_period_end": False})
+AT_ONCE = {"cancel_at_period_end": False}
+"""How a subscription is canceled."""
 
 
 def decline_charge(world: World, subscription: Subscription, code: str | None) -> None:
     """Have a charge fail: the first one, the retry of one that failed, or one more for the current period."""
-    code = code or DEFAULT_CODE
     with arranged(world, "payment", code):
         if any(job.name == "subscription.charge" for job in world.table(Job).where("about", subscription.id)):
             run_now(world, "subscription.charge", subscription)
@@ -187,43 +165,42 @@ def decline_charge(world: World, subscription: Subscription, code: str | None) -
             answer_payment(world, intent.id, code)
 
 
-def announce_trial_end(world: World, subscription: Subscription, code: str | None) -> None:
-    """Announce the end of its trial."""
-    run_now(world, "subscription.trial_notice", subscription)
-
-
-def delete(world: World, customer: Customer, code: str | None) -> None:
-    """Delete the customer."""
-    customers.delete(world, customer.id)
-
-
 class TriggerRecipe(NamedTuple):
-    """How an event is triggered: something is done to an object, which is named or made for it."""
+    """How an event is triggered: something is done to an object, which is named or made for it.
+
+    The action gets the world, the object and the error code, None where nothing is to fail.
+    """
 
     object: str
     action: Callable[[World, Any, str | None], Any] | None = None
     """What is done. Without one the event comes of making the object, so that none can be named."""
-    takes_code: bool = False
-    """Whether an error code may be given, for an action that has something fail."""
+    fails_with: str | None = None
+    """Of an action that has something fail: the error code, unless another one is given."""
     body: Mapping[str, Any] = {}
     """What the object is made of in this case, on top of its body in ``fixtures/triggers.yaml``."""
 
 
 TRIGGERS: Mapping[str, TriggerRecipe] = {
-    "payment_intent.succeeded": TriggerRecipe("payment_intent", pay),
-    "payment_intent.failed": TriggerRecipe("payment_intent", decline, takes_code=True),
-    "transaction.succeeded": TriggerRecipe("payment_intent", pay),
-    "refund.succeeded": TriggerRecipe("refund", complete_refund),
-    "refund.failed": TriggerRecipe("refund", fail_refund, takes_code=True),
+    "payment_intent.succeeded": TriggerRecipe("payment_intent", collect),
+    "payment_intent.failed": TriggerRecipe("payment_intent", collect, fails_with=DEFAULT_CODE),
+    "transaction.succeeded": TriggerRecipe("payment_intent", collect),
+    "refund.succeeded": TriggerRecipe("refund", answer_refund),
+    "refund.failed": TriggerRecipe("refund", answer_refund, fails_with=operator.DEFAULT_FAILURE_CODE["refund"]),
     "invoice.paid": TriggerRecipe("invoice", pay_invoice),
     "invoice.payment_overdue": TriggerRecipe("invoice", let_fall_due),
     "checkout.session.completed": TriggerRecipe("checkout_session", check_out),
     "subscription.created": TriggerRecipe("subscription"),
-    "subscription.canceled": TriggerRecipe("subscription", cancel),
-    "subscription.payment_failed": TriggerRecipe("subscription", decline_charge, takes_code=True),
-    "subscription.trial_will_end": TriggerRecipe("subscription", announce_trial_end, body={"trial_period_days": 14}),
+    "subscription.canceled": TriggerRecipe(
+        "subscription", lambda world, it, _: subscription_operations.cancel(world, it.id, AT_ONCE)
+    ),
+    "subscription.payment_failed": TriggerRecipe("subscription", decline_charge, fails_with=DEFAULT_CODE),
+    "subscription.trial_will_end": TriggerRecipe(
+        "subscription",
+        lambda world, it, _: run_now(world, "subscription.trial_notice", it),
+        body={"trial_period_days": 14},
+    ),
     "customer.created": TriggerRecipe("customer"),
-    "customer.deleted": TriggerRecipe("customer", delete),
+    "customer.deleted": TriggerRecipe("customer", lambda world, it, _: customers.delete(world, it.id)),
 }
 """Every event by its type."""
 
@@ -255,8 +232,7 @@ def kinds() -> Mapping[str, type[Record]]:
 def body_of(operation_id: str) -> CompiledSchema:
     """Return the schema that the document has for the body of an operation."""
     document = bundles.load("service")
-    operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
-    node = next(each for each in operations if each.get("operationId") == operation_id)
+    node = next(each for _, _, each in operations(document) if each["operationId"] == operation_id)
     schema = node["requestBody"]["content"]["application/json"]["schema"]
     return CompiledSchema({**resolve(document, schema), "components": document["components"]})
 
@@ -300,7 +276,7 @@ class TriggerRun:
         self._overrides = overrides
         self._unused = set(overrides)
         self._objects: dict[str, Record] = {}
-        self._taken: set[str] = {"code"} if recipe.takes_code else set()
+        self._taken: set[str] = {"code"} if recipe.fails_with else set()
 
     def the(self, kind: str) -> Record:
         """Return the object of this kind, as it is now."""
@@ -311,13 +287,13 @@ class TriggerRun:
         return self._world.require(type(found), found.id)
 
     def code(self) -> str | None:
-        """Return the error code to fail with, if one is given."""
+        """Return the error code to fail with; None where nothing is to fail."""
         code = self._overrides.get("code")
         if code is not None and code not in CODES:
             raise invalid_field("code", "must be a code of the error model")
-        if self._recipe.takes_code:
+        if self._recipe.fails_with:
             self._unused.discard("code")
-        return code
+        return code or self._recipe.fails_with
 
     def reject_unused(self, type: str) -> None:
         """422 for an override that was not used."""
@@ -333,13 +309,10 @@ class TriggerRun:
                 raise invalid_field(kind, "is created by the trigger; give its fields, or leave it out")
             self._unused.discard(kind)
             return get_or_404(self._world, kinds()[kind], id, kind)
-        owners = (self._world.get(kinds()[each], self._id(each)) for each in kinds()) if kind == "customer" else ()
+        given = ((named, self._overrides.get(each)) for each, named in kinds().items() if kind == "customer")
+        owners = (self._world.get(named, each) for named, each in given if isinstance(each, str))
         owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
         return self._world.get(Customer, owner)
-
-    def _id(self, kind: str) -> str | None:
-        value = self._overrides.get(kind)
-        return value if isinstance(value, str) else None
 
     def _made(self, kind: str) -> Record:
         step = creation_steps()[kind]
@@ -361,12 +334,10 @@ class TriggerRun:
         self._taken |= schema.names()
         if isinstance(own, dict):
             self._unused.discard(kind)
-        flat = {name for name in self._unused if schema.has(name) and not self._is_object(name)}
+        objects = {name for name in self._unused & kinds().keys() if self._overrides[name] is not None}
+        flat = {name for name in self._unused - objects if schema.has(name)}
         self._unused -= flat
         return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
-
-    def _is_object(self, name: str) -> bool:
-        return name in kinds() and self._overrides[name] is not None
 
     def _filled_in(self, value: Any) -> Any:
         if not isinstance(value, str) or "$" not in value:

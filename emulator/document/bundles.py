@@ -21,7 +21,7 @@ from emulator.core.event_types import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.paths import PACKAGE, openapi_folder
 from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits
-from emulator.document.tree import Document, Node, properties, resolve, with_if, with_not
+from emulator.document.tree import Document, Node, operations, properties, resolve, with_if, with_not
 
 # -- bundles
 
@@ -152,10 +152,8 @@ def operation_specs() -> Mapping[str, OperationSpec]:
     """Return each operation by its operationId, in the order of the document."""
     document = load("service")
     return {
-        operation["operationId"]: _operation_spec(document, item, operation)
-        for item in document["paths"].values()
-        for operation in item.values()
-        if isinstance(operation, dict)
+        operation["operationId"]: _operation_spec(document, document["paths"][path], operation)
+        for path, _, operation in operations(document)
     }
 
 

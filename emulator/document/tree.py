@@ -5,7 +5,7 @@ Conditions are in the keywords that each version of OpenAPI has for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 # -- pointers, and where a ``$ref`` leads
@@ -41,6 +41,15 @@ def at(node: Any, pointer: Pointer) -> Any:
     return node
 
 
+def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a JSON value in which what ``change`` makes of a text stands in its place, names of fields left alone."""
+    if isinstance(value, dict):
+        return {name: map_texts(part, change) for name, part in value.items()}
+    if isinstance(value, list):
+        return [map_texts(part, change) for part in value]
+    return change(value) if isinstance(value, str) else value
+
+
 def exists(node: Any, pointer: Pointer) -> bool:
     """Return whether something stands at a pointer."""
     try:
@@ -55,6 +64,13 @@ def resolve(document: Document, node: Any) -> Any:
     while "$ref" in node:
         node = at(document, pointer_of(node["$ref"]))
     return node
+
+
+def operations(document: Document) -> Iterator[tuple[str, str, Node]]:
+    """Yield every operation, in order, as its path, its method in small letters, and its node."""
+    for path, item in document["paths"].items():
+        # Beside the operations of a path stand parameters, which are a list, and texts.
+        yield from ((path, method, node) for method, node in item.items() if isinstance(node, dict))
 
 
 def inlined(document: Document, node: Any) -> Any:

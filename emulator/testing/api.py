@@ -91,17 +91,20 @@ class Api:
             event_hooks={"request": [lambda request: check()]},
         )
 
-    def get(self, path: str, /, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> JSON:
         """Send a GET and return the JSON of the response."""
-        return self.call("GET", path, query=query)
+        answer: JSON = self.call("GET", path, query=query)
+        return answer
 
-    def post(self, path: str, body: Any = None, /, **headers: str) -> Any:
+    def post(self, path: str, body: Any = None, /, **headers: str) -> JSON:
         """Send a POST and return the JSON of the response."""
-        return self.call("POST", path, json=body or {}, headers=headers)
+        answer: JSON = self.call("POST", path, json=body or {}, headers=headers)
+        return answer
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+    def patch(self, path: str, body: Mapping[str, Any]) -> JSON:
         """Send a PATCH and return the JSON of the response."""
-        return self.call("PATCH", path, json=body)
+        answer: JSON = self.call("PATCH", path, json=body)
+        return answer
 
     def delete(self, path: str) -> Any:
         """Send a DELETE and return the JSON of the response, often None."""

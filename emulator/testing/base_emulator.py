@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from emulator.engine.world_clock import FROZEN
@@ -141,8 +140,7 @@ class BaseEmulator:
         at once.
         """
         method = api.method(phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
-        return intent
+        return self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
 
     def settle(self) -> JSON:
         """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
@@ -168,8 +166,7 @@ class BaseEmulator:
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
         coded = {**body, **({"code": code} if code else {})}
-        outcome: JSON = self.api.post("/_emulator/outcomes", coded, **_headers(wait))
-        return outcome
+        return self.api.post("/_emulator/outcomes", coded, **_headers(wait))
 
     def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> JSON:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
@@ -178,8 +175,7 @@ class BaseEmulator:
         of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
         body = {"then": then, "times": times, "match": match}
-        arranged: JSON = self.api.post("/_emulator/faults", body, **_headers(wait))
-        return arranged
+        return self.api.post("/_emulator/faults", body, **_headers(wait))
 
     def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
         """Trigger an event by real state changes, create the objects it needs, and return it.
@@ -187,8 +183,7 @@ class BaseEmulator:
         On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
         """
         body = {"event": event, "overrides": overrides}
-        triggered: JSON = self.api.post("/_emulator/trigger", body, **_headers(wait))
-        return triggered
+        return self.api.post("/_emulator/trigger", body, **_headers(wait))
 
     def configure(self, /, **settings: Any) -> JSON:
         """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
@@ -223,16 +218,8 @@ class BaseEmulator:
 
     def another(self, name: str) -> Self:
         """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
-        start = self._start
         key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
-        return type(self)(
-            key=key,
-            clock=start.clock,
-            seed=start.seed,
-            settings=start.settings,
-            fixtures=start.fixtures,
-            server=self.server,
-        )
+        return type(self)(key=key, server=self.server, **vars(self._start))
 
     def story(self) -> str:
         """Return a report of what happened in the world so far, which is shown with a failed test."""
@@ -255,7 +242,13 @@ class BaseEmulator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def story_or_reason(emulator: BaseEmulator) -> str:
+    """Return the report of a world, or why there is none: no error of the emulator may hide the failure of a test."""
+    try:
+        return emulator.story()
+    except Exception as error:
+        return f"(no report of the world: {type(error).__name__}: {error})"

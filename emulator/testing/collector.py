@@ -5,7 +5,6 @@ Deliveries go on into an application under test, each for a limited time, and no
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import warnings
@@ -15,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.checks.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply, json_object
 from emulator.resources.webhooks import deliveries
 
 # -- collecting
@@ -41,11 +40,7 @@ class Delivery:
     @property
     def event(self) -> dict[str, Any]:
         """The event in the body; empty if the body is not a JSON object."""
-        try:
-            event = json.loads(self.body)
-        except ValueError:
-            return {}
-        return event if isinstance(event, dict) else {}
+        return json_object(self.body)
 
     @property
     def attempt(self) -> int:
@@ -145,10 +140,6 @@ class Receiver:
 
 
 # -- targets: what forwards one delivery
-
-
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
 
 
 class AppAnswer(NamedTuple):

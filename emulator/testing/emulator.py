@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import httpx
@@ -17,7 +16,6 @@ from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
 from emulator.testing.api import JSON, Api
 from emulator.testing.base_emulator import BaseEmulator
-from emulator.testing.collector import Delivery
 from emulator.testing.stories import AFTERWARDS, try_scenario
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
@@ -38,10 +36,10 @@ class AsyncProxy(Generic[S]):
 
 
 class AsyncMethod(Generic[S, P, T]):
-    """A method of a plain helper as a coroutine function, which calls it in a thread."""
+    """A method or a property of a plain helper as a coroutine function, which calls it in a thread."""
 
     def __init__(self, method: Callable[Concatenate[S, P], T]) -> None:
-        self._method = method
+        self._method = getattr(method, "fget", method)
         self.__doc__ = method.__doc__
 
     def __get__(self, proxy: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -51,49 +49,9 @@ class AsyncMethod(Generic[S, P, T]):
         return call
 
 
-def _now(clock: WorldClock) -> str:
-    """Return the current instant of the world."""
-    return clock.now
-
-
-def _all_events(events: Events) -> list[JSON]:
-    """Return every event so far, oldest first."""
-    return list(events)
-
-
 def _all_emails(emails: Emails) -> list[JSON]:
     """Return every email so far, oldest first."""
     return list(emails)
-
-
-def _totals(ledger: Ledger) -> dict[str, dict[str, int]]:
-    """Return the balance of each account, by currency."""
-    return ledger.totals
-
-
-def _balanced(ledger: Ledger) -> bool:
-    """Return whether everything adds up."""
-    return ledger.balanced
-
-
-def _secret(webhooks: Webhooks) -> str:
-    """Return the secret that signs the deliveries."""
-    return webhooks.secret
-
-
-def _endpoint(webhooks: Webhooks) -> JSON:
-    """Return the webhook endpoint, its ``secret`` included."""
-    return webhooks.endpoint
-
-
-def _delivered(webhooks: Webhooks) -> list[JSON]:
-    """Return the events delivered so far, each once, after pending deliveries have ended."""
-    return webhooks.events
-
-
-def _deliveries(webhooks: Webhooks) -> list[Delivery]:
-    """Return all deliveries so far, including those with a wrong signature."""
-    return webhooks.deliveries
 
 
 class AsyncApi(AsyncProxy[Api]):
@@ -108,7 +66,7 @@ class AsyncApi(AsyncProxy[Api]):
 class AsyncClock(AsyncProxy[WorldClock]):
     """:class:`WorldClock`, asynchronous."""
 
-    now = AsyncMethod(_now)
+    now = AsyncMethod(WorldClock.now)
     show = AsyncMethod(WorldClock.show)
     advance = AsyncMethod(WorldClock.advance)
     freeze = AsyncMethod(WorldClock.freeze)
@@ -120,8 +78,7 @@ class AsyncClock(AsyncProxy[WorldClock]):
 class AsyncEvents(AsyncProxy[Events]):
     """:class:`Events`, asynchronous."""
 
-    all = AsyncMethod(_all_events)
-    of = AsyncMethod(Events.of)
+    all = of = AsyncMethod(Events.of)
     wait_for = AsyncMethod(Events.wait_for)
 
 
@@ -139,19 +96,19 @@ class AsyncEmails(AsyncProxy[Emails]):
 class AsyncLedger(AsyncProxy[Ledger]):
     """:class:`Ledger`, asynchronous."""
 
-    totals = AsyncMethod(_totals)
+    totals = AsyncMethod(Ledger.totals)
     entries = AsyncMethod(Ledger.entries)
-    balanced = AsyncMethod(_balanced)
+    balanced = AsyncMethod(Ledger.balanced)
     assert_balanced = AsyncMethod(Ledger.assert_balanced)
 
 
 class AsyncWebhooks(AsyncProxy[Webhooks]):
     """:class:`Webhooks`, asynchronous."""
 
-    events = AsyncMethod(_delivered)
-    deliveries = AsyncMethod(_deliveries)
-    secret = AsyncMethod(_secret)
-    endpoint = AsyncMethod(_endpoint)
+    events = AsyncMethod(Webhooks.events)
+    deliveries = AsyncMethod(Webhooks.deliveries)
+    secret = AsyncMethod(Webhooks.secret)
+    endpoint = AsyncMethod(Webhooks.endpoint)
     listen = AsyncMethod(Webhooks.listen)
     wait_for = AsyncMethod(Webhooks.wait_for)
     assert_delivered = AsyncMethod(Webhooks.assert_delivered)
@@ -213,9 +170,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
     async def __aenter__(self) -> AsyncEmulator:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.plain.webhooks.stop_forwarding)
         await self.client.aclose()
 
@@ -260,13 +215,9 @@ class Emulator(BaseEmulator):
         return try_scenario(self, scenario, search, budget=budget, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:
-        # Loaded on first use: most tests await nothing.
-
         self._awaited = AsyncEmulator(self)
         return self._awaited
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._awaited.client.aclose()
         await asyncio.to_thread(self.close)

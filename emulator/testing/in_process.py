@@ -45,7 +45,6 @@ class AwaitedFutures:
             self._futures.discard(future)
 
     def cancel(self) -> None:
-        """End the waiting."""
         for future in self._futures.copy():
             future.cancel()
 
@@ -345,7 +344,6 @@ class InThread:
         self._call = call
 
     def send(self, delivery: Delivery) -> AppAnswer:
-        """Call the function."""
         return self._call(self._url, delivery.body, forwarded_headers(delivery))
 
     def cancel(self) -> None:
@@ -374,7 +372,6 @@ class OnLoop:
         return may_wait_for(self._loop)
 
     def send(self, delivery: Delivery) -> AppAnswer:
-        """Call the function on the loop."""
         return self._calls.run(lambda: self._call(self._url, delivery.body, forwarded_headers(delivery)))
 
     def close(self) -> None:

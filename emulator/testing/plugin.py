@@ -191,7 +191,9 @@ def pytest_runtest_makereport(
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
         item.stash[FAILED] = True
-        report.sections.append(("payments emulator", _report(emulator)))
+        from emulator.testing.base_emulator import story_or_reason
+
+        report.sections.append(("payments emulator", story_or_reason(emulator)))
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
@@ -304,15 +306,9 @@ def _url(config: pytest.Config) -> str | None:
 def _key(request: pytest.FixtureRequest) -> str:
     """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
     config = request.config
-    run = _run(config) if _url(config) else ""
+    run = config.stash.setdefault(RUN, uuid.uuid4().hex) if _url(config) else ""
     digest = hashlib.sha256(f"{run}{request.node.nodeid}".encode()).hexdigest()[:12]
     return f"sk_test_{digest}-{re.sub('[^A-Za-z0-9]+', '-', request.node.name)[:50].strip('-')}"
-
-
-def _run(config: pytest.Config) -> str:
-    if RUN not in config.stash:
-        config.stash[RUN] = uuid.uuid4().hex
-    return config.stash[RUN]
 
 
 def _recorded(emulator: Emulator, folder: Path) -> str:
@@ -321,13 +317,6 @@ def _recorded(emulator: Emulator, folder: Path) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(emulator.recording(), "utf-8")
-    except Exception as error:  # as in _report
+    except Exception as error:  # as in story_or_reason
         return f"(no recording: {type(error).__name__}: {error})"
     return f"{file}\nrun it again: pytest {file}"
-
-
-def _report(emulator: Emulator) -> str:
-    try:
-        return emulator.story()
-    except Exception as error:  # any error of the emulator must not hide the failure of the test
-        return f"(no report of the world: {type(error).__name__}: {error})"

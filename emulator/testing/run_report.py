@@ -38,13 +38,11 @@ class RunReport:
             raise pytest.UsageError(f"payments_report: {self._file}: {error.strerror}") from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the charts of a test."""
         charts = getattr(report, CHARTS, None)
         if charts is not None:
             self._tests.append(report_page.TestedWorld(report.nodeid, report.outcome, charts))
 
     def pytest_sessionfinish(self) -> None:
-        """Write the file."""
         self._file.write_text(report_page.page_of_tests(self._tests, language_of(catalogs.SOURCE)), "utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -92,35 +92,6 @@ def _files(fixtures: Any) -> tuple[Path, ...]:
 
 TIME_LIMIT = 300
 """Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
-
-
-class AnyServer(Protocol):
-    """What a world needs of its server.
-
-    ``receiver`` receives the webhooks that tests collect. ``connections`` are those that its worlds share, if any.
-    """
-
-    url: str
-    receiver: Receiver
-    connections: BaseTransport | None
-
-    def begin(self, key: str, options: WorldOptions) -> None:
-        """Start a new world for this key with these options."""
-
-    def follow(self, key: str) -> None:
-        """Let the world follow the time that the test has set; raises ``AssertionError`` if it cannot."""
-
-    def passed(self, key: str) -> AssertionError | None:
-        """Return the error for a time of the test that the world has already passed, if it has."""
-
-    def follows(self, key: str) -> bool:
-        """Return whether the world is in use and can follow a move of the time that the test has set."""
-
-    def discard(self, key: str) -> None:
-        """Discard the world of this key."""
-
-    def stop(self) -> None:
-        """Release all resources."""
 
 
 class LocalServer:
@@ -293,9 +264,8 @@ class RemoteServer:
     def passed(self, key: str) -> AssertionError | None:
         """Return the error for a time of the test that the world has already passed, if it followed that time before."""
         travel, known = innermost(), self._followed.get(key)
-        if travel is None or known is None or known.travel != travel or travel.instant >= known.instant:
-            return None
-        return behind(travel, known.instant - travel.instant, self._now(key))
+        lag = known.instant - travel.instant if travel and known and known.travel == travel else 0
+        return behind(travel, lag, self._now(key)) if travel and lag > 0 else None
 
     def follows(self, key: str) -> bool:
         """Return whether the world follows the time of the test already, and is not ahead of it."""
@@ -354,3 +324,7 @@ class RemoteServer:
     def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
         with Api(self.url, key) as api:
             return api.call(method, path, **options)
+
+
+AnyServer = LocalServer | RemoteServer
+"""What a world needs of its server is the same of both."""

@@ -125,8 +125,7 @@ def one_line(error: BaseException) -> str:
 
 def _export(api: Api) -> dict[str, Any]:
     api.post("/_emulator/snapshots", {"name": SNAPSHOT})
-    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
-    return exported
+    return api.get(f"/_emulator/snapshots/{SNAPSHOT}")
 
 
 def _audit(api: Api) -> list[AuditNote]:
@@ -146,17 +145,13 @@ def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
             continue
         seen[operation] += 1
         match = {"operation": operation, "nth": seen[operation]}
-        places.append(Place(REQUEST, number, _title(request), match=match))
+        places.append(Place(REQUEST, number, title_of(request["method"], request["path"]), match=match))
     return places
 
 
 def title_of(method: str, path: str) -> str:
     """Return method and path; ids may differ between two runs."""
     return f"{method} {ID.sub('{id}', path)}"
-
-
-def _title(request: dict[str, Any]) -> str:
-    return title_of(request["method"], request["path"])
 
 
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:
@@ -217,4 +212,4 @@ def _charge_places(exported: dict[str, Any]) -> list[Place]:
 def _write(api: Api, request: dict[str, Any]) -> SentWrite:
     whole = api.get(f"/_emulator/requests/{request['id']}")
     key = whole["request_headers"].get("idempotency-key")
-    return SentWrite(_title(request), key)
+    return SentWrite(title_of(request["method"], request["path"]), key)

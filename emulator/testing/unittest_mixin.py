@@ -7,10 +7,12 @@ import inspect
 import os
 import unittest
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any, ClassVar
 
+from emulator.testing.base_emulator import story_or_reason
 from emulator.testing.emulator import Emulator
 from emulator.testing.servers import LocalServer, RemoteServer
 
@@ -43,36 +45,31 @@ class PaymentsMixin(unittest.TestCase):
         self.payments = Emulator(key=_key(self.id(), elsewhere=bool(url)), server=server, **self.payments_options)
         self.addCleanup(self.payments.close)
 
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            error.add_note(story_or_reason(self.payments))
+            raise
+
     def _reporting(self, test: Callable[..., Any]) -> Callable[..., Any]:
         """Return the test, which adds a report of its world to the error that it fails with."""
         if inspect.iscoroutinefunction(test):
 
             @wraps(test)
             async def awaited() -> None:
-                try:
+                with self._noted():
                     await test()
-                except Exception as error:
-                    error.add_note(_story(self.payments))
-                    raise
 
             return awaited
 
         @wraps(test)
         def called() -> None:
-            try:
+            with self._noted():
                 test()
-            except Exception as error:
-                error.add_note(_story(self.payments))
-                raise
 
         return called
-
-
-def _story(payments: Emulator) -> str:
-    try:
-        return payments.story()
-    except Exception as error:  # any error of the emulator must not hide the failure of the test
-        return f"(no report of the world: {type(error).__name__}: {error})"
 
 
 def _key(test: str, *, elsewhere: bool) -> str:

@@ -50,7 +50,9 @@ class Webhooks:
 
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
         """
-        self._unregister()
+        if self._collector is not None:
+            self._api.delete(f"/v1/webhooks/{self._endpoint['id']}/")
+            self._discard()
         url, collector = self._receiver.open(self._name)
         collector.reply = self._reply
         body = {"name": "Test suite", "url": url, "events": list(events) or ["*"], **fields}
@@ -194,11 +196,6 @@ class Webhooks:
             self.listen()
         assert self._collector is not None
         return self._collector
-
-    def _unregister(self) -> None:
-        if self._collector is not None:
-            self._api.delete(f"/v1/webhooks/{self._endpoint['id']}/")
-            self._discard()
 
     def _settle(self) -> None:
         self._listening()

@@ -148,8 +148,7 @@ class WorldClock:
 
     def show(self) -> JSON:
         """``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
-        shown: JSON = self._api.get(CLOCK_PATH)
-        return shown
+        return self._api.get(CLOCK_PATH)
 
     def advance(
         self,
@@ -169,13 +168,11 @@ class WorldClock:
 
     def freeze(self, at: str | dt.datetime | None = None) -> JSON:
         """Stop the clock, now or at a later instant."""
-        shown: JSON = self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
-        return shown
+        return self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
 
     def run(self, rate: float = 1) -> JSON:
         """Let the clock run from the current instant, ``rate`` seconds for each real second."""
-        shown: JSON = self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
-        return shown
+        return self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
 
     def schedule(self, until: str | None = None) -> list[JSON]:
         """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
@@ -403,8 +400,7 @@ class Ledger:
             raise AssertionError("\n".join(["The ledger is not balanced:", *map(_line, found["broken_by"])]))
 
     def _read(self, **query: str | int | None) -> JSON:
-        ledger: JSON = self._api.get(LEDGER_PATH, **query)
-        return ledger
+        return self._api.get(LEDGER_PATH, **query)
 
 
 def _line(each: JSON) -> str:

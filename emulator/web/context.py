@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
 from emulator.core.errors import ApiError
@@ -20,7 +21,7 @@ from emulator.resources.app.clients import IpAddress, resolve
 from emulator.resources.app.settings import Settings, settings
 from emulator.web.validation import body_of
 
-# -- responses that are complete
+# -- responses that are complete, and bodies of requests
 
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -44,6 +45,23 @@ async def send_response(response: Response, send: Send) -> None:
         headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
+
+
+async def whole_body(receive: Receive, most: int) -> bytes | None:
+    """Return the body of a request; None if it is larger than ``most`` bytes.
+
+    Raises ``ClientDisconnect`` where the client went away before its end.
+    """
+    raw, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        raw += message.get("body", b"")
+        if len(raw) > most:
+            return None
+        more = message.get("more_body", False)
+    return bytes(raw)
 
 
 # -- the context

@@ -6,7 +6,7 @@ By the header ``Emulator-Answer: CODE``, or by a fault that was injected before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from emulator.core.handlers import not_found
 from emulator.core.limits import BODY
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.document.paths import fixture
+from emulator.document.tree import operations
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
@@ -33,7 +35,7 @@ from emulator.web import validation
 from emulator.web.context import RequestContext, Response, send_response
 from emulator.web.operation import cast, explain, fields, unknown_parameter
 from emulator.web.routing import Definition, DocumentedApi
-from emulator.web.validation import CompiledSchema, Violation, error_of
+from emulator.web.validation import EXPLAINED, CompiledSchema, Violation, error_of
 
 # -- what validation says of a field that is made invalid
 
@@ -104,7 +106,7 @@ FORM_CODES = frozenset(
 )
 """The codes that validation by the document alone can lead to."""
 
-NO_CURRENCY = Violation("currency", "format", "must be an ISO 4217 code in upper case", "INVALID_CURRENCY")
+NO_CURRENCY = Violation("currency", "format", EXPLAINED["currency"], "INVALID_CURRENCY")
 """For an operation without a currency."""
 
 
@@ -123,26 +125,14 @@ class FieldError(NamedTuple):
     ``own_message``: the error has a message of its own; otherwise it says the field and the field's message.
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     message: str
     own_message: bool = True
 
 
-AMOUNT = ("unit_amount", "amount", "line_items")
+_TABLES = fixture("forced-errors")
 
-FIELD_ERRORS: Mapping[str, FieldError] = {
-    "customer_email_exists": FieldError(("email",), "is the email of another customer"),
-    "DUPLICATE_EMAIL": FieldError(("email",), "is the email of another customer"),
-    "DUPLICATE_SKU": FieldError(("metadata.sku",), "is the sku of {product} already"),
-    "transaction_not_refundable": FieldError(("transaction",), "is not completed, or nothing of it is left"),
-    "refund_amount_exceeds_available": FieldError(("amount",), "must be at most {available}"),
-    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": FieldError(("amount",), "must be at most {available}"),
-    "CURRENCY_NOT_IN_PLAN": FieldError(("currency",), "{currency} is not enabled"),
-    "AMOUNT_TOO_SMALL": FieldError(AMOUNT, "must be at least {minimum}", False),
-    "AMOUNT_TOO_LARGE": FieldError(AMOUNT, "must be at most {maximum}", False),
-    "PAYMENT_METHOD_NOT_SUPPORTED": FieldError(("payment_method",), "{method_type} is not allowed here", False),
-    "WEBHOOK_ENDPOINT_UNREACHABLE": FieldError(("url",), "the ping was not answered with a 2xx: {reason}"),
-}
+FIELD_ERRORS: Mapping[str, FieldError] = {code: FieldError(**row) for code, row in _TABLES["fields"].items()}
 """The field that each of these codes is about."""
 
 
@@ -153,12 +143,7 @@ class StateError(NamedTuple):
     status: str
 
 
-STATE_ERRORS: Mapping[str, StateError] = {
-    "PAYMENT_INTENT_UNCANCELABLE": StateError("cancel", "succeeded"),
-    "PAYMENT_INTENT_NOT_CONFIRMABLE": StateError("choose", "succeeded"),
-    "PAYMENT_INTENT_NOT_CAPTURABLE": StateError("capture", "requires_confirmation"),
-    "INVOICE_NOT_DRAFTABLE": StateError("finalize", "open"),
-}
+STATE_ERRORS: Mapping[str, StateError] = {code: StateError(**row) for code, row in _TABLES["states"].items()}
 
 PREFIXES = {kind.not_found_code: kind.prefix for kind in REGISTRY.kinds if kind.not_found_code != "NOT_FOUND"}
 """The beginning of the ids that each 404 is about."""
@@ -214,11 +199,10 @@ class ForcedErrors:
         return self._forms[operation_id]
 
     def _other_methods(self, context: RequestContext) -> str:
-        for item in self._document["paths"].values():
-            methods = {method.upper(): part for method, part in item.items() if isinstance(part, dict)}
-            if any(part.get("operationId") == context.operation_id for part in methods.values()):
-                return ", ".join(sorted(methods.keys() - {context.method})) or "OPTIONS"
-        return "OPTIONS"
+        places = {operation["operationId"]: path for path, _, operation in operations(self._document)}
+        here = places.get(context.operation_id)
+        methods = {method.upper() for path, method, _ in operations(self._document) if path == here}
+        return ", ".join(sorted(methods - {context.method})) or "OPTIONS"
 
 
 def _field_error(code: str, form: FormErrors, details: Mapping[str, Any]) -> ApiError:
@@ -283,7 +267,6 @@ class _Details:
         return None, next(ids, f"{prefix}_{NOBODY}")
 
     def _record(self) -> Record | None:
-        """Return the record that the path names."""
         id = next(iter(self._context.path_params.values()), None)
         if id is None or self._world is None:
             return None
@@ -381,8 +364,8 @@ class FaultInjection:
         raw = b""
         if any(fault.match.customer for fault in _faults(runtime.world)):
             raw, receive = await read_ahead(receive)
-        candidate = _Candidate(runtime.world, context, self._paths.get(context.operation_id), raw)
-        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": candidate.fits}, None)
+        fits = _fitting(runtime.world, context, self._paths.get(context.operation_id), raw)
+        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": fits}, None)
         if fault is None:
             await self._app(scope, receive, send)
         else:
@@ -456,29 +439,23 @@ def _faults(world: World) -> list[Fault]:
     return world.table(Fault).where("about", REQUEST)
 
 
-class _Candidate:
-    """A request as far as the matching of faults looks at it."""
+def _fitting(world: World, context: RequestContext, path: str | None, raw: bytes) -> Callable[[FaultMatch], bool]:
+    """Return the check whether a request is what a fault matches; ``raw`` is its body, as far as that matters."""
 
-    def __init__(self, world: World, context: RequestContext, path: str | None, raw: bytes) -> None:
-        self._world = world
-        self._context = context
-        self._path = path
-        self._raw = raw
-
-    def fits(self, match: FaultMatch) -> bool:
-        context = self._context
-        return match.fits(operation=context.operation_id, method=context.method, path=self._path) and (
-            match.customer is None or mentions_customer(self._world, match.customer, self._ids())
-        )
-
-    def _ids(self) -> set[str]:
+    def ids() -> set[str]:
         """Return every text of the request that may be an id: of its path, its query and its body's fields."""
         try:
-            query, body = fields(self._context.query_string), validation.parse(self._raw)
+            query, body = fields(context.query_string), validation.parse(raw)
         except ApiError:
             query, body = [], {}
-        texts = [*self._context.path_params.values(), *(text for _, text in query), *body.values()]
+        texts = [*context.path_params.values(), *(text for _, text in query), *body.values()]
         return {text for text in texts if isinstance(text, str)}
+
+    def fits(match: FaultMatch) -> bool:
+        of_operation = match.fits(operation=context.operation_id, method=context.method, path=path)
+        return of_operation and (match.customer is None or mentions_customer(world, match.customer, ids()))
+
+    return fits
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:

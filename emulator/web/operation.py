@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -16,7 +15,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from connexion.middleware.request_validation import RequestValidationAPI, RequestValidationMiddleware
 from connexion.operations import AbstractOperation
-from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core import calendar
@@ -27,7 +25,7 @@ from emulator.core.records import list_to_wire
 from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation
-from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream, whole_body
 from emulator.web.routing import (
     Authenticate,
     AuthenticationMiddleware,
@@ -334,20 +332,12 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
     """
     if int(context.headers.get(b"content-length") or 0) > max_bytes:
         raise _too_large(max_bytes)
-    raw = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        raw += message.get("body", b"")
-        if len(raw) > max_bytes:
-            raise _too_large(max_bytes)
-        more = message.get("more_body", False)
+    if (raw := await whole_body(receive, max_bytes)) is None:
+        raise _too_large(max_bytes)
     is_json = context.headers.get(b"content-type") == b"application/json" or _media_type(context) == "application/json"
     if not is_json and raw.strip():
         raise validation.malformed("its Content-Type must be application/json")
-    return bytes(raw)
+    return raw
 
 
 def _too_large(max_bytes: int) -> ApiError:
@@ -402,11 +392,6 @@ class OperationMiddleware(RequestValidationMiddleware):
 # -- the pipeline
 
 
-Layer = Callable[[ASGIApp], ASGIApp]
-
-logger = logging.getLogger("emulator")
-
-
 def build_app(
     api: DocumentedApi,
     operations: Mapping[str, Callable[..., Any]],
@@ -414,7 +399,7 @@ def build_app(
     authenticate: Authenticate,
     execute: Executor,
     published: Document | None,
-    layers: Sequence[Layer] = (),
+    layers: Sequence[Callable[[ASGIApp], ASGIApp]] = (),
 ) -> ASGIApp:
     """Return the application of one API. ``operations`` maps each of its operationIds to a function.
 

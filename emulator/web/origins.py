@@ -42,7 +42,8 @@ class Cors:
         if b"origin" not in context.headers:
             return self._app(scope, receive, send)
         origin = context.header(b"origin") or ""
-        if _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
+        is_preflight = context.method == "OPTIONS" and b"access-control-request-method" in context.headers
+        if is_preflight and self._allows(self._runtime_of_key(context), origin):
             return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         return self._app(scope, receive, self._with_headers(context, send, origin))
 
@@ -68,10 +69,6 @@ class Cors:
             return self._engine.runtimes.get(clients.read_key(context.authorization()))
         except ApiError:
             return None
-
-
-def _is_preflight(context: RequestContext) -> bool:
-    return context.method == "OPTIONS" and b"access-control-request-method" in context.headers
 
 
 def _shared(origin: str) -> dict[str, str]:
@@ -139,9 +136,7 @@ class OriginGuard:
         if problem is None:
             await self._app(scope, receive, send_guarded)
             return
-        error = ApiError("PERMISSION_DENIED", message=problem)
-        body = context.body_of(error)
-        await send_response(Response(error.status, body), send)
+        await send_response(context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send)
 
     def _problem(self, context: RequestContext) -> str | None:
         is_open = context.path == self._open_path

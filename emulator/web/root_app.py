@@ -212,11 +212,14 @@ class RootApp:
         return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
 
     async def _serve_other(self, type: str, receive: Receive, send: Send) -> None:
-        if type == "lifespan":
-            await self._run_lifespan(receive, send)
-        else:
+        if type != "lifespan":
             # Closing before accepting rejects a WebSocket; the emulator has none.
             await send({"type": "websocket.close", "code": 1000})
+            return
+        for phase, act in (("startup", self._start), ("shutdown", self._stop)):
+            await receive()
+            await act()
+            await send({"type": f"lifespan.{phase}.complete"})
 
     def _sending(self, send: Send) -> Send:
         """``send``, after all that was done so far is stored for good."""
@@ -236,17 +239,6 @@ class RootApp:
             if path.startswith(prefix):
                 return app
         raise LookupError("the last prefix is not empty")
-
-    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await self._start()
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self._stop()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
 
 
 _HOST = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
 from emulator.document import bundles
-from emulator.document.tree import Document, at, pointer_of
+from emulator.document.tree import Document, at, operations, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
@@ -77,22 +77,19 @@ def routes(document: Document) -> dict[str, Any]:
     Connexion validates and copies whatever document it is given, in Python. With all schemas that would take several
     times as long as the rest of a start, to learn what the tests of the document have established already.
     """
+    paths: dict[str, dict[str, Any]] = {path: {} for path in document["paths"]}
+    for path, method, operation in operations(document):
+        # OpenAPI requires a response of each; an extension in its place is valid and the quickest to validate.
+        kept = {key: operation[key] for key in ROUTE_KEYS if key in operation}
+        paths[path][method] = kept | {"responses": {"x-none": {}}}
     return {
         "openapi": document["openapi"],
         "info": {"title": document["info"]["title"], "version": document["info"]["version"]},
         "servers": [{"url": server["url"]} for server in document.get("servers", [])],
         "security": document.get("security", []),
-        "paths": {
-            path: {method: _route(operation) for method, operation in _operations(item)}
-            for path, item in document["paths"].items()
-        },
+        "paths": paths,
         "components": {"securitySchemes": document["components"]["securitySchemes"]},
     }
-
-
-def _route(operation: Definition) -> dict[str, Any]:
-    # OpenAPI requires a response of every operation; an extension in its place is valid and the quickest to validate.
-    return {key: operation[key] for key in ROUTE_KEYS if key in operation} | {"responses": {"x-none": {}}}
 
 
 def definitions(document: Document) -> dict[str, Definition]:
@@ -100,16 +97,13 @@ def definitions(document: Document) -> dict[str, Definition]:
     resolve = _Resolver(document)
     return {
         operation["operationId"]: resolve.node(
-            {**operation, "parameters": [*item.get("parameters", []), *operation.get("parameters", [])]}
+            {
+                **operation,
+                "parameters": [*document["paths"][path].get("parameters", []), *operation.get("parameters", [])],
+            }
         )
-        for item in document["paths"].values()
-        for _, operation in _operations(item)
+        for path, _, operation in operations(document)
     }
-
-
-def _operations(item: Mapping[str, Any]) -> list[tuple[str, Definition]]:
-    """Return the operations of a path by method; beside them stand parameters, which are a list, and texts."""
-    return [(method, operation) for method, operation in item.items() if isinstance(operation, dict)]
 
 
 _PROSE = frozenset(["description", "summary", "example", "examples", "links", "x-webhooks", "tags", "x-assumption"])

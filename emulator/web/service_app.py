@@ -21,7 +21,7 @@ from emulator.core.errors import ApiError
 from emulator.core.idempotency import lookup, store
 from emulator.core.world import World, encode
 from emulator.document import bundles
-from emulator.document.tree import Document
+from emulator.document.tree import Document, operations
 from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -189,12 +189,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
 def paths(document: Document) -> dict[str, str]:
     """Return the path of each operation, as in the document."""
-    return {
-        operation["operationId"]: path
-        for path, item in document["paths"].items()
-        for operation in item.values()
-        if isinstance(operation, dict)
-    }
+    return {operation["operationId"]: path for path, _, operation in operations(document)}
 
 
 def sandbox_only(document: Document) -> frozenset[str]:
@@ -202,9 +197,8 @@ def sandbox_only(document: Document) -> frozenset[str]:
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
     return frozenset(
         operation["operationId"]
-        for item in document["paths"].values()
-        for operation in item.values()
-        if isinstance(operation, dict) and tags.intersection(operation.get("tags", ()))
+        for _, _, operation in operations(document)
+        if tags.intersection(operation.get("tags", ()))
     )
 
 

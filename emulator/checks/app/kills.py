@@ -34,18 +34,17 @@ class KillPoint(NamedTuple):
 
     @classmethod
     def of(cls, case: Case) -> KillPoint:
-        """Return the point of a case that kills."""
         place = case.place
         nth = int((place.match or {"nth": place.number})["nth"])
         return cls(place.about, place.title, nth, case.kind.name in ("killed-sent", "killed-received"))
 
 
 class Killer:
-    """Calls ``kill`` once, at a point. ``title_of`` names a request by its method and path."""
+    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path."""
 
-    def __init__(self, point: KillPoint, title_of: Callable[[str, str], str], kill: Callable[[], object]) -> None:
-        self._boundary = point
-        self._title_of = title_of
+    def __init__(self, point: KillPoint, title: Callable[[str, str], str], kill: Callable[[], object]) -> None:
+        self.point = point
+        self.title = title
         self._kill = kill
         self._seen: set[str] = set()
         self.has_struck = False
@@ -58,7 +57,7 @@ class Killer:
 
     def is_at(self, about: str, title: str, id: str) -> bool:
         """Return whether this request or delivery is the one; its id distinguishes it from others."""
-        wanted = self._boundary
+        wanted = self.point
         if self.has_struck or (about, title) != (wanted.about, wanted.title):
             return False
         self._seen.add(id)
@@ -68,15 +67,6 @@ class Killer:
         """Kill the application, which has not been killed yet."""
         self.has_struck = True
         self._kill()
-
-    @property
-    def is_before(self) -> bool:
-        """Whether the application is killed before the response."""
-        return self._boundary.is_before
-
-    def title(self, method: str, path: str) -> str:
-        """Return the title of a request."""
-        return self._title_of(method, path)
 
 
 class WatchedSender(WebhookSender):
@@ -92,7 +82,7 @@ class WatchedSender(WebhookSender):
         sending = asyncio.create_task(super().send(url, headers, body, verify=verify))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
             return await sending
-        if not self._killer.is_before:
+        if not self._killer.point.is_before:
             result = await sending
             await asyncio.sleep(GRACE)
             self._killer.strike()
@@ -117,7 +107,7 @@ class WatchedRequests:
             await self._app(scope, receive, send)
             return
         _, receive = await read_ahead(receive)
-        if self._killer.is_before:
+        if self._killer.point.is_before:
             self._killer.strike()
             await self._app(scope, receive, _to_nobody(send))
             return

@@ -51,7 +51,6 @@ class AppFinding(NamedTuple):
         return f"{self.problem}. Fix: {self.section} (guide: test-app)"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding for programs."""
         place, kind = self.case.place, self.case.kind
         return {
             "case": self.case.name,
@@ -106,7 +105,6 @@ class Cause(NamedTuple):
         yield from ((list(differences), findings) for differences, findings in groups.items())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cause for programs."""
         cases = [finding.case.name for finding in self.findings]
         return {"title": self.title, "weight": self.worst.weight[0].name.lower(), "cases": cases}
 
@@ -125,13 +123,9 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     for finding in findings:
         follows = finding.problem in FOLLOWS and finding.case.place.number in repeated
         groups.setdefault(finding.rule or (REPEATED.problem if follows else finding.problem), []).append(finding)
-    ordered = [Cause(sorted(each, key=_order)) for each in groups.values()]
+    # What names the cause is first, and then the worst.
+    ordered = [Cause(sorted(each, key=lambda one: (one.problem in FOLLOWS, one.weight))) for each in groups.values()]
     return sorted(ordered, key=lambda cause: min(finding.weight for finding in cause.findings))
-
-
-def _order(finding: AppFinding) -> tuple[bool, Any]:
-    """Return what sorts first what names the cause, and then the worst."""
-    return finding.problem in FOLLOWS, finding.weight
 
 
 class AppReport(NamedTuple):
@@ -216,7 +210,6 @@ class AppReport(NamedTuple):
         return f"{ended} after {self.cases} of {counted(self.cases + self.remaining, 'case')}."
 
     def text(self) -> str:
-        """Return the report as one text."""
         return "\n".join(self.lines())
 
     def as_json(self) -> str:
@@ -242,16 +235,16 @@ class AppReport(NamedTuple):
     def as_junit(self) -> str:
         """Return the report as JUnit XML: a failed test case for each cause, and one for the runs without any."""
         cases = [
-            junit.TestCase(cause.title, [junit.TestFailure(_sentence(cause.worst.differences[0]), self._alone(cause))])
+            junit.TestCase(
+                cause.title,
+                [junit.TestFailure(_sentence(cause.worst.differences[0]), "\n".join(cause.lines(self.repeat)))],
+            )
             for cause in causes(self.findings)
         ]
         whole = [junit.TestFailure(self.headline)] if self.failure or self.unstable else []
         return junit.report(
             "test app", "test app", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs)
         )
-
-    def _alone(self, cause: Cause) -> str:
-        return "\n".join(cause.lines(self.repeat))
 
 
 def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:

@@ -61,11 +61,8 @@ def is_excused(failure: Failure, response: Any, case: Any) -> bool:
         return rejected_by_state(response, case) is not None or rejected_by_rule(response, case)
     if isinstance(failure, UseAfterFree):
         return case.operation.path in ARCHIVED
-    return isinstance(failure, ServerError | UnsupportedMethodResponse) and _is_delivery(response, case)
-
-
-def _is_delivery(response: Any, case: Any) -> bool:
-    return bool(case.operation.path == INBOX and response.request.method != "GET")
+    is_of_inbox = isinstance(failure, ServerError | UnsupportedMethodResponse) and case.operation.path == INBOX
+    return bool(is_of_inbox and response.request.method != "GET")
 
 
 def rejected_by_state(response: Any, case: Any) -> str | None:

@@ -14,7 +14,7 @@ from schemathesis.core.failures import Failure, FailureGroup
 from emulator.checks.document.format_strategies import VALID
 from emulator.checks.document.object_factory import CannotCreate, ObjectFactory, Scene
 from emulator.checks.document.report import Failing, Report
-from emulator.document.tree import CONDITIONS, Document, forbid, resolve
+from emulator.document.tree import CONDITIONS, Document, at, forbid, map_texts, pointer_of, resolve
 
 # -- operations and links
 
@@ -76,15 +76,8 @@ def links(document: Document) -> Iterator[Link]:
 
 def filled_in(value: Any, answer: Any) -> Any:
     """Return a link's value with its runtime expressions evaluated on the JSON of a response."""
-    if isinstance(value, dict):
-        return {name: filled_in(part, answer) for name, part in value.items()}
-    if isinstance(value, list):
-        return [filled_in(part, answer) for part in value]
-    if isinstance(value, str) and value.startswith("$response.body#/"):
-        for step in value.removeprefix("$response.body#/").split("/"):
-            answer = answer[int(step) if isinstance(answer, list) else step]
-        return answer
-    return value
+    own = "$response.body#/"
+    return map_texts(value, lambda text: at(answer, pointer_of(text)) if text.startswith(own) else text)
 
 
 def with_standard_keywords(node: Any) -> Any:
@@ -125,7 +118,6 @@ class LinkWalker:
     report: Report
 
     def run(self, progress: Callable[[str], None]) -> None:
-        """Follow every link."""
         for link in links(self.document):
             progress(link.name)
             try:
@@ -174,7 +166,6 @@ class LinkWalker:
 
 
 def headers(key: str) -> dict[str, str]:
-    """Return the headers of every request."""
     return {"Authorization": f"Bearer {key}"}
 
 

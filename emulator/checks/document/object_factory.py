@@ -17,7 +17,7 @@ import httpx
 
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
-from emulator.document.tree import Document, resolve
+from emulator.document.tree import Document, at, map_texts, resolve
 
 # -- prerequisites
 
@@ -133,13 +133,9 @@ class ObjectFactory:
 
     def filled(self, template: Any, scene: Scene) -> Any:
         """Return the template with its references replaced."""
-        if isinstance(template, dict):
-            return {name: self.filled(value, scene) for name, value in template.items()}
-        if isinstance(template, list):
-            return [self.filled(value, scene) for value in template]
-        if isinstance(template, str):
-            return REFERENCE.sub(lambda found: self._value(found[1], found[2], scene), template)
-        return template
+        return map_texts(
+            template, lambda text: REFERENCE.sub(lambda found: self._value(found[1], found[2], scene), text)
+        )
 
     def with_references(self, body: Any, scene: Scene) -> Any:
         """Return a generated body with its references replaced by ids of existing objects."""
@@ -189,10 +185,7 @@ class ObjectFactory:
         answer = self.http.request(spec.method, self.filled(spec.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
             raise CannotCreate(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
-        found = answer.json()
-        for step in filter(None, spec.pointer.split("/")):
-            found = found[int(step) if isinstance(found, list) else step]
-        return found
+        return at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
 
 
 def webhook_receiver() -> HttpReceiver:

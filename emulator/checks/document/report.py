@@ -84,7 +84,6 @@ class Report:
         return sum(0 < status < 300 for status in self.links.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as plain values."""
         rows = [
             {
                 # Not asdict, whose copies of a Counter count its items.

@@ -188,7 +188,7 @@ class Suite:
             case = recorder.cases[id].value
             count = self.report.count_of(case.operation.label)
             count.requests += 1
-            if _is_valid(case):
+            if case.meta and case.meta.generation.mode is GenerationMode.POSITIVE:
                 count.valid += 1
                 count.succeeded += interaction.response is not None and interaction.response.status_code < 300
         for id, checks in recorder.checks.items():
@@ -201,7 +201,3 @@ class Suite:
         case, answer = recorder.cases[id].value, recorder.interactions[id].response
         info = check.failure_info
         self.report.note(case.operation.label, failing(check.name, info.failure, answer, info.code_sample))
-
-
-def _is_valid(case: Any) -> bool:
-    return bool(case.meta and case.meta.generation.mode is GenerationMode.POSITIVE)

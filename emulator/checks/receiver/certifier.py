@@ -17,7 +17,6 @@ from emulator.core.unit_of_work import HttpResult
 from emulator.engine.outbox import WebhookSender
 from emulator.engine.redaction import redact_text, stars
 from emulator.resources.webhooks import deliveries
-from emulator.resources.webhooks.deliveries import SignedRequest
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 EXCERPT = 200
@@ -117,7 +116,6 @@ def advice_for(result: CheckResult) -> str | None:
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
-    """Return the result as plain values."""
     check = result.check
     return {
         "check": check.name,
@@ -151,18 +149,15 @@ def exported(service: ServiceWorld) -> Iterator[tuple[str, dict[str, Any]]]:
     method = service.endpoint.security_profile
     for check in checks_of(method):
         for number, sent in enumerate(check.make(service), 1):
-            yield f"{method.lower()}-{check.name}-{number}", _as_json(service, check, sent)
-
-
-def _as_json(service: ServiceWorld, check: ReceiverCheck, sent: SignedRequest) -> dict[str, Any]:
-    return {
-        "check": check.name,
-        "sent": check.sent,
-        "expected": check.expected,
-        "rule": check.rule,
-        "method": service.endpoint.security_profile,
-        "webhook": service.endpoint.id,
-        "at": int(time.time()),
-        "headers": sent.headers,
-        "body": sent.body.decode(),
-    }
+            delivery = {
+                "check": check.name,
+                "sent": check.sent,
+                "expected": check.expected,
+                "rule": check.rule,
+                "method": method,
+                "webhook": service.endpoint.id,
+                "at": int(time.time()),
+                "headers": sent.headers,
+                "body": sent.body.decode(),
+            }
+            yield f"{method.lower()}-{check.name}-{number}", delivery

@@ -10,7 +10,7 @@ import base64
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -107,30 +107,10 @@ def large(service: ServiceWorld) -> list[SignedRequest]:
     return [service.customer(metadata={f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)})]
 
 
-def parallel(service: ServiceWorld) -> list[SignedRequest]:
-    """Several events, for one strategy to send at the same time."""
-    return [service.customer() for _ in range(PARALLEL)]
-
-
 def twice(service: ServiceWorld) -> list[SignedRequest]:
     """Return a delivery, and its retry after the answer was lost."""
     sent = service.customer()
     return [sent, service.again(sent)]
-
-
-def reordered(service: ServiceWorld) -> list[SignedRequest]:
-    """Return the events of a subscription in reverse order: canceled, created, its customer created."""
-    return service.deliveries_of("subscription.canceled")[::-1]
-
-
-def late(service: ServiceWorld) -> list[SignedRequest]:
-    """Return an event that happened three days ago."""
-    return [service.customer(ago=THREE_DAYS)]
-
-
-def nearly_expired(service: ServiceWorld) -> list[SignedRequest]:
-    """Return a token that is valid for one more minute."""
-    return [service.signed(service.customer(), ago=TOKEN_LIFETIME - 60)]
 
 
 # -- invalid deliveries
@@ -142,52 +122,6 @@ OTHER = {"HMAC_SHA256": "JWT", "JWT": "HMAC_SHA256", "BASIC": "HMAC_SHA256"}
 NO_ALGORITHM = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
 
 
-def by_another_secret(service: ServiceWorld) -> SignedRequest:
-    """Signed without knowing the secret."""
-    return service.signed(service.customer(), by={"secret": f"whsec_{secrets.token_hex(16)}"})
-
-
-def by_another_user(service: ServiceWorld) -> SignedRequest:
-    """Signed with the id of another endpoint."""
-    return service.signed(service.customer(), by={"id": f"{WebhookEndpoint.prefix}_{secrets.token_hex(12)}"})
-
-
-def by_another_method(service: ServiceWorld) -> SignedRequest:
-    """Signed with a method that the endpoint does not use."""
-    return service.signed(service.customer(), by={"security_profile": OTHER[service.endpoint.security_profile]})
-
-
-def changed(service: ServiceWorld) -> SignedRequest:
-    """Return a valid delivery whose body was changed."""
-    return replace(service.valid_event, body=tamper(service.valid_event.body))
-
-
-def borrowed(service: ServiceWorld) -> SignedRequest:
-    """Return a new event with the signature of another one."""
-    name, _ = PROOF_HEADERS[service.endpoint.security_profile]
-    return _with_proof(service, service.valid_event.headers[name])
-
-
-def without_signature(service: ServiceWorld) -> SignedRequest:
-    """Without any signature."""
-    return unsigned(service.customer())
-
-
-def empty(service: ServiceWorld) -> SignedRequest:
-    """With an empty signature header."""
-    return _with_proof(service, _scheme(service))
-
-
-def garbage(service: ServiceWorld) -> SignedRequest:
-    """With a signature of another length and form."""
-    return _with_proof(service, _scheme(service) + "not-a-signature")
-
-
-def beyond_ascii(service: ServiceWorld) -> SignedRequest:
-    """With a signature of the right length in bytes, in characters that no signature has."""
-    return _with_proof(service, _scheme(service) + "é" * 32)
-
-
 def without_algorithm(service: ServiceWorld) -> SignedRequest:
     """Return a token that declares itself unsigned."""
     sent = service.customer()
@@ -195,18 +129,16 @@ def without_algorithm(service: ServiceWorld) -> SignedRequest:
     return replace(sent, headers={**sent.headers, "Authorization": f"Bearer {NO_ALGORITHM}.{claims}."})
 
 
-def expired(service: ServiceWorld) -> SignedRequest:
-    """Return a token that expired long ago."""
-    return service.signed(service.customer(), ago=12 * TOKEN_LIFETIME)
+def with_proof(service: ServiceWorld, proof: str) -> SignedRequest:
+    """Return a new event with a signature that is not its own."""
+    sent, (name, scheme) = service.customer(), PROOF_HEADERS[service.endpoint.security_profile]
+    return replace(sent, headers={**sent.headers, name: scheme + proof})
 
 
-def _scheme(service: ServiceWorld) -> str:
-    return PROOF_HEADERS[service.endpoint.security_profile][1]
-
-
-def _with_proof(service: ServiceWorld, proof: str) -> SignedRequest:
-    sent, (name, _) = service.customer(), PROOF_HEADERS[service.endpoint.security_profile]
-    return replace(sent, headers={**sent.headers, name: proof})
+def borrowed(service: ServiceWorld) -> SignedRequest:
+    """Return a new event with the signature of another one."""
+    name, scheme = PROOF_HEADERS[service.endpoint.security_profile]
+    return with_proof(service, service.valid_event.headers[name].removeprefix(scheme))
 
 
 # -- checks
@@ -238,6 +170,11 @@ def _one(make: Callable[[ServiceWorld], SignedRequest]) -> Make:
     return lambda service: [make(service)]
 
 
+def _resigned(how: Callable[[ServiceWorld], Mapping[str, Any]]) -> Make:
+    """Return a new event, signed again as the arguments of :meth:`ServiceWorld.signed` say."""
+    return lambda service: [service.signed(service.customer(), **how(service))]
+
+
 SENT: Mapping[str, Make] = {
     "ping": _one(ServiceWorld.ping),
     "good": _one(lambda service: service.valid_event),
@@ -248,22 +185,24 @@ SENT: Mapping[str, Make] = {
     "spacing": spaced,
     "large": large,
     "slow": _one(ServiceWorld.customer),
-    "parallel": parallel,
+    "parallel": lambda service: [service.customer() for _ in range(PARALLEL)],
     "repeated": twice,
-    "reordered": reordered,
-    "late": late,
-    "valid-token": nearly_expired,
-    "stale-token": _one(expired),
-    "forged-secret": _one(by_another_secret),
-    "forged-user": _one(by_another_user),
-    "forged-body": _one(changed),
+    # Canceled, created, its customer created.
+    "reordered": lambda service: service.deliveries_of("subscription.canceled")[::-1],
+    "late": _one(lambda service: service.customer(ago=THREE_DAYS)),
+    "valid-token": _resigned(lambda service: {"ago": TOKEN_LIFETIME - 60}),
+    "stale-token": _resigned(lambda service: {"ago": 12 * TOKEN_LIFETIME}),
+    "forged-secret": _resigned(lambda service: {"by": {"secret": f"whsec_{secrets.token_hex(16)}"}}),
+    "forged-user": _resigned(lambda service: {"by": {"id": f"{WebhookEndpoint.prefix}_{secrets.token_hex(12)}"}}),
+    "forged-body": _one(lambda service: replace(service.valid_event, body=tamper(service.valid_event.body))),
     "forged-event": _one(borrowed),
-    "forged-method": _one(by_another_method),
+    "forged-method": _resigned(lambda service: {"by": {"security_profile": OTHER[service.endpoint.security_profile]}}),
     "forged-algorithm": _one(without_algorithm),
-    "unsigned": _one(without_signature),
-    "empty": _one(empty),
-    "garbage": _one(garbage),
-    "non-ascii": _one(beyond_ascii),
+    "unsigned": _one(lambda service: unsigned(service.customer())),
+    "empty": _one(lambda service: with_proof(service, "")),
+    "garbage": _one(lambda service: with_proof(service, "not-a-signature")),
+    # Of the right length in bytes, in characters that no signature has.
+    "non-ascii": _one(lambda service: with_proof(service, "é" * 32)),
 }
 """The deliveries of each check, by its name."""
 

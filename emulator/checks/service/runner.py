@@ -61,7 +61,7 @@ class Runner:
     def __init__(self, service: Service, collected: Collected, helpers: Help, progress: CalibrationProgress) -> None:
         self._service = service
         self._collected = collected
-        self._help = helpers
+        self.help = helpers
         self._progress = progress
         self._shared: dict[str, dict[str, Any]] = dict(progress.objects)
         self._failed: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Runner:
         found = {name: self._progress.verdicts[name] for name in names if name in self._progress.verdicts}
         for name in [each for each in names if each not in found]:
             probe = self._collected.probes[name]
-            why = self._help.missing(probe, time=time)
+            why = self.help.missing(probe, time=time)
             verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
             verdict = verdict if why else self._asked(name, probe)
             if verdict.verdict != "not_asked":
@@ -111,8 +111,8 @@ class Runner:
             verdict=kind,
             assumptions=assumptions,
             settings=settings,
-            learnt=self._help.mask(learnt),
-            observed=self._help.mask(observed),
+            learnt=self.help.mask(learnt),
+            observed=self.help.mask(observed),
             why=why,
             evidence=[self._evidence(each, whole=kind != "confirmed") for each in run.exchanges],
         )
@@ -120,11 +120,11 @@ class Runner:
     def _evidence(self, exchange: ProbeExchange, *, whole: bool) -> Evidence:
         """Return a request as evidence; ``whole`` with both bodies."""
         return Evidence(
-            request=f"{exchange.method} {self._help.mask(exchange.path)}",
-            sent=self._help.mask(exchange.sent) if whole else None,
+            request=f"{exchange.method} {self.help.mask(exchange.path)}",
+            sent=self.help.mask(exchange.sent) if whole else None,
             status=exchange.status,
             request_id=exchange.request_id,
-            body=self._help.mask(exchange.body) if whole else None,
+            body=self.help.mask(exchange.body) if whole else None,
         )
 
     # -- what runs share
@@ -159,11 +159,6 @@ class Runner:
         if method == "POST" and answer["http"] == 201 and path in self._collected.cleanup and "id" in answer:
             self._progress.made(owner, path, answer["id"])
         return answer
-
-    @property
-    def help(self) -> Help:
-        """What the probes may use beside the service."""
-        return self._help
 
     def _clean(self, owner: str) -> None:
         """Remove what can be removed of what was created for a probe; what is gone already is no failure."""

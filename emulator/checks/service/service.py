@@ -21,6 +21,7 @@ from uuid import uuid4
 import httpx
 
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.document import tree
 from emulator.document.probes import REFERENCE
 
 # -- references to values of an answer, and the conditions that values are held against
@@ -51,13 +52,10 @@ def error_of(status: int, body: Any) -> dict[str, Any] | None:
 
 def value_at(answers: Answers, path: str) -> Any:
     """Return the value that a dotted path leads to, or ``MISSING``."""
-    value: Any = answers
-    for key in path.split("."):
-        try:
-            value = value[int(key)] if isinstance(value, list) else value[key]
-        except (LookupError, TypeError, ValueError):
-            return MISSING
-    return value
+    try:
+        return tree.at(answers, tuple(path.split(".")))
+    except (LookupError, TypeError, ValueError):
+        return MISSING
 
 
 def resolved(value: Any, at: Callable[[str], Any]) -> Any:

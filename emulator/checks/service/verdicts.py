@@ -49,6 +49,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     evidence: list[Evidence] = []
 
     @property
+    def line(self) -> str:
+        """The verdict on one line, with the values of the service that the emulator can follow."""
+        found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
+        return f"{self.number} {self.probe}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
+
+    @property
     def followed(self) -> bool:
         """Whether the emulator can be made to do the same."""
         return bool(self.assumptions or self.settings)
@@ -63,7 +69,6 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[Verdict]
 
     def of(self, kind: Answered) -> list[Verdict]:
-        """Return the verdicts of one kind."""
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
@@ -138,7 +143,6 @@ class CalibrationProgress:
         self.created.setdefault(owner, {}).setdefault(path, []).append(id)
 
     def done(self, verdict: Verdict) -> None:
-        """Remember a verdict."""
         self.verdicts[verdict.probe] = verdict
 
     def wait(self, name: str, answers: dict[str, Any], until: datetime) -> None:
@@ -146,7 +150,6 @@ class CalibrationProgress:
         self.waiting[name] = self._mask(answers)
 
     def save(self) -> None:
-        """Write the file."""
         if self._file is not None:
             self._file.write_bytes(msgspec.json.format(msgspec.json.encode(self._state)))
 
@@ -176,17 +179,16 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
         settings=settings,
         assumptions=assumptions,
         confirmed=sorted(held - broken),
-        refuted=[_refuted(known, each) for each in differing],
+        refuted=[
+            Refuted(
+                number=each.number,
+                probe=each.probe,
+                asked=known.probes[each.probe].asks,
+                observed=each.observed,
+                followed=each.followed,
+                request_ids=[one.request_id for one in each.evidence if one.request_id],
+            )
+            for each in differing
+        ],
         learnt=learnt,
-    )
-
-
-def _refuted(known: Collected, verdict: Verdict) -> Refuted:
-    return Refuted(
-        number=verdict.number,
-        probe=verdict.probe,
-        asked=known.probes[verdict.probe].asks,
-        observed=verdict.observed,
-        followed=verdict.followed,
-        request_ids=[each.request_id for each in verdict.evidence if each.request_id],
     )

@@ -208,7 +208,6 @@ class SuiteReport(NamedTuple):
         return f"{int(self.score)} %: {caught}; {concern} the command."
 
     def text(self) -> str:
-        """Return the report as one text."""
         return "\n".join(self.lines())
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,7 +215,7 @@ class SuiteReport(NamedTuple):
         return {
             "score": round(self.score, 1),
             "caught": [row.name for row in self.caught],
-            "survived": [_as_json(row) for row in self.survived],
+            "survived": [{"name": row.name, "sentence": row.sentence, "look": row.look} for row in self.survived],
             "untouched": [row.name for row in self.untouched],
             "left_out": [row.name for row in self.left_out],
             "remaining": self.remaining,
@@ -233,10 +232,6 @@ class SuiteReport(NamedTuple):
             for row in rows
         ]
         return junit.report("test suite", "test suite", [right, *cases])
-
-
-def _as_json(row: Mutant) -> dict[str, Any]:
-    return {"name": row.name, "sentence": row.sentence, "look": row.look}
 
 
 # -- the search

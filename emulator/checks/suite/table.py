@@ -6,7 +6,7 @@ What is said of each stands in ``fixtures/mutants.yaml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -36,13 +36,7 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 # -- checkout sessions and customers
 
 
-def _not_stored(old: Customer, new: Customer) -> dict[str, Any]:
-    return {field: getattr(old, field) for field in ("email", "firstname", "lastname", "phone")}
-
-
-def _customer_without_metadata(thing: Any) -> Any:
-    return {**thing, "metadata": {}} if thing.get("metadata") else thing
-
+IDENTITY = ("email", "firstname", "lastname", "phone")
 
 CHECKOUT: Mapping[str, tuple[Seam, Alteration]] = {
     "session-completed-never-sent": never_emitted("checkout.session.completed"),
@@ -52,8 +46,8 @@ CHECKOUT: Mapping[str, tuple[Seam, Alteration]] = {
 }
 
 CUSTOMERS: Mapping[str, tuple[Seam, Alteration]] = {
-    "metadata-lost": (Seam.SHOWN, _customer_without_metadata),
-    "customer-change-lost": changed(Customer, _not_stored),
+    "metadata-lost": (Seam.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
+    "customer-change-lost": changed(Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}),
     "customer-spent-too-much": shown(
         Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}
     ),
@@ -83,10 +77,6 @@ def _without_metadata(event: Mapping[str, Any], world: World) -> Mapping[str, An
     return {**event, "data": {"object": {**subject, "metadata": {}} if "metadata" in subject else subject}}
 
 
-def _one_more(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
-    return {name: subject[name] + 1 for name in AMOUNTS if isinstance(subject.get(name), int)}
-
-
 def _other_bytes(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedRequest:
     if endpoint.security_profile == "BASIC":  # it signs no bytes
         return request
@@ -109,24 +99,14 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
     return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
 
 
-def _is_list(answer: ServiceAnswer) -> bool:
-    return isinstance(answer.body, dict) and answer.body.get("object") == "list"
+def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+    """Answer lists with wrong ``fields``."""
 
+    def change(answer: ServiceAnswer) -> ServiceAnswer:
+        is_list = isinstance(answer.body, dict) and answer.body.get("object") == "list"
+        return answer._replace(body={**answer.body, **fields(answer.body)}) if is_list else answer
 
-def _without_last(answer: ServiceAnswer) -> ServiceAnswer:
-    if not _is_list(answer) or len(answer.body["data"]) < 2:
-        return answer
-    return answer._replace(body={**answer.body, "data": answer.body["data"][:-1]})
-
-
-def _without_next(answer: ServiceAnswer) -> ServiceAnswer:
-    if not _is_list(answer):
-        return answer
-    return answer._replace(body={**answer.body, "pagination": {**answer.body["pagination"], "next": None}})
-
-
-def _reversed(answer: ServiceAnswer) -> ServiceAnswer:
-    return answer._replace(body={**answer.body, "data": answer.body["data"][::-1]}) if _is_list(answer) else answer
+    return Seam.ANSWERED, change
 
 
 def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
@@ -150,7 +130,9 @@ WEBHOOKS: Mapping[str, tuple[Seam, Alteration]] = {
     "event-before-response": (Seam.HELD, _held),
     "webhook-about-another-customer": delivered(_of_another_customer),
     "webhook-without-metadata": (Seam.DELIVERED, _without_metadata),
-    "webhook-amount-too-high": delivered(_one_more),
+    "webhook-amount-too-high": delivered(
+        lambda it, world: {name: it[name] + 1 for name in AMOUNTS if isinstance(it.get(name), int)}
+    ),
     "webhook-signed-over-other-bytes": (Seam.SIGNED, _other_bytes),
     "webhook-unsigned": (Seam.SIGNED, _unsigned),
     "webhook-never-retried": never_run("webhook.attempt"),
@@ -159,9 +141,9 @@ WEBHOOKS: Mapping[str, tuple[Seam, Alteration]] = {
 REQUESTS: Mapping[str, tuple[Seam, Alteration]] = {
     "idempotency-ignored": (Seam.REQUESTED, _keyless),
     "filters-ignored": (Seam.REQUESTED, _unfiltered),
-    "list-skips-one": (Seam.ANSWERED, _without_last),
-    "list-ends-early": (Seam.ANSWERED, _without_next),
-    "list-reversed": (Seam.ANSWERED, _reversed),
+    "list-skips-one": _listed(lambda it: {"data": it["data"][:-1]} if len(it["data"]) > 1 else {}),
+    "list-ends-early": _listed(lambda it: {"pagination": {**it["pagination"], "next": None}}),
+    "list-reversed": _listed(lambda it: {"data": it["data"][::-1]}),
     "error-code-unknown": (Seam.ANSWERED, _other_code),
 }
 

@@ -155,7 +155,7 @@ class WrongAnswers:
                 return
             if start:
                 body = message.get("body", b"")
-                if body and _is_json(start):
+                if body and (b"content-type", b"application/json") in start["headers"]:
                     start, body = self._answer(context, start, body)
                 if is_service and (seconds := self._held(context)):
                     await asyncio.sleep(seconds)
@@ -189,7 +189,3 @@ class WrongAnswers:
         headers = [each for each in start["headers"] if each[0] != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         return {**start, "status": wrong.status, "headers": [length, *headers]}, body
-
-
-def _is_json(start: Message) -> bool:
-    return (b"content-type", b"application/json") in start["headers"]

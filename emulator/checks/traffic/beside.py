@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -26,6 +25,7 @@ from emulator.checks.traffic.comparison import (
 from emulator.checks.traffic.findings import Findings, ProxyFinding
 from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook, json_or_text
 from emulator.control.recording.reproduction import PlayedWorld
+from emulator.core import calendar
 
 # -- what happens at the service without a request of the application
 
@@ -263,7 +263,7 @@ class WorldBeside:
         instant = max(filter(None, (shown, dated)), default="")
         if not self._comparison.begun and instant:
             # What the first answer shows was there before, unless the request made it.
-            self._comparison.begun = instant if passed.method != "GET" else _after(instant)
+            self._comparison.begun = instant if passed.method != "GET" else calendar.plus(instant, seconds=0.001)
         self._move_to(instant)
 
     def _move_to(self, instant: str) -> None:
@@ -299,11 +299,6 @@ def _object_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     data = event.get("data")
     found = data.get("object") if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def _after(instant: str) -> str:
-    later = datetime.fromisoformat(instant) + timedelta(milliseconds=1)
-    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # -- all worlds

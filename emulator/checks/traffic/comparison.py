@@ -17,7 +17,7 @@ from emulator.checks.traffic.traffic_log import PassedAnswer, PassedRequest, jso
 from emulator.control.recording.exchanges import ID
 from emulator.document import bundles
 from emulator.document.bundles import operation_specs
-from emulator.document.tree import COMBINATORS, Document, Node, resolve
+from emulator.document.tree import COMBINATORS, Document, Node, operations, resolve
 
 # -- ids of the same object on both sides
 
@@ -82,15 +82,11 @@ class Route(NamedTuple):
 @cache
 def routes() -> tuple[Route, ...]:
     """Return every operation; those with fixed paths come first."""
-    found = [
-        Route(
-            method.upper(), re.compile(f"/v1{re.sub(r'{[^}]*}', '([^/]+)', path)}"), operation["operationId"], operation
-        )
-        for path, item in sorted(_document()["paths"].items(), key=lambda each: each[0].count("{"))
-        for method, operation in item.items()
-        if isinstance(operation, dict)
-    ]
-    return tuple(found)
+    ordered = sorted(operations(_document()), key=lambda each: each[0].count("{"))
+    return tuple(
+        Route(method.upper(), re.compile(f"/v1{re.sub(r'{[^}]*}', '([^/]+)', path)}"), node["operationId"], node)
+        for path, method, node in ordered
+    )
 
 
 def route_of(method: str, target: str) -> Route | None:
@@ -275,8 +271,10 @@ class Comparison:
         return any(ours.get(name) in self._paid for name in ("id", "payment_intent", "transaction"))
 
     def _lists(self, field: str, theirs: list[Any], ours: list[Any]) -> Iterator[Difference]:
-        others = self._has_others(theirs)
-        theirs = [each for each in theirs if not self._is_older(each)]
+        newer = [each for each in theirs if not self._is_older(each)]
+        # There may be objects that only one side has.
+        others = len(newer) < len(theirs) or (self._has_diverged and any(_id(each) for each in theirs))
+        theirs = newer
         if len(theirs) != len(ours) and not others:
             yield Difference(f"{field} (length)", len(theirs), len(ours))
             return
@@ -290,17 +288,11 @@ class Comparison:
         taken = {_id(each) for each in partners if each is not None}
         left = iter([each for each in ours if _id(each) is None or _id(each) not in taken])
         for one, partner in zip(theirs, partners, strict=True):
-            other = partner if partner is not None else None if self._is_unsure(one) else next(left, None)
+            # Once the two have diverged, an object that is not known may be one that only the service has.
+            is_unsure = self._has_diverged and _id(one) is not None
+            other = partner if partner is not None else None if is_unsure else next(left, None)
             if other is not None:
                 yield one, other
-
-    def _is_unsure(self, item: Any) -> bool:
-        """Return whether an object that is not known may be one that only the service has."""
-        return self._has_diverged and _id(item) is not None
-
-    def _has_others(self, theirs: list[Any]) -> bool:
-        """Return whether a list may have objects that only one side has."""
-        return any(map(self._is_older, theirs)) or (self._has_diverged and any(_id(each) for each in theirs))
 
     def _is_older(self, item: Any) -> bool:
         """Return whether the service made an object before the proxy began."""

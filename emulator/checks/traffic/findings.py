@@ -38,7 +38,6 @@ class ProxyFinding(NamedTuple):
     def of(
         cls, number: int, request: str, operation: str, difference: Difference, assumptions: tuple[str, ...]
     ) -> ProxyFinding:
-        """Return the finding of a difference."""
         name = difference.field.rpartition(".")[2]
         one, other = redact_field(name, difference.service), redact_field(name, difference.emulator)
         return cls(number, request, operation, difference.field, difference.place, one, other, assumptions)
@@ -73,7 +72,6 @@ class Findings:
             self.skipped[why] += 1
 
     def add(self, finding: ProxyFinding) -> None:
-        """Count a difference."""
         self.differing += 1
         at = (finding.operation, finding.place)
         before = self._groups.get(at)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import httpx
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from emulator.checks.traffic import findings
@@ -28,7 +27,7 @@ from emulator.core.ids import IdSource
 from emulator.engine.redaction import has_live_key, redact_text
 from emulator.server.sandbox import Options
 from emulator.server.server import Uvicorn, bind, config, is_loopback, url_of
-from emulator.web.context import SCOPE_KEY, RequestContext, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response, whole_body
 from emulator.web.origins import HostGuard, OriginGuard, hostname
 from emulator.web.root_app import RootApp
 
@@ -106,21 +105,11 @@ def _failed(whom: str, why: str) -> ApiError:
     return ApiError("UPSTREAM_ERROR", http_status=502, message=f"The proxy got no answer from {whom}: {why}.")
 
 
-async def whole_body(receive: Receive, most: int) -> bytes:
-    """Return the body of a request. Raises ``ApiError`` (400) for one of more than ``most`` bytes.
-
-    Raises ``ClientDisconnect`` where the client went away before its end: half a body is passed on to no one.
-    """
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise ApiError("VALIDATION_ERROR", http_status=400, message=f"The body has more than {most} bytes.")
-        more = message.get("more_body", False)
-    return bytes(body)
+async def bounded_body(receive: Receive, most: int) -> bytes:
+    """Return the body of a request, whole: half a body is passed on to no one. Raises 400 for more than ``most`` bytes."""
+    if (body := await whole_body(receive, most)) is None:
+        raise ApiError("VALIDATION_ERROR", http_status=400, message=f"The body has more than {most} bytes.")
+    return body
 
 
 async def send_fetched(answer: FetchedAnswer, send: Send) -> None:
@@ -243,21 +232,17 @@ class ServiceForwarder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
-        try:
-            target = _target(context, scope)
-            authorization = context.authorization()
-            body = await whole_body(receive, limits.BODY.most)
-            headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
-            if has_live_key(target, *headers, _readable(context, body)):
-                raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
-            url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
-            if context.path.startswith(API):
-                answer = await self._handed_over(context, url, target, authorization, body)
-            else:
-                answer = await fetched(self._client, "the service", url, context, body)
-        except ApiError as error:
-            await send_response(context.error_response(error), send)
-            return
+        target = _target(context, scope)
+        authorization = context.authorization()
+        body = await bounded_body(receive, limits.BODY.most)
+        headers = (part.decode("latin-1") for header in context.raw_headers for part in header)
+        if has_live_key(target, *headers, _readable(context, body)):
+            raise ApiError("SANDBOX_ONLY", message="The proxy passes on requests with test keys (sk_test_…) only.")
+        url = self._upstream.copy_with(raw_path=self._upstream.raw_path.rstrip(b"/") + target.encode("latin-1"))
+        if context.path.startswith(API):
+            answer = await self._handed_over(context, url, target, authorization, body)
+        else:
+            answer = await fetched(self._client, "the service", url, context, body)
         if (id := answer.header("request-id")) is not None:
             context.request_id = id
         await send_fetched(answer, send)
@@ -297,15 +282,10 @@ class WebhookForwarder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[SCOPE_KEY]
-        try:
-            if context.method != "POST":
-                raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
-            body = await whole_body(receive, limits.INBOX_BODY.most)
-            answer = await self._answer(context, body)
-        except ApiError as error:
-            await send_response(context.error_response(error), send)
-            return
-        await send_fetched(answer, send)
+        if context.method != "POST":
+            raise ApiError("METHOD_NOT_ALLOWED", method=context.method, allow="POST", headers={"Allow": "POST"})
+        body = await bounded_body(receive, limits.INBOX_BODY.most)
+        await send_fetched(await self._answer(context, body), send)
 
     async def _answer(self, context: RequestContext, body: bytes) -> FetchedAnswer:
         answer, status = FetchedAnswer(200, [], b""), None
@@ -381,6 +361,11 @@ class ProxyServer:
         if self._uvicorn:
             self._uvicorn.should_exit = True
 
+    async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        last = [*self._outcome.last][::-1]
+        upstream = redact_text(self._targets.upstream)
+        await send_response(findings.response(self._outcome.findings, last, upstream), send)
+
     def _application(self) -> RootApp:
         client = httpx.AsyncClient(
             timeout=PATIENCE, follow_redirects=False, limits=httpx.Limits(max_connections=CONNECTIONS)
@@ -400,7 +385,7 @@ class ProxyServer:
                 (INBOX, WebhookForwarder(client, self._targets.webhooks_to, traffic)),
                 (
                     PAGE,
-                    OriginGuard(_FindingsPage(self._outcome, redact_text(self._targets.upstream)), names, pages=True),
+                    OriginGuard(self._page, names, pages=True),
                 ),
                 ("", service if self._is_open else HostGuard(service, names)),
             ],
@@ -413,13 +398,3 @@ class ProxyServer:
 
 async def _nothing() -> None:
     """Accept the lifespan protocol: the proxy needs nothing to start."""
-
-
-class _FindingsPage:
-    def __init__(self, outcome: ProxyOutcome, upstream: str) -> None:
-        self._outcome = outcome
-        self._upstream = upstream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        last = [*self._outcome.last][::-1]
-        await send_response(findings.response(self._outcome.findings, last, self._upstream), send)

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple, Self
 import msgspec
 
 from emulator.control.recording.builder import with_test_values
+from emulator.core import calendar
 from emulator.engine.redaction import redact_text, redact_value
 from emulator.version import VERSION
 
@@ -106,7 +107,6 @@ class RunWriter:
         self._file.close()
 
     def add(self, passed: Passed) -> None:
-        """Write what passed, masked."""
         self._write(_redacted(passed))
 
     def _write(self, line: _RunLine) -> None:
@@ -152,8 +152,8 @@ def _playable(body: str, cards: Mapping[str, str]) -> str:
 PAST = ("created_at", "updated_at")
 """Fields whose instants are never ahead; so is that at which something expired."""
 
-TRUSTED = timedelta(seconds=5)
-"""How far a ``Date`` may be from what an object that was just created shows, for the service's clock to be that of its
+TRUSTED = 5.0
+"""How many seconds a ``Date`` may be from what an object that was just created shows, for the service's clock to be that of its
 dates."""
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*")
@@ -181,7 +181,7 @@ def normal(text: str) -> Iterator[str]:
     """Yield an instant in the form of the emulator; nothing if it is none."""
     try:
         instant = datetime.fromisoformat(text)
-        yield _written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+        yield calendar.stamp((instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC))
     except (ValueError, OverflowError):
         return
 
@@ -189,15 +189,11 @@ def normal(text: str) -> Iterator[str]:
 def of_date(header: str | None) -> str | None:
     """Return the instant of a ``Date`` header; None if there is none, or it is none."""
     try:
-        return _written(parsedate_to_datetime(header)) if header else None
+        return calendar.stamp(parsedate_to_datetime(header).astimezone(UTC)) if header else None
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def agree(date: str, instant: str) -> bool:
     """Return whether a ``Date`` and the instant of an object that was just created are of one clock."""
-    return abs(datetime.fromisoformat(date) - datetime.fromisoformat(instant)) <= TRUSTED
-
-
-def _written(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return abs(calendar.seconds_between(date, instant)) <= TRUSTED

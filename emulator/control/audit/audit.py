@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from emulator.control.audit import violations
-from emulator.control.audit.client_history import ClientHistory, Ids
+from emulator.control.audit.client_history import ClientHistory, Ids, Request
 from emulator.document.paths import fixture
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -33,38 +33,40 @@ class Rule(NamedTuple):
     violations: Callable[[ClientHistory], Ids]
 
 
+def any_request(condition: Callable[[Request], bool]) -> Callable[[ClientHistory], bool]:
+    """Return a check whether a condition is true of any request."""
+    return lambda history: any(map(condition, history.requests))
+
+
 FINDERS: Mapping[str, tuple[Callable[[ClientHistory], object], Callable[[ClientHistory], Ids]]] = {
-    "ignored-retry-after": (
-        lambda history: any(each.status == 429 for each in history.requests),
-        violations.ignored_waits,
-    ),
+    "ignored-retry-after": (any_request(lambda each: each.status == 429), violations.ignored_waits),
     "unsafe-retry": (
         lambda history: any(each.status >= 500 or each.status == 409 for each in history.of(*violations.CREATING)),
         violations.unsafe_retries,
     ),
-    "idempotency-key-reused": (lambda history: any(each.key for each in history.requests), violations.reused_keys),
+    "idempotency-key-reused": (any_request(lambda each: bool(each.key)), violations.reused_keys),
     "secret-exposed": (lambda history: history.requests, violations.exposed_secrets),
     "forged-webhook-believed": (lambda history: history.tampered or history.forged, violations.accepted_tampered),
-    "webhook-without-tls": (lambda history: history.endpoints, violations.endpoints_that(violations.is_plain)),
+    "webhook-without-tls": (
+        lambda history: history.endpoints,
+        violations.endpoints_that(lambda it: it.url.startswith("http:") and not violations.is_in_development(it)),
+    ),
     "retried-refusal": (violations.permanent_errors, violations.retried_refusals),
-    "retried-too-soon": (
-        lambda history: any(each.status >= 500 for each in history.requests),
-        violations.hasty_retries,
-    ),
-    "retried-too-often": (
-        lambda history: any(each.status >= 500 for each in history.requests),
-        violations.stubborn_retries,
-    ),
+    "retried-too-soon": (any_request(lambda each: each.status >= 500), violations.hasty_retries),
+    "retried-too-often": (any_request(lambda each: each.status >= 500), violations.stubborn_retries),
     "refund-without-key": (lambda history: history.of("createRefund"), violations.keyless_refunds),
     "completion-unconfirmed": (lambda history: any(violations.completed(history)), violations.unconfirmed),
     "polling": (lambda history: history.of(*violations.WAITING), violations.polling),
     "secret-key-in-browser": (lambda history: history.requests, violations.from_browsers),
     "slow-webhook-answer": (violations.attempted, violations.slow),
     "webhook-not-acknowledged": (violations.attempted, violations.unacknowledged),
-    "webhook-basic": (lambda history: history.endpoints, violations.endpoints_that(violations.is_basic)),
+    "webhook-basic": (
+        lambda history: history.endpoints,
+        violations.endpoints_that(lambda it: it.security_profile == "BASIC"),
+    ),
     "webhook-certificate-unchecked": (
         lambda history: history.endpoints,
-        violations.endpoints_that(violations.is_unchecked),
+        violations.endpoints_that(lambda it: not it.ssl_verification and not violations.is_in_development(it)),
     ),
     "first-page-only": (violations.long_lists, violations.first_pages),
     "small-pages": (violations.long_lists, violations.small_pages),

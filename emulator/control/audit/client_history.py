@@ -111,7 +111,6 @@ class ClientHistory:
         self.requests = [Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)]
 
     def of(self, *operations: str) -> list[Request]:
-        """Return the requests for these operations."""
         return [each for each in self.requests if each.operation in operations]
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:

@@ -99,7 +99,6 @@ CREATING = frozenset(
 
 
 def second_ids(pairs: Iterable[Repetition]) -> list[str]:
-    """Return the ids of the second requests."""
     return [pair.again.id for pair in pairs]
 
 
@@ -371,20 +370,6 @@ def endpoints_that(condition: Callable[[WebhookEndpoint], bool]) -> Callable[[Cl
     return lambda history: [each.id for each in history.endpoints if condition(each)]
 
 
-def is_basic(endpoint: WebhookEndpoint) -> bool:
-    """Return whether each delivery sends the secret as a password."""
-    return endpoint.security_profile == "BASIC"
-
-
-def is_plain(endpoint: WebhookEndpoint) -> bool:
-    """Return whether events are sent over plain HTTP, other than during development."""
-    return endpoint.url.startswith("http:") and not _is_in_development(endpoint)
-
-
-def is_unchecked(endpoint: WebhookEndpoint) -> bool:
-    """Return whether certificates are not checked, other than during development."""
-    return not endpoint.ssl_verification and not _is_in_development(endpoint)
-
-
-def _is_in_development(endpoint: WebhookEndpoint) -> bool:
+def is_in_development(endpoint: WebhookEndpoint) -> bool:
+    """Return whether an endpoint is on this machine, of a test App: what goes there need not be protected."""
     return not endpoint.livemode and loopback(urlsplit(endpoint.url).hostname or "")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from emulator.control.clock import job_texts
-from emulator.control.objects import instrument, name_of, price
+from emulator.control.objects import name_of, paid_with, price
 from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import N_, Record
@@ -38,23 +38,12 @@ class AnswerWriter:
         self.world = world
         self.record = record
         self.language = language
-
-    def gettext(self, message: str, **values: object) -> str:
-        """Return a message in the language."""
-        return self.language.gettext(message, **values)
-
-    def ngettext(self, singular: str, plural: str, count: int, **values: object) -> str:
-        """Return a message about a number of things."""
-        return self.language.ngettext(singular, plural, count, **values)
+        self.gettext, self.ngettext, self.money = language.gettext, language.ngettext, language.money
 
     def day(self, instant: str) -> str:
         """Return the day of an instant, and the time of day where the world's clock is on that day."""
         day, time = self.language.short_day(instant), self.language.instant(instant, "HH:mm 'UTC'")
         return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
-
-    def money(self, amount: int, currency: str) -> str:
-        """Return an amount in minor units."""
-        return self.language.money(amount, currency)
 
     def planned(self) -> dict[str, str]:
         """Return when the next job of each kind is due that is planned for the record, the soonest first."""
@@ -79,8 +68,7 @@ class AnswerWriter:
 
     def paid_with(self, intent: PaymentIntent | Transaction) -> str:
         """Return the name of the method that a payment was made with."""
-        used = intent.instrument
-        return instrument(used.type, used.details, self.language) if used else self.gettext("the payment method")
+        return paid_with(intent, self.language) or self.gettext("the payment method")
 
     def reason(self, intent: PaymentIntent | None) -> str:
         """Return the code with which a payment failed."""

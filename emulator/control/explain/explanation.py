@@ -186,13 +186,10 @@ class Explanation:
             text = self._texts.of_event(event, self._record.id)
             self._add("event", event.created_at, text, cause=cause, id=event.id, object=event.about)
             if self._concerns(event):
-                self._add_deliveries(event)
+                for delivery in self._world.table(WebhookDelivery).where("event", event.id):
+                    if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
+                        self._add_delivery(delivery)
         return event.id
-
-    def _add_deliveries(self, event: Event) -> None:
-        for delivery in self._world.table(WebhookDelivery).where("event", event.id):
-            if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
-                self._add_delivery(delivery)
 
     def _add_delivery(self, delivery: WebhookDelivery) -> None:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)

@@ -193,9 +193,6 @@ def _text(value: Any) -> str:
 ChainStep = Mapping[str, Any]
 """One step of an explanation, as the control API sends it."""
 
-LANES = ("requests", "clock", "money", "webhooks", "emails")
-"""The lanes: requests, jobs, money and states, events that are sent with their deliveries, emails."""
-
 _LANE_OF = {
     "request": "requests",
     "job": "clock",
@@ -204,6 +201,7 @@ _LANE_OF = {
     "delivery": "webhooks",
     "email": "emails",
 }
+"""The lane of each kind of step: requests, jobs, money and states, events that are sent with their deliveries, emails."""
 
 STARTS = ("request", "job")
 """The kinds of step that start an episode."""

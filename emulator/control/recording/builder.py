@@ -15,15 +15,16 @@ import msgspec
 
 from emulator.control.recording.exchanges import (
     ID,
+    MOVE,
     CausedEvent,
     Exchange,
-    Lookup,
     ObjectList,
     RecordedStart,
     Wanted,
     ids_in,
     request_ids,
 )
+from emulator.control.recording.journal_reader import JournalReader
 from emulator.control.recording.model import (
     URL,
     Call,
@@ -34,6 +35,7 @@ from emulator.control.recording.model import (
     Reference,
     renumbered,
 )
+from emulator.document.tree import map_texts
 
 # -- test values
 
@@ -86,7 +88,6 @@ class ControlCall(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its path."""
         return f"/_emulator/{self.resource}/{self.id}/{'answer' if self.operation in ANSWERS.values() else 'pay'}"
 
 
@@ -120,7 +121,7 @@ def control_call(path: str, body: object) -> ControlCall | None:
 INBOXES = "/_emulator/inbox/"
 
 
-def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
+def inbox(url: str, exchange: Exchange, lookup: JournalReader, own: str) -> str:
     """Return the URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
     path = url.removeprefix(own)
     if not path.startswith(INBOXES):
@@ -128,7 +129,7 @@ def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
     return f"{Reference(URL)}{path}"
 
 
-def inbox_response(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
+def inbox_response(exchange: Exchange, lookup: JournalReader, own: str) -> Call | None:
     """Return the call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
 
     It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
@@ -149,7 +150,7 @@ def _name(exchange: Exchange) -> str:
     return f"recorded-{exchange.place}"
 
 
-def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
+def _failure(exchange: Exchange, lookup: JournalReader, own: str) -> int | None:
     """Return the status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
     answer = exchange.answer
     if exchange.operation != "createWebhook" or not isinstance(answer, dict):
@@ -162,8 +163,6 @@ def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
 
 # -- the builder
 
-
-MOVE = "advanceClock"
 
 LEFT_OUT = frozenset(
     [
@@ -193,7 +192,7 @@ MAX_EVENTS = 100
 class Builder:
     """Makes the steps of one recording; ``chosen`` are the exchanges that become steps, by their place in the list."""
 
-    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: Lookup) -> None:
+    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: JournalReader) -> None:
         self._start = start
         self._exchanges = exchanges
         self._now = now
@@ -372,13 +371,7 @@ class Builder:
 
     def _referring(self, value: Any, place: int) -> Any:
         """Return a JSON value with references in place of the ids that earlier steps answered."""
-        if isinstance(value, str):
-            return ID.sub(lambda match: self._reference(match[0], place), value)
-        if isinstance(value, list):
-            return [self._referring(each, place) for each in value]
-        if isinstance(value, dict):
-            return {name: self._referring(each, place) for name, each in value.items()}
-        return value
+        return map_texts(value, lambda text: ID.sub(lambda match: self._reference(match[0], place), text))
 
     def _reference(self, id: str, place: int) -> str:
         if self._is_added(id):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
+
+MOVE = "advanceClock"
+"""The operation that moves the clock."""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,25 +78,6 @@ class ObjectList(msgspec.Struct, frozen=True):
     related: str | None
     index: int
     filter: str = "related"
-
-
-class Lookup(Protocol):
-    """Finds objects of the recorded world that no answer in the recording shows."""
-
-    def owners(self, id: str) -> list[str]:
-        """Return the ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
-
-    def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
-        """Return where an object stood in the list of its kind when there were ``place`` units of work.
-
-        In the whole list if the object it is related to was deleted by then.
-        """
-
-    def reading(self, id: str) -> tuple[str, str] | None:
-        """Return the operation that reads an object and its path, with ``{id}``; None if there is no such object."""
-
-    def receiver_status(self, endpoint: str) -> int | None:
-        """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
 
 
 # -- ids in requests and answers

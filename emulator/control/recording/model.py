@@ -57,6 +57,11 @@ class ExpectedField(msgspec.Struct, frozen=True):
     field: str
     value: Any
 
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The keys and indexes that lead to the field."""
+        return tuple(int(key) if key.isdigit() else key for key in self.field.split("."))
+
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """A world at its start, the steps that were made in it, and what is expected at the end.

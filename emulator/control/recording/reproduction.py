@@ -11,7 +11,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -31,6 +30,8 @@ from emulator.control.recording.model import (
     renumbered,
     reset_body,
 )
+from emulator.core import calendar
+from emulator.document.tree import map_texts
 
 # -- playing
 
@@ -91,11 +92,10 @@ class _Player:
             self._answers[call.name] = answer.body
 
     def _expected(self, expected: ExpectedField) -> Iterator[str]:
-        keys = tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))
         try:
             answer = self._send(expected.read)
             self.read.append(answer.body)
-            found = at(answer.body, keys)
+            found = at(answer.body, expected.path)
         except (LookupError, TypeError):
             yield f"{expected.read.path} has no {expected.field}"
             return
@@ -119,13 +119,11 @@ class _Player:
 
     def _resolved(self, value: Any) -> Any:
         """Return a JSON value with the values of its references."""
-        if isinstance(value, dict):
-            return {name: self._resolved(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [self._resolved(part) for part in value]
-        if not isinstance(value, str):
-            return value
-        return "".join(self._value(part) if isinstance(part, Reference) else part for part in parts(value))
+
+        def resolved(text: str) -> str:
+            return "".join(self._value(part) if isinstance(part, Reference) else part for part in parts(text))
+
+        return map_texts(value, resolved)
 
     def _value(self, reference: Reference) -> str:
         if reference.name == URL:
@@ -244,7 +242,7 @@ class _Shrinker:
         move = next((step for step in steps if isinstance(step, ClockMove)), None)
         if move is None or not ((span := _span(move)) or "to" in move.fields):
             return False
-        clock = _later(self.best.clock, span) if span else _later(move.fields["to"], 0)
+        clock = calendar.plus(self.best.clock, seconds=span) if span else calendar.normalise(move.fields["to"])
         index = steps.index(move)
         return self._accepts(msgspec.structs.replace(self.best, clock=clock, steps=steps[:index] + steps[index + 1 :]))
 
@@ -344,7 +342,7 @@ def _merged(clock: str, steps: Sequence[RecordedStep]) -> tuple[str, list[Record
     for step in steps:
         span = _span(step, now)
         if span is not None and not found:
-            clock = now = _later(clock, span)
+            clock = now = calendar.plus(clock, seconds=span)
             continue
         before = _span(found[-1]) if found else None
         if span is not None and before is not None:
@@ -352,7 +350,7 @@ def _merged(clock: str, steps: Sequence[RecordedStep]) -> tuple[str, list[Record
         else:
             found.append(step if span is None else _move(span))
         if isinstance(step, ClockMove):
-            now = _later(now, span) if now is not None and span is not None else step.fields.get("to")
+            now = calendar.plus(now, seconds=span) if now is not None and span is not None else step.fields.get("to")
     return clock, found
 
 
@@ -365,7 +363,7 @@ def _span(step: RecordedStep, now: str | None = None) -> int | None:
         return int(match[1]) * UNIT_SECONDS[match[2]]
     if now is None or "to" not in step.fields:
         return None
-    seconds = (_instant(step.fields["to"]) - _instant(now)).total_seconds()
+    seconds = calendar.seconds_between(now, calendar.normalise(step.fields["to"]))
     return int(seconds) if seconds > 0 and seconds.is_integer() else None
 
 
@@ -375,11 +373,6 @@ def _move(seconds: int) -> ClockMove:
     return ClockMove({"by": f"{seconds // UNIT_SECONDS[unit]}{unit}"})
 
 
-def _later(instant: str, seconds: int) -> str:
-    later = _instant(instant) + timedelta(seconds=seconds)
-    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _days(step: RecordedStep, start: str) -> int | None:
     """Return the length of a move in days, rounded up; None for moves until something happens."""
     if not isinstance(step, ClockMove):
@@ -387,13 +380,9 @@ def _days(step: RecordedStep, start: str) -> int | None:
     if (span := _span(step)) is not None:
         return max(1, math.ceil(span / DAY_SECONDS))
     if "to" in step.fields:
-        seconds = (_instant(step.fields["to"]) - _instant(start)).total_seconds()
+        seconds = calendar.seconds_between(start, calendar.normalise(step.fields["to"]))
         return max(1, math.ceil(seconds / DAY_SECONDS))
     return None
-
-
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 # -- reproduction
@@ -416,8 +405,8 @@ NAMED = re.compile(rf"{ID.pattern}|\b[A-Z]+-\d{{4}}-\d{{6}}\b")
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
-DELAY = timedelta(seconds=1)
-"""By less than this do instants differ only because on a clock that runs a request or a delivery takes time."""
+DELAY = 1.0
+"""Seconds; by less than this do instants differ only because on a clock that runs a request or a delivery takes time."""
 
 
 def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorld, seconds: float) -> Shrunk | str:
@@ -456,7 +445,7 @@ def _equal(one: Any, other: Any, ids: dict[str, str]) -> bool:
         return len(one) == len(other) and all(_equal(*pair, ids) for pair in zip(one, other, strict=True))
     if isinstance(one, str) and isinstance(other, str):
         if INSTANT.fullmatch(one) and INSTANT.fullmatch(other):
-            return abs(datetime.fromisoformat(one) - datetime.fromisoformat(other)) < DELAY
+            return abs(calendar.seconds_between(one, other)) < DELAY
         found = zip(NAMED.findall(one), NAMED.findall(other), strict=False)
         is_alike = NAMED.sub("", one) == NAMED.sub("", other)
         return is_alike and all(ids.setdefault(id, like) == like for id, like in found)

@@ -13,12 +13,12 @@ from emulator.control.recording.model import (
     URL,
     Call,
     ClockMove,
-    ExpectedField,
     Recording,
     Reference,
     parts,
     reset_body,
 )
+from emulator.document.tree import map_texts
 
 WIDTH = 120
 
@@ -73,7 +73,7 @@ def _steps(recording: Recording) -> Iterator[dict[str, Any]]:
             outputs = captured.get(step.name or "", set())
             yield _step(step.name or f"step-{number}", step, sorted(outputs))
     for number, expected in enumerate(recording.expectations, 1):
-        condition = {"condition": f"$response.body#/{_pointer(expected)} == {_constant(expected.value)}"}
+        condition = {"condition": f"$response.body#/{expected.field.replace('.', '/')} == {_constant(expected.value)}"}
         yield _step(f"expected-{number}", expected.read, [], condition)
     if recording.events is not None:
         events = Call(operation="listEvents", method="GET", path="/_emulator/events", status=200)
@@ -87,9 +87,13 @@ def _control(operation: str, path: str, body: Any) -> Call:
 
 def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, str]) -> dict[str, Any]:
     source = "service" if call.path.startswith("/v1/") else "control"
-    given = {"path": call.parameters, "query": _query(call.path), "header": call.headers}
+    given = {
+        "path": call.parameters,
+        "query": dict(parse_qsl(call.path.partition("?")[2], keep_blank_values=True)),
+        "header": call.headers,
+    }
     parameters = [
-        {"in": place, "name": name, "value": _resolved(value)}
+        {"in": place, "name": name, "value": map_texts(value, _resolved)}
         for place, values in given.items()
         for name, value in values.items()
     ]
@@ -97,21 +101,19 @@ def _step(id: str, call: Call, outputs: list[Reference], *criteria: dict[str, st
         "stepId": id,
         "operationId": f"$sourceDescriptions.{source}.{call.operation}",
         **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": {"payload": _resolved(call.body)}} if call.body is not None else {}),
+        **({"requestBody": {"payload": map_texts(call.body, _resolved)}} if call.body is not None else {}),
         "successCriteria": [{"condition": f"$statusCode == {call.status}"}, *criteria],
-        **({"outputs": {_output(each): f"$response.body#/{_path(each.path)}" for each in outputs}} if outputs else {}),
+        **(
+            {"outputs": {_output(each): f"$response.body#/{'/'.join(map(str, each.path))}" for each in outputs}}
+            if outputs
+            else {}
+        ),
     }
 
 
-def _resolved(value: Any) -> Any:
-    """Return a JSON value with runtime expressions in place of references."""
-    if isinstance(value, dict):
-        return {name: _resolved(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_resolved(part) for part in value]
-    if not isinstance(value, str):
-        return value
-    found = parts(value)
+def _resolved(text: str) -> str:
+    """Return a text with runtime expressions in place of references."""
+    found = parts(text)
     if len(found) == 1 and isinstance(found[0], Reference):
         return _expression(found[0])
     return "".join(f"{{{_expression(part)}}}" if isinstance(part, Reference) else part for part in found)
@@ -127,20 +129,6 @@ def _output(reference: Reference) -> str:
     return "_".join(map(str, reference.path))
 
 
-def _path(path: tuple[str | int, ...]) -> str:
-    """Return a JSON pointer without its first slash."""
-    return "/".join(map(str, path))
-
-
-def _pointer(expected: ExpectedField) -> str:
-    return expected.field.replace(".", "/")
-
-
 def _constant(value: Any) -> str:
     """Return a literal of Arazzo's simple conditions."""
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else json.dumps(value)
-
-
-def _query(path: str) -> dict[str, str]:
-    """Return the parameters in the query of a path."""
-    return dict(parse_qsl(path.partition("?")[2], keep_blank_values=True))

@@ -54,9 +54,8 @@ def _call(call: Call) -> str:
 
 
 def _expected(expected: ExpectedField) -> Iterator[str]:
-    path = tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))
     yield _call(expected.read)
-    yield f"expect {quote(_filter(path))} {_word(_json(expected.value))}"
+    yield f"expect {quote(_filter(expected.path))} {_word(_json(expected.value))}"
 
 
 def _json(value: Any) -> str:

@@ -89,8 +89,7 @@ def _call(call: Call) -> str:
 
 
 def _assertion(expected: ExpectedField) -> str:
-    path = [int(key) if key.isdigit() else key for key in expected.field.split(".")]
-    read = f"(await payments.api.get({JAVASCRIPT.string(expected.read.path)})){_keys(path)}"
+    read = f"(await payments.api.get({JAVASCRIPT.string(expected.read.path)})){_keys(expected.path)}"
     comparison = "deepEqual" if isinstance(expected.value, dict | list) else "equal"
     return f"assert.{comparison}({read}, {JAVASCRIPT.literal(expected.value)});"
 

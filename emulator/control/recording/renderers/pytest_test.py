@@ -84,7 +84,7 @@ def _raw_call(call: Call, name: str) -> str:
 
 
 def _assertion(expected: ExpectedField) -> str:
-    field = _keys(Reference("", tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))))
+    field = _keys(Reference("", expected.path))
     value, read = PYTHON.literal(expected.value), f"payments.api.get({PYTHON.string(expected.read.path)}){field}"
     operator = "is" if expected.value is None or isinstance(expected.value, bool) else "=="
     return f"assert {read} {operator} {value}"
