@@ -62,13 +62,6 @@ def test_what_is_optional_is_null(sandbox: Sandbox, left_out: dict[str, None]) -
     assert shown(sandbox, customer) is None
 
 
-@pytest.mark.parametrize("field", sorted(HOME))
-def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
-    body = {name: value for name, value in HOME.items() if name != field}
-    path = addresses_of(sandbox.customer())
-    assert sandbox.api.rejected("POST", path, 422, "MISSING_FIELD", json=body)["param"] == field
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -259,18 +252,3 @@ def test_an_address_that_is_not_this_customers_is_not_there(sandbox: Sandbox, me
     for id in (address["id"], NOWHERE, "nothing"):
         sandbox.api.rejected(method, f"{addresses_of(stranger)}{id}/", 404, "NOT_FOUND")
     assert listed(sandbox, customer) == [address]
-
-
-def test_an_unknown_customer_has_no_addresses(sandbox: Sandbox) -> None:
-    path = "/customers/cust_000000000000000000000000/addresses/"
-    sandbox.api.rejected("POST", path, 404, "CUSTOMER_NOT_FOUND", json=HOME)
-    sandbox.api.rejected("GET", path, 404, "CUSTOMER_NOT_FOUND")
-    for method in ("GET", "PATCH", "DELETE"):
-        sandbox.api.rejected(method, f"{path}{NOWHERE}/", 404, "CUSTOMER_NOT_FOUND")
-
-
-def test_the_list_takes_only_paging(sandbox: Sandbox) -> None:
-    path = addresses_of(sandbox.customer())
-    assert sandbox.api.get(path)["data"] == []
-    error = sandbox.api.rejected("GET", path, 422, "INVALID_FILTER_PARAM", params={"country": "GA"})
-    assert error["param"] == "country"

@@ -38,6 +38,18 @@ def made(sandbox: Sandbox, kind: str, **fields: Any) -> tuple[str, Any]:
     return f"{path}{record['id']}/", record
 
 
+# B-12
+
+
+@every_kind
+def test_what_is_required_is_missed(sandbox: Sandbox, kind: str) -> None:
+    path = collection(sandbox, kind)
+    for field in CREATION[kind]:
+        body = {name: value for name, value in CREATION[kind].items() if name != field}
+        error = sandbox.api.rejected("POST", path, 422, "MISSING_FIELD", json=body)
+        assert (error["param"], set(error["errors"])) == (field, {field})
+
+
 # B-13
 
 

@@ -96,10 +96,6 @@ def test_a_draft_has_none(sandbox: Sandbox) -> None:
     sandbox.api.rejected("GET", f"/invoices/{invoice['id']}/pdf/?token=x", 404, "PDF_NOT_AVAILABLE")
 
 
-def test_an_unknown_invoice_has_none(sandbox: Sandbox) -> None:
-    sandbox.api.rejected("GET", "/invoices/inv_nobody/pdf/", 404, "INVOICE_NOT_FOUND")
-
-
 def test_security_profiles_are_for_the_merchants_servers(sandbox: Sandbox, anyone: Client) -> None:
     """Enforcement rule 1 filters the App's API requests; a customer opens his email wherever he is."""
     invoice = an_invoice(sandbox)

@@ -126,15 +126,6 @@ def test_an_amount_at_the_bounds_is_taken(sandbox: Sandbox, amount: int, currenc
     assert sandbox.intent(amount=amount, currency=currency)["amount"] == amount
 
 
-@pytest.mark.parametrize(
-    ("field", "code"), [("customer", "CUSTOMER_NOT_FOUND"), ("payment_method", "PAYMENT_METHOD_NOT_FOUND")]
-)
-def test_an_unknown_id_is_not_found(sandbox: Sandbox, field: str, code: str) -> None:
-    """B-15."""
-    body = {"amount": 5000, "currency": "XAF", field: "unknown"}
-    assert sandbox.api.rejected("POST", "/payment-intents/", 404, code, json=body)["param"] == field
-
-
 def test_another_customers_method_is_rejected(sandbox: Sandbox) -> None:
     """B-15."""
     customer, method = sandbox.customer(), sandbox.method()
@@ -356,14 +347,6 @@ def test_the_merchants_own_cancel_sends_no_event_and_no_money_comes_later(sandbo
     assert canceled["canceled_at"] == "2026-01-01T00:00:00.000Z"
     if canceled["transaction"]:
         assert sandbox.api.get(f"/transactions/{canceled['transaction']}/")["status"] == "canceled"
-
-
-@pytest.mark.parametrize("action", ALLOWED)
-def test_an_unknown_payment_intent_is_not_found(sandbox: Sandbox, action: str) -> None:
-    client, slash = (sandbox.control, "") if action == "answer" else (sandbox.api, "/")
-    body = {"result": "succeeded"} if action == "answer" else {}
-    path = f"/payment-intents/pi_unknown/{action}{slash}"
-    client.rejected("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json=body)
 
 
 def test_they_are_listed_newest_first(sandbox: Sandbox) -> None:

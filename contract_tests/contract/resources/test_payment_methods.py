@@ -117,14 +117,6 @@ def test_all_errors_are_reported_at_once(sandbox: Sandbox) -> None:
     assert error["errors"].keys() == {"email", "iban"}
 
 
-def test_an_unknown_customer_is_not_found(sandbox: Sandbox) -> None:
-    """B-15."""
-    body = {"customer": "cust_x", "type": "bank_card", **CARD}
-    assert (
-        sandbox.api.rejected("POST", "/payment-methods/", 404, "CUSTOMER_NOT_FOUND", json=body)["param"] == "customer"
-    )
-
-
 # -- expiry
 
 
@@ -189,11 +181,6 @@ def test_a_removed_default_is_not_replaced(sandbox: Sandbox) -> None:
     sandbox.api.rejected("GET", f"/payment-methods/{first['id']}/", 404, "PAYMENT_METHOD_NOT_FOUND")
     assert default_of(sandbox, second) == [False]
     assert sandbox.control.get("/clock")["pending"] == 1, "only the other card's expiry is planned"
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", ""), ("DELETE", ""), ("POST", "set-default/")])
-def test_an_unknown_method_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.rejected(method, f"/payment-methods/meth_x/{path}", 404, "PAYMENT_METHOD_NOT_FOUND")
 
 
 # -- nothing that could be stolen

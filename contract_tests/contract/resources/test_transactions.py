@@ -155,11 +155,6 @@ def test_metadata_has_fifty_keys_at_most_after_the_merge(sandbox: Sandbox) -> No
     assert len(sandbox.api.patch(path, {"metadata": keys})["metadata"]) == 50
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PATCH", ""), ("POST", "cancel/")])
-def test_an_unknown_transaction_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.rejected(method, f"/transactions/trans_x/{path}", 404, "TRANSACTION_NOT_FOUND")
-
-
 # -- lists
 
 
@@ -227,24 +222,6 @@ def test_the_list_is_filtered_by_customer_id(sandbox: Sandbox, ledger: dict[str,
     assert [ledger["names"][item["id"]] for item in found] == ["refund", "mobile", "card"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"status": "done"},
-        {"type": "deposits"},
-        {"min_amount": "many"},
-        {"ordering": "fee"},
-        {"currency": "franc"},
-        {"colour": "red"},
-    ],
-    ids=str,
-)
-def test_a_wrong_filter_is_rejected(sandbox: Sandbox, query: dict[str, str]) -> None:
-    """B-12: 422 ``INVALID_FILTER_PARAM``."""
-    error = sandbox.api.rejected("GET", "/transactions/", 422, "INVALID_FILTER_PARAM", params=query)
-    assert error["param"] == next(iter(query))
-
-
 # -- receipts
 
 
@@ -267,4 +244,3 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)
     assert sandbox.api.get("/receipts/", ordering="created_at")["data"] == [receipt, newest]
     assert sandbox.api.get("/receipts/", created_before=receipt["created_at"])["data"] == [receipt]
-    sandbox.api.rejected("GET", "/receipts/rcpt_x/", 404, "RECEIPT_NOT_FOUND")

@@ -323,29 +323,6 @@ def enabled_filter(enabled: str | None) -> dict[str, str]:
     return {} if enabled is None else {"enabled": enabled}
 
 
-def test_a_wrong_filter_is_rejected(sandbox: Sandbox) -> None:
-    error = sandbox.api.rejected("GET", "/webhooks/", 422, "INVALID_FILTER_PARAM", params={"enabled": "yes"})
-    assert error["param"] == "enabled"
-
-
-@pytest.mark.parametrize(
-    ("method", "more"),
-    [
-        ("GET", ""),
-        ("PATCH", ""),
-        ("DELETE", ""),
-        ("POST", "disable/"),
-        ("POST", "enable/"),
-        ("POST", "roll-secret/"),
-        ("POST", "test/"),
-        ("GET", "deliveries/"),
-        ("POST", "deliveries/whd_0/retry/"),
-    ],
-)
-def test_an_unknown_endpoint_is_404_everywhere(sandbox: Sandbox, method: str, more: str) -> None:
-    sandbox.api.rejected(method, f"/webhooks/wh_0/{more}", 404, "WEBHOOK_NOT_FOUND")
-
-
 # -- changes
 
 

@@ -161,6 +161,7 @@ def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -
     sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
     error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
     assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
+    assert set(error["errors"]) == {"email"}
 
 
 def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:

@@ -429,11 +429,6 @@ def test_filters_paging_and_one(sandbox: Sandbox) -> None:
     assert sandbox.control.get(f"/emails/{newest['id']}") == newest
 
 
-@pytest.mark.parametrize("query", [{"kind": "newsletter"}, {"to": ""}, {"wait": 31}, {"topic": "invoice"}])
-def test_what_the_document_does_not_know_is_rejected(sandbox: Sandbox, query: Any) -> None:
-    sandbox.control.rejected("GET", "/emails", 422, "INVALID_FILTER_PARAM", params=query)
-
-
 @pytest.mark.parametrize("path", ["", "/html", "/raw"])
 def test_an_unknown_email_is_not_found(sandbox: Sandbox, path: str) -> None:
     error = sandbox.control.rejected("GET", f"/emails/mail_nobody{path}", 404, "NOT_FOUND")
