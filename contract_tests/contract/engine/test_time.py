@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -215,17 +216,12 @@ def test_two_advances_at_once_add_up(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/invoices/")["pagination"]["count"] == 301
 
 
-def another(sandbox: Sandbox, key: str) -> Sandbox:
-    return Sandbox(sandbox.url, key, sandbox.api.contract, sandbox.control.contract)
-
-
 @pytest.fixture(params=["another App", "the live side"])
 def neighbour(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[Sandbox]:
     """A second world: of another App, and of the same App's live side (B-02)."""
     key = f"{sandbox.key}-2" if request.param == "another App" else sandbox.key.replace("sk_test_", "sk_prod_")
-    neighbour = another(sandbox, key)
-    yield neighbour
-    neighbour.close()
+    with closing(sandbox.beside(key)) as neighbour:
+        yield neighbour
 
 
 def test_worlds_share_nothing(sandbox: Sandbox, neighbour: Sandbox) -> None:
@@ -288,11 +284,11 @@ def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None
 @pytest.fixture
 def running(service_contract: Contract, control_contract: Contract) -> Iterator[Sandbox]:
     """A world of a server whose clocks run with real time."""
-    server = RunningServer(clock_mode="running", clock_at=None)
-    sandbox = Sandbox(server.url, "sk_test_running", service_contract, control_contract)
-    yield sandbox
-    sandbox.close()
-    server.stop()
+    with (
+        RunningServer(clock_mode="running", clock_at=None) as server,
+        server.world("running", service_contract, control_contract) as sandbox,
+    ):
+        yield sandbox
 
 
 def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbox) -> None:

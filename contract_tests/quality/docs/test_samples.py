@@ -34,9 +34,8 @@ ALL = [sample for page in PAGES for sample in samples(page)]
 @pytest.fixture
 def server() -> Iterator[RunningServer]:
     """One of its own for each page: they all speak of the App ``demo``."""
-    server = RunningServer()
-    yield server
-    server.stop()
+    with RunningServer() as server:
+        yield server
 
 
 def place(sample: Sample) -> str:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -198,9 +198,7 @@ def administrator(place: str) -> Iterator[psycopg.Connection]:
 
 def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Contract]) -> None:
     """No process writes without the lease: the worlds are read again once the database is there again."""
-    server = RunningServer(state=place)
-    sandbox = Sandbox(server.url, KEY, *contracts)
-    try:
+    with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
         made = [sandbox.customer(email="a@example.com")["id"]]
         with administrator(place) as connection:
             connection.execute(SESSIONS)
@@ -210,9 +208,6 @@ def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Co
             answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
         made.append(answer.json()["id"])
         assert [row["id"] for row in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made
-    finally:
-        sandbox.close()
-        server.stop()
 
 
 LOSES_ITS_SESSION = "PERFORM pg_terminate_backend(pg_backend_pid())"

@@ -165,11 +165,8 @@ def test_it_asks_this_machine_at_the_port_of_serve(server: RunningServer, monkey
 
 
 def test_it_needs_no_control_token() -> None:
-    server = RunningServer(control_token="s3cret")
-    try:
+    with RunningServer(control_token="s3cret") as server:
         assert run("health", "--url", server.url).status == 0
-    finally:
-        server.stop()
 
 
 def test_it_fails_where_nothing_answers() -> None:

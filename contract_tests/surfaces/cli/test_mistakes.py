@@ -216,9 +216,8 @@ def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -
 
 @pytest.fixture
 def locked() -> Iterator[RunningServer]:
-    server = RunningServer(control_token="s3crét")
-    yield server
-    server.stop()
+    with RunningServer(control_token="s3crét") as server:
+        yield server
 
 
 def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,13 +134,11 @@ def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:
     assert settings(sandbox)["tax_rate"] == 18
 
 
-def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox) -> None:
+def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox, live: Sandbox) -> None:
     """B-02: two separate worlds."""
-    live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.patch("/app", {"settings": {"tax_rate": 18}})
-    assert live.get("/app")["livemode"] is True
+    live.settings(tax_rate=18)
+    assert live.control.get("/app")["livemode"] is True
     assert settings(sandbox)["tax_rate"] == 0
-    live.close()
 
 
 def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -460,15 +459,8 @@ def test_what_will_be_mailed_is_on_the_schedule(sandbox: Sandbox) -> None:
     assert len(outbox(sandbox)) == 1
 
 
-@pytest.fixture
-def other(sandbox: Sandbox) -> Iterator[Sandbox]:
-    other = Sandbox(sandbox.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)
-    yield other
-    other.close()
-
-
-def test_each_world_has_its_own(sandbox: Sandbox, other: Sandbox) -> None:
+def test_each_world_has_its_own(sandbox: Sandbox, other_world: Sandbox) -> None:
     """B-01."""
     subscribe(sandbox, None)
-    assert outbox(other) == []
-    other.control.rejected("GET", f"/emails/{outbox(sandbox)[0]['id']}", 404, "NOT_FOUND")
+    assert outbox(other_world) == []
+    other_world.control.rejected("GET", f"/emails/{outbox(sandbox)[0]['id']}", 404, "NOT_FOUND")

@@ -239,14 +239,10 @@ def test_never_and_always(sandbox: Sandbox, probability: float, struck: int) -> 
 
 def strikes(seed: int) -> list[int]:
     """Which of a hundred requests a fault with an even chance strikes, in a new world."""
-    server = RunningServer(seed=seed)
-    try:
-        with http_client(base_url=server.url) as http:
-            http.post("/_emulator/faults", json={"then": FAILING, "probability": 0.5})
-            headers = {"Authorization": "Bearer sk_test_demo"}
-            return [http.get("/v1/customers/", headers=headers).status_code for _ in range(100)]
-    finally:
-        server.stop()
+    with RunningServer(seed=seed) as server, http_client(base_url=server.url) as http:
+        http.post("/_emulator/faults", json={"then": FAILING, "probability": 0.5})
+        headers = {"Authorization": "Bearer sk_test_demo"}
+        return [http.get("/v1/customers/", headers=headers).status_code for _ in range(100)]
 
 
 def test_with_a_seed_the_same_ones_are_struck(sandbox: Sandbox) -> None:

@@ -67,11 +67,8 @@ def test_the_renewal_matrix(root: Path) -> None:
 
 def test_it_finds_a_running_emulator(root: Path) -> None:
     (root / "node-test" / "club.test.mjs").write_text(WHERE, encoding="utf-8")
-    server = RunningServer()
-    try:
+    with RunningServer() as server:
         assert f"at {server.url}" in run(root, *NODE, PAYMENTS_EMULATOR_URL=server.url)
-    finally:
-        server.stop()
 
 
 def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
