@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.contract import Contract
-from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import START, Sandbox
 
 PHONE = "+24177123456"
@@ -207,14 +205,6 @@ def test_only_the_fields_sent_change(sandbox: Sandbox) -> None:
     assert sandbox.api.get(f"/customers/{customer['id']}/") == changed
 
 
-def test_metadata_is_merged(sandbox: Sandbox) -> None:
-    """Metadata merge; B-22."""
-    customer = sandbox.customer(metadata={"kept": 1, "changed": "old", "removed": True})
-    patch = {"metadata": {"changed": "new", "removed": None, "added": 2.5, "never": None}}
-    changed = sandbox.api.patch(f"/customers/{customer['id']}/", patch)
-    assert changed["metadata"] == {"kept": 1, "changed": "new", "added": 2.5}
-
-
 def test_a_taken_email_is_rejected_and_nothing_changes(sandbox: Sandbox) -> None:
     """B-95: as the POST does; B-30."""
     sandbox.customer(email="awa@example.com")
@@ -282,20 +272,6 @@ def test_payment_methods_go_with_their_customer(sandbox: Sandbox) -> None:
     assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "payment_method"
     sandbox.api.delete(f"/customers/{customer['id']}/")
     sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)
-
-
-def test_a_receiver_gets_the_event_of_the_deletion(
-    sandbox: Sandbox, receiver: Receiver, service_contract: Contract
-) -> None:
-    customer = sandbox.customer(metadata={"loyalty": "gold"})
-    address = {"line1": "1 Rue", "city": "Oyem", "country": "GA", "is_default": True}
-    sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
-    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.deleted"]})
-    sandbox.api.delete(f"/customers/{customer['id']}/")
-    sandbox.advance("1s")
-    [event] = receiver.events
-    assert (event["type"], event["data"]["object"]["address"]["city"]) == ("customer.deleted", "Oyem")
-    assert service_contract.event_faults(receiver.received[-1].body) == []
 
 
 def test_past_transactions_are_retained(sandbox: Sandbox) -> None:

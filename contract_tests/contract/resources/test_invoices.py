@@ -237,13 +237,6 @@ def test_a_draft_can_be_changed(sandbox: Sandbox) -> None:
     assert (answer["updated_at"], answer["invoice_number"]) == ("2026-01-01T01:00:00.000Z", invoice["invoice_number"])
 
 
-def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
-    """B-21."""
-    invoice = draft(sandbox)
-    sandbox.advance("1h")
-    assert sandbox.api.patch(f"/invoices/{invoice['id']}/", {}) == invoice
-
-
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

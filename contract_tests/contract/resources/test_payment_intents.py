@@ -126,17 +126,6 @@ def test_an_amount_at_the_bounds_is_taken(sandbox: Sandbox, amount: int, currenc
     assert sandbox.intent(amount=amount, currency=currency)["amount"] == amount
 
 
-def test_another_customers_method_is_rejected(sandbox: Sandbox) -> None:
-    """B-15."""
-    customer, method = sandbox.customer(), sandbox.method()
-    body = {"amount": 5000, "currency": "XAF", "customer": customer["id"], "payment_method": method["id"]}
-    error = sandbox.api.rejected("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
-    assert error["param"] == "payment_method"
-    intent = sandbox.intent(customer=customer["id"])
-    path, choice = f"/payment-intents/{intent['id']}/confirm/", {"payment_method": method["id"]}
-    sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=choice)
-
-
 def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:
     """B-55: 422 ``PAYMENT_METHOD_NOT_SUPPORTED``."""
     customer = sandbox.customer()

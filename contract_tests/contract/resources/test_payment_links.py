@@ -127,7 +127,6 @@ def test_patch_changes_what_is_sent(sandbox: Sandbox) -> None:
         redirect_url={"success": "https://a.example.com", "cancel": "https://b.example.com"},
     )
     path = f"/payment-links/{link['id']}/"
-    assert sandbox.api.patch(path, {}) == link
     sandbox.advance("1s")
     changes = {"name": "New", "collect_customer_info": False, "allow_quantity": True, "max_usage": 9}
     changed = sandbox.api.patch(
