@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import jwt
 import pytest
 import trustme
 
-from contract_tests.quality.docs.pages import ROOT
 from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.checks.receiver.receivers import Request, genuine
@@ -24,7 +20,6 @@ from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.receiver import checks
 from emulator.checks.receiver.checks import checks_of
 from emulator.cli.receiver import METHODS
-from emulator.document import bundles
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
@@ -184,31 +179,6 @@ def test_a_short_secret_is_masked_as_well(receiver: Receiver) -> None:
     assert "pass  forged-method" in ended.output
 
 
-class Quiet(WSGIRequestHandler):
-    """Writes no log."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Silence."""
-
-
-def test_the_example_shop_is_a_good_receiver() -> None:
-    """As it is served by its own last lines."""
-    spec = importlib.util.spec_from_file_location("example_shop", ROOT / "docs/examples/python-shop/shop.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with make_server("127.0.0.1", 0, module.Shop("", "", SECRET), handler_class=Quiet) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
-            ended = certify(f"http://127.0.0.1:{server.server_port}/webhooks")
-        finally:
-            server.shutdown()
-            thread.join()
-    assert ended.status == 0, ended
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -231,10 +201,6 @@ def test_the_example_shop_is_a_good_receiver() -> None:
 )
 def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:
     assert said in run("test", "receiver", *arguments).usage_error
-
-
-def test_methods_are_those_of_the_document() -> None:
-    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
 
 
 @pytest.mark.parametrize("method", METHODS)

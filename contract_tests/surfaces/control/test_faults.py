@@ -425,15 +425,18 @@ def test_the_nth_request_is_counted_from_now(sandbox: Sandbox) -> None:
     assert arranged(sandbox) == []
 
 
-def test_several_faults_count_the_same_requests(sandbox: Sandbox) -> None:
-    for nth in (2, 4):
-        arrange(sandbox, LIMITED, match={"nth": nth})
-    assert [status(sandbox) for _ in range(5)] == [200, 429, 200, 429, 200]
-
-
-def test_from_the_nth_on_so_many_times(sandbox: Sandbox) -> None:
-    arrange(sandbox, LIMITED, match={"nth": 2}, times=2)
-    assert [status(sandbox) for _ in range(4)] == [200, 429, 429, 200]
+@pytest.mark.parametrize(
+    ("faults", "statuses"),
+    [
+        ([{"match": {"nth": 2}}, {"match": {"nth": 4}}], [200, 429, 200, 429, 200]),
+        ([{"match": {"nth": 2}, "times": 2}], [200, 429, 429, 200]),
+    ],
+)
+def test_several_faults_count_the_same_requests(sandbox: Sandbox, faults: list[Any], statuses: list[int]) -> None:
+    """And each strikes from its nth one on, so many times."""
+    for fault in faults:
+        arrange(sandbox, LIMITED, **fault)
+    assert [status(sandbox) for _ in statuses] == statuses
 
 
 def test_the_nth_delivery(sandbox: Sandbox) -> None:
