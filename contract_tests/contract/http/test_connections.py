@@ -41,12 +41,6 @@ def test_close_is_heeded(line: Line) -> None:
     assert line.ended()
 
 
-def test_several_requests_may_follow_each_other(line: Line) -> None:
-    for _ in range(3):
-        line.request(LIST)
-        assert line.answer().status == 200
-
-
 @pytest.mark.parametrize(
     "start",
     [

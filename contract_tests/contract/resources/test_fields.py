@@ -122,26 +122,6 @@ def test_unknown_fields_are_passed_over_on_every_level(with_settings: Callable[.
     sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
 
 
-def test_known_fields_are_still_checked(with_settings: Callable[..., Sandbox]) -> None:
-    sandbox = with_settings(unknown_fields="ignore")
-    body = {"name": "", "colour": "red"}
-    error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
-    assert set(error["errors"]) == {"email", "name"}
-
-
-def test_metadata_keys_are_never_unknown_fields(with_settings: Callable[..., Sandbox]) -> None:
-    sandbox = with_settings(unknown_fields="ignore")
-    assert sandbox.customer(metadata={"colour": "red"})["metadata"] == {"colour": "red"}
-    body = {**CREATION["/customers/"], "metadata": {"": 1}}
-    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
-
-
-def test_unknown_query_parameters_are_rejected_all_the_same(with_settings: Callable[..., Sandbox]) -> None:
-    """B-12; the setting is about bodies."""
-    sandbox = with_settings(unknown_fields="ignore")
-    sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"colour": "red"})
-
-
 # B-22: metadata
 
 FIFTY = {f"key{number}": number for number in range(50)}

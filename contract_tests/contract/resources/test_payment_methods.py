@@ -141,18 +141,6 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     sandbox.api.rejected("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
 
 
-def test_a_subscription_on_an_expired_card_fails_to_renew(sandbox: Sandbox) -> None:
-    """B-41: an expired method is a failing one, whatever the customer's default is."""
-    customer = sandbox.customer(phone="+24177123456")
-    card = sandbox.method(customer, exp_month=1, exp_year=2026)
-    body = {"customer": customer["id"], "payment_method": card["id"], "unit_amount": 5000, "interval": "month"}
-    sandbox.api.post("/subscriptions/", body)
-    with sandbox.expect("subscription.payment_failed"):
-        sandbox.advance("31d")
-    types = [item["payment_method_type"] for item in sandbox.api.get("/transactions/")["data"]]
-    assert types == ["bank_card"]
-
-
 # -- the default
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contract_tests.support.sandbox import Sandbox
-from emulator.resources.app import amounts
 
 IBAN = "FR14 2004 1010 0505 0001 3M02 606"
 
@@ -40,13 +37,6 @@ def test_the_commission_is_the_partners(sandbox: Sandbox) -> None:
     sandbox.settings(commission_rate=1.5)
     deposit = sandbox.deposit(amount=1100)
     assert (deposit["fee"], deposit["commission"], deposit["net_amount"]) == (32, 17, 1051)
-
-
-@given(amount=st.integers(1, 99_999_999), rate=st.sampled_from([1.9, 2.4, 2.9, 3.5, 0.1]))
-def test_half_a_unit_goes_up_and_nothing_else_does(amount: int, rate: float) -> None:
-    """B-23, in whole numbers: tenths of a per cent of an amount, half up."""
-    tenths = round(rate * 10)
-    assert amounts.percent(amount, rate) == (amount * tenths + 500) // 1000
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,7 @@ def test_it_is_never_tried_or_written_off(sandbox: Sandbox) -> None:
 def test_a_subscription_without_a_method_is_collected_by_invoice(sandbox: Sandbox) -> None:
     """B-41, B-44: as with send_invoice; but an overdue invoice does nothing to it."""
     subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")
+    assert (subscription["payment_method"], sandbox.invoices("status")) == (None, ["open"])
     with sandbox.expect("invoice.payment_overdue"):
         sandbox.advance_to("2026-02-01")
     assert status(sandbox, subscription) == "active"

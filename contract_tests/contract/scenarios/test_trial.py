@@ -140,15 +140,6 @@ def test_a_trial_whose_cancellation_is_taken_back_is_announced(sandbox: Sandbox,
         sandbox.advance_to("2026-01-14")
 
 
-def test_a_trial_that_ended_while_paused_is_not_announced(sandbox: Sandbox) -> None:
-    """B-43, B-46: "if the trial end is still ahead", else it is active."""
-    subscription = sandbox.subscribe(trial_period_days=14)
-    act(sandbox, subscription, "pause")
-    with sandbox.expect():
-        sandbox.advance_to("2026-01-15")
-        assert act(sandbox, subscription, "resume")["status"] == "active"
-
-
 def test_one_that_was_active_before_the_pause_is_active_again(sandbox: Sandbox) -> None:
     """B-46: "returns to trialing if it was paused in its trial and the trial end is still ahead, else active"."""
     subscription = sandbox.subscribe(trial_period_days=14)
