@@ -164,6 +164,14 @@ class Sandbox:
         """Return a subscription as it stands now."""
         return self.api.get(f"/subscriptions/{id}/")
 
+    def status(self, subscription: Any) -> str:
+        """Return the status that a subscription has now."""
+        return str(self.subscription(subscription["id"])["status"])
+
+    def act(self, subscription: Any, action: str, **body: Any) -> Any:
+        """Pause, resume, cancel or reactivate a subscription."""
+        return self.api.post(f"/subscriptions/{subscription['id']}/{action}/", body)
+
     def invoices(self, *fields: str) -> list[Any]:
         """Return every invoice, oldest first: one field of each, or several as a tuple."""
         every = list(self.api.pages("/invoices/", page_size=100))[::-1]

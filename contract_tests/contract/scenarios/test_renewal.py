@@ -130,4 +130,4 @@ def test_the_calendar_has_an_end(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe(unit_amount=5000, interval="year")
     with sandbox.expect(*CHARGED * 2):
         sandbox.advance_to("9999-12-31T23:59:59.998Z")
-    assert sandbox.subscription(subscription["id"])["status"] == "active"
+    assert sandbox.status(subscription) == "active"

@@ -119,15 +119,6 @@ def test_an_email_that_was_not_handed_in_is_handed_in(serve: Serve, place: str) 
         mailbox.close()
 
 
-def test_a_remembered_answer_still_stands(serve: Serve, place: str) -> None:
-    """B-16."""
-    body = {"email": "once@example.com", "name": "Once"}
-    key = {"Idempotency-Key": "k"}
-    first = serve(place).api.request("POST", "/customers/", json=body, headers=key)
-    again = serve(place).api.request("POST", "/customers/", json=body, headers=key)
-    assert (again.content, again.headers["idempotent-replayed"]) == (first.content, "true")
-
-
 def test_a_rewind_and_a_reset_last(serve: Serve, place: str) -> None:
     sandbox = serve(place)
     kept = sandbox.customer(email="kept@example.com")

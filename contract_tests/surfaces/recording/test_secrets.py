@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -100,15 +99,6 @@ def test_in_a_request_as_it_is_shown(world: tuple[Played, str]) -> None:
         said = "".join(played.cli("logs", id, *arguments).output for id in ids(played))
         assert "/v1/payment-methods/" in said
         assert found(said, secret) == []
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_in_a_recording(form: str, world: tuple[Played, str], tmp_path: Path) -> None:
-    played, secret = world
-    assert played.cli("record", "--as", form, "--out", str(tmp_path / "it")).status == 0
-    text = (tmp_path / "it").read_text("utf-8")
-    assert "/v1/payment-methods/" in text or "createPaymentMethod" in text
-    assert found(text, secret) == []
 
 
 @pytest.mark.parametrize("form", ["steps", *FORMS])
