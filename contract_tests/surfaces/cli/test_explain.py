@@ -185,15 +185,8 @@ def test_a_url_that_is_none_is_wrong_usage() -> None:
 
 
 IMPORTED = {
-    "emulator",
-    "emulator.cli",
-    "emulator.cli.groups",
-    "emulator.cli.main",
-    "emulator.cli.options",
-    "emulator.cli.output",
-    "emulator.core",
-    "emulator.core.event_types",
-    "emulator.version",
+    *("emulator", "emulator.cli", "emulator.cli.groups", "emulator.cli.main", "emulator.cli.options"),
+    *("emulator.cli.output", "emulator.core", "emulator.core.event_types", "emulator.version"),
 }
 """What the help needs of this package; of others it needs click alone."""
 

@@ -114,16 +114,9 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
     report = audit(sandbox)
     assert report["findings"] == []
     assert {each["rule"] for each in report["kept"]} >= {
-        "ignored-retry-after",
-        "unsafe-retry",
-        "idempotency-key-reused",
-        "retried-too-soon",
-        "retried-too-often",
-        "refund-without-key",
-        "completion-unconfirmed",
-        "slow-webhook-answer",
-        "webhook-not-acknowledged",
-        "webhook-basic",
+        *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
+        *("retried-too-often", "refund-without-key", "completion-unconfirmed"),
+        *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
     }
 
 
