@@ -204,11 +204,9 @@ def test_a_failure_of_ours_is_an_internal_error(
         raise ZeroDivisionError("a secret")
 
     monkeypatch.setitem(OPERATIONS, "getCustomer", fail)  # type: ignore[arg-type]  # a dict, typed as what may only be read
-    server = RunningServer()
-    with Line(server.url) as line:
+    with RunningServer() as server, Line(server.url) as line:
         line.request(b"GET /v1/customers/x/ HTTP/1.1")
         answer = line.answer()
-    server.stop()
     assert (answer.status, answer.code) == (500, "INTERNAL_ERROR")
     assert answer.headers["request-id"].encode() in answer.body
     assert b"secret" not in answer.body

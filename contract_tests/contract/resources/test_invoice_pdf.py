@@ -216,15 +216,15 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 def _first_pdf() -> bytes:
-    server = RunningServer(public_url="http://sandbox.test")
     headers = {"Authorization": "Bearer sk_test_same"}
-    with http_client(base_url=f"{server.url}/v1", headers=headers) as client:
+    with (
+        RunningServer(public_url="http://sandbox.test") as server,
+        http_client(base_url=f"{server.url}/v1", headers=headers) as client,
+    ):
         customer = client.post("/customers/", json={"email": "a@example.com", "name": "A"}).json()["id"]
         client.post("/subscriptions/", json={"customer": customer, "unit_amount": 700, "interval": "day"})
         invoice = client.get("/invoices/").json()["data"][0]
-        pdf = client.get(f"/invoices/{invoice['id']}/pdf/").content
-    server.stop()
-    return pdf
+        return client.get(f"/invoices/{invoice['id']}/pdf/").content
 
 
 @given(

@@ -102,9 +102,7 @@ def test_a_blacklisted_customers_attempt_is_an_intent_that_fails(sandbox: Sandbo
 @pytest.mark.parametrize(
     ("amount", "currency", "status", "code"),
     [
-        (99, "XAF", 422, "AMOUNT_TOO_SMALL"),
         (0, "EUR", 422, "AMOUNT_TOO_SMALL"),
-        (100_000_000, "XAF", 422, "AMOUNT_TOO_LARGE"),
         (5000, "xaf", 422, "INVALID_CURRENCY"),
         (5000, "GBP", 403, "CURRENCY_NOT_IN_PLAN"),
         (5000.0, "XAF", 422, "INVALID_FIELD"),
@@ -120,10 +118,9 @@ def test_an_amount_out_of_bounds_or_a_wrong_currency_is_rejected(
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 0
 
 
-@pytest.mark.parametrize(("amount", "currency"), [(100, "XAF"), (99_999_999, "XAF"), (1, "EUR")])
-def test_an_amount_at_the_bounds_is_taken(sandbox: Sandbox, amount: int, currency: str) -> None:
+def test_an_amount_at_the_bound_of_another_currency_is_taken(sandbox: Sandbox) -> None:
     """B-23."""
-    assert sandbox.intent(amount=amount, currency=currency)["amount"] == amount
+    assert sandbox.intent(amount=1, currency="EUR")["amount"] == 1
 
 
 def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:

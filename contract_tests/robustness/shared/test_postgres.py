@@ -148,12 +148,10 @@ def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkey
 
 def test_a_start_does_not_wait_for_worlds_that_take_long(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are opened beside requests."""
-    server = RunningServer(state=place)
     body = {"email": "a@example.com", "name": "Awa"}
-    httpx.post(
-        f"{server.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False
-    ).raise_for_status()
-    server.stop()
+    with RunningServer(state=place) as server:
+        url = f"{server.url}/v1/customers/"
+        httpx.post(url, json=body, headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
     monkeypatch.setattr(engine, "START_SECONDS", -1.0)
     here = Parts(Options(state=place)).engine
     assert here.runtimes == {}

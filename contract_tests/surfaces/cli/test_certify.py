@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -162,13 +163,10 @@ def test_a_receiver_that_reads_the_object_of_each_event(receiver: Receiver, sand
 def test_an_untrusted_certificate() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
-    receiver = Receiver(context)
-    receiver.reply = careful
-    try:
+    with closing(Receiver(context)) as receiver:
+        receiver.reply = careful
         assert "the certificate is not trusted" in certify(receiver.url).usage_error
         assert "All 21 checks passed" in certify(receiver.url, "--no-ssl-verification").output
-    finally:
-        receiver.close()
 
 
 def test_a_short_secret_is_masked_as_well(receiver: Receiver) -> None:

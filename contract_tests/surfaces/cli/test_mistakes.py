@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -206,12 +207,9 @@ def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_pa
 
 @pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
 def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
-    stranger = Receiver()
-    stranger.reply = lambda received: Reply(status, body=body)
-    try:
+    with closing(Receiver()) as stranger:
+        stranger.reply = lambda received: Reply(status, body=body)
         assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
-    finally:
-        stranger.close()
 
 
 @pytest.fixture

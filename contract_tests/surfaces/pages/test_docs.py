@@ -168,10 +168,8 @@ def test_what_is_not_there_is_not_found(served: httpx.Client, path: str) -> None
 
 def test_where_the_site_was_not_built_links_lead_to_its_markdown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "guide_folder", lambda: Path("/nowhere"))
-    server = RunningServer()
-    with httpx.Client(base_url=server.url, timeout=60, follow_redirects=True) as client:
+    with RunningServer() as server, http_client(base_url=server.url, follow_redirects=True) as client:
         answers = [client.get(f"/docs/guide/{page}") for page in ("", "renewals/", "nothing/")]
-    server.stop()
     assert [(answer.status_code, answer.url.path) for answer in answers] == [
         (200, "/llms.txt"),
         (200, "/docs/guide/renewals.md"),
