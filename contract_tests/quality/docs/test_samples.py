@@ -34,8 +34,9 @@ ALL = [sample for page in PAGES for sample in samples(page)]
 @pytest.fixture
 def server() -> Iterator[RunningServer]:
     """One of its own for each page: they all speak of the App ``demo``."""
-    with RunningServer() as server:
-        yield server
+    server = RunningServer()
+    yield server
+    server.stop()
 
 
 def place(sample: Sample) -> str:
