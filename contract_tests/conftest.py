@@ -39,13 +39,7 @@ FAST = {
     ),
     "contract/engine": ("http_client", "redaction"),
     "contract/http": ("keys", "order"),
-    "contract/resources": (
-        "checkout_sessions",
-        "invoices",
-        "payment_intents",
-        "subscription_states",
-        "subscriptions",
-    ),
+    "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states", "subscriptions"),
     "contract/web": ("uvicorn",),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,8 @@ def contracts(service_contract: Contract, control_contract: Contract) -> tuple[C
 @pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
     """One server for the whole run: each test has a world of its own (B-01)."""
-    server = RunningServer()
-    yield server
-    server.stop()
+    with RunningServer() as server:
+        yield server
 
 
 @pytest.fixture
@@ -61,12 +60,25 @@ def sandbox(world_name: str, server: RunningServer, contracts: tuple[Contract, C
         yield sandbox
 
 
+@pytest.fixture
+def live(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The live side of the sandbox's App."""
+    with closing(sandbox.beside(sandbox.key.replace("sk_test_", "sk_prod_"))) as live:
+        yield live
+
+
+@pytest.fixture
+def other_world(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The world of another App on the same server."""
+    with closing(sandbox.beside(f"{sandbox.key}-other")) as other:
+        yield other
+
+
 @pytest.fixture(scope="session")
 def impatient_server() -> Iterator[RunningServer]:
     """A server that gives webhook receivers a second and a half instead of ten."""
-    server = RunningServer(answer_time=1.5)
-    yield server
-    server.stop()
+    with RunningServer(answer_time=1.5) as server:
+        yield server
 
 
 @pytest.fixture

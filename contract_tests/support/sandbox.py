@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from contract_tests.contract.document import specification
 from contract_tests.support.client import Client
@@ -71,6 +71,12 @@ class RunningServer:
             sandbox.close()
             self.server.discard(sandbox.key)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+
     def stop(self) -> None:
         """Stop serving and wait until it has."""
         self.server.stop()
@@ -86,6 +92,10 @@ class Sandbox:
         self.key = key
         self.api = Client(url, service, key)
         self.control = Client(url, control, key)
+
+    def beside(self, key: str) -> Sandbox:
+        """Return another world of the same server."""
+        return Sandbox(self.url, key, self.api.contract, self.control.contract)
 
     def advance(self, by: str) -> Any:
         """Move the clock on; no job may fail on the way."""
@@ -153,6 +163,14 @@ class Sandbox:
     def subscription(self, id: str) -> Any:
         """Return a subscription as it stands now."""
         return self.api.get(f"/subscriptions/{id}/")
+
+    def status(self, subscription: Any) -> str:
+        """Return the status that a subscription has now."""
+        return str(self.subscription(subscription["id"])["status"])
+
+    def act(self, subscription: Any, action: str, **body: Any) -> Any:
+        """Pause, resume, cancel or reactivate a subscription."""
+        return self.api.post(f"/subscriptions/{subscription['id']}/{action}/", body)
 
     def invoices(self, *fields: str) -> list[Any]:
         """Return every invoice, oldest first: one field of each, or several as a tuple."""

@@ -40,18 +40,9 @@ def test_any_offset_names_the_same_instant(moment: datetime, zone: timezone) -> 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "now",
-        "2026-01-01 00:00:00Z",
-        "2026-01-01T00:00Z",
-        "2025-12-31T24:00:00Z",
-        "2026-01-01T00:00:00,5Z",
-        "2026-02-30T00:00:00Z",
-        "2026-01-01T25:00:00Z",
-        "2026-13-01T00:00:00Z",
-        "0001-01-01T00:00:00+01:00",
-        "9999-12-31T23:59:59-01:00",
-        "10000-01-01T00:00:00Z",
+        *("", "now", "2026-01-01 00:00:00Z", "2026-01-01T00:00Z", "2025-12-31T24:00:00Z"),
+        *("2026-01-01T00:00:00,5Z", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-13-01T00:00:00Z"),
+        *("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "10000-01-01T00:00:00Z"),
     ],
 )
 def test_what_is_no_instant_is_a_value_error(text: str) -> None:
@@ -104,15 +95,6 @@ def test_periods_follow_each_other_without_gap_or_overlap(moment: datetime, inte
     """Every boundary is after the one before, also across the ends of short months."""
     anchor = calendar.stamp(moment)
     assert calendar.step(anchor, interval, each * n) < calendar.step(anchor, interval, each * (n + 1))
-
-
-def test_the_example_of_the_assumption() -> None:
-    """B-42: 31 January gives 28 February, then 31 March."""
-    anchor = "2026-01-31T00:00:00.000Z"
-    days = [calendar.day(calendar.step(anchor, "month", count)) for count in (1, 2, 3)]
-    assert days == ["2026-02-28", "2026-03-31", "2026-04-30"]
-    assert calendar.day(calendar.step("2024-02-29T00:00:00.000Z", "year", 1)) == "2025-02-28"
-    assert calendar.day(calendar.step("2024-02-29T00:00:00.000Z", "year", 4)) == "2028-02-29"
 
 
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])

@@ -27,11 +27,6 @@ def test_a_rate_is_computed_in_decimal_and_rounded_half_up(amount: int, rate: fl
     assert percent(amount, rate) == floor(exact + Fraction(1, 2))
 
 
-@given(AMOUNTS)
-def test_the_ends_of_the_scale(amount: int) -> None:
-    assert (percent(amount, 0), percent(amount, 100)) == (0, amount)
-
-
 @pytest.mark.parametrize(
     ("amount", "rate", "expected"),
     [

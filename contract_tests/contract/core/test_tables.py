@@ -27,8 +27,7 @@ def contents(held: Any) -> Any:
 
 def divide(patch: pytest.MonkeyPatch, size: int) -> None:
     """Let a part have so many entries at most."""
-    for module in (tables, tables):
-        patch.setattr(module, "PART", size)
+    patch.setattr(tables, "PART", size)
 
 
 class TableMachine(RuleBasedStateMachine):

@@ -343,8 +343,3 @@ def test_worlds_of_one_seed_draw_alike_and_others_do_not() -> None:
     assert ids(5)[:3] == ids(3)
     assert len(set(ids(5))) == 5
     assert all(id.startswith(f"{Toy.prefix}_") for id in ids(5))
-
-
-@pytest.mark.parametrize("name", ["count", "draw"])
-def test_counters_begin_at_one(name: str) -> None:
-    assert [toy_world().count(name), toy_world().count(name)] == [1, 1]

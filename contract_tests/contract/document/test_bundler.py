@@ -67,11 +67,6 @@ def test_every_kind_of_component_has_its_folder(write: Write, kind: str) -> None
     assert document["x-webhooks"]["ping"]["schema"] == {"$ref": f"#/components/{kind}/Thing"}
 
 
-def test_what_only_a_webhook_uses_gets_in(write: Write) -> None:
-    root = write(root_with("schemas/Event.yaml") | {"schemas/Event.yaml": "type: object\n"})
-    assert schemas(bundle(root)) == {"Event": {"type": "object"}}
-
-
 def test_what_nothing_uses_stays_out(write: Write) -> None:
     root = write(root_with("schemas/Used.yaml") | {"schemas/Used.yaml": "{}\n", "schemas/Unused.yaml": "{}\n"})
     assert list(schemas(bundle(root))) == ["Used"]

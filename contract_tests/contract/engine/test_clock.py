@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from freezegun import freeze_time
-from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,22 +164,6 @@ def test_it_stops_at_the_end_of_the_calendar(real: RealTime) -> None:
     real.seconds += 1e9
     assert clock.now() == calendar.END
     assert Clock(FROZEN, calendar.LAST).now() == calendar.END
-
-
-def test_frozen_time_in_this_process_freezes_a_running_clock() -> None:
-    """freezegun, jumping forth and back; a clock opened under it begins there."""
-    with freeze_time("2030-01-01") as frozen:
-        assert isinstance(frozen, FrozenDateTimeFactory)
-        clock = Clock()
-        assert clock.now() == "2030-01-01T00:00:00.000Z"
-        frozen.tick(timedelta(days=31))
-        assert clock.now() == "2030-02-01T00:00:00.000Z"
-        frozen.move_to("2020-01-01")
-        assert clock.now() == "2030-02-01T00:00:00.000Z"
-        frozen.move_to("2030-03-01")
-        assert clock.now() == "2030-03-01T00:00:00.000Z"
-    with freeze_time("2031-01-01"):
-        assert clock.now() == "2031-01-01T00:00:00.000Z"
 
 
 def test_a_fast_clock_with_nothing_due_is_not_behind(real: RealTime, monkeypatch: pytest.MonkeyPatch) -> None:

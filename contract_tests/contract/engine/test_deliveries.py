@@ -19,11 +19,6 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.webhooks import deliveries
 
 
-def listen(sandbox: Sandbox, receiver: Receiver, path: str = "", **fields: Any) -> Any:
-    body = {"name": "Shop", "url": receiver.url + path, "events": ["*"], **fields}
-    return sandbox.api.post("/webhooks/", body)
-
-
 class Gate:
     """Makes the receiver's caller wait, once it has come, until it is opened."""
 
@@ -45,13 +40,6 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-@pytest.fixture
-def other(sandbox: Sandbox) -> Iterator[Sandbox]:
-    other = Sandbox(sandbox.url, f"{sandbox.key}-2", sandbox.api.contract, sandbox.control.contract)
-    yield other
-    other.close()
-
-
 def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None]]]:
     """Return when each delivery of an endpoint was tried and what came of it, oldest delivery first."""
     found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
@@ -60,7 +48,7 @@ def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None
 
 def test_a_retry_comes_before_later_jobs(sandbox: Sandbox, receiver: Receiver) -> None:
     """The order of what happens is the order of time, also where the first try was made by a job."""
-    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    sandbox.endpoint(receiver.url, "subscription.trial_will_end")
     body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 4}
     sandbox.api.post("/subscriptions/", body)
     receiver.statuses = [500]
@@ -70,7 +58,7 @@ def test_a_retry_comes_before_later_jobs(sandbox: Sandbox, receiver: Receiver) -
 
 def test_an_advance_waits_for_what_is_under_way(sandbox: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor) -> None:
     """It does not count it: whether the receiver was quicker than the advance is chance, and answers are not (B-93)."""
-    endpoint = listen(sandbox, receiver)
+    endpoint = sandbox.endpoint(receiver.url)
     gate = Gate(receiver)
     sandbox.customer()
     assert gate.reached.wait(10)
@@ -84,33 +72,33 @@ def test_an_advance_waits_for_what_is_under_way(sandbox: Sandbox, receiver: Rece
 
 
 def test_a_slow_receiver_holds_up_no_other_world(
-    sandbox: Sandbox, other: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
+    sandbox: Sandbox, other_world: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
 ) -> None:
     """Nor any request of its own."""
-    listen(sandbox, receiver)
+    sandbox.endpoint(receiver.url)
     gate = Gate(receiver)
     sandbox.customer()
     advance = pool.submit(sandbox.advance, "1d")
     assert gate.reached.wait(10)
-    other.customer()
-    assert other.advance("2d")["now"] == "2026-01-03T00:00:00.000Z"
+    other_world.customer()
+    assert other_world.advance("2d")["now"] == "2026-01-03T00:00:00.000Z"
     assert sandbox.customer()["created_at"] == START
     assert not advance.done()
     gate.open()
     assert advance.result(20)["deliveries"]["failed"] == 0
 
 
-def test_many_slow_receivers_hold_up_no_other(sandbox: Sandbox, other: Sandbox, receiver: Receiver) -> None:
+def test_many_slow_receivers_hold_up_no_other(sandbox: Sandbox, other_world: Sandbox, receiver: Receiver) -> None:
     """Connections are not a pool that runs dry: each endpoint has its own."""
     many = 110
     for number in range(many):
-        listen(sandbox, receiver, f"/{number}")
+        sandbox.endpoint(f"{receiver.url}/{number}")
     quick = Receiver()
-    listen(other, quick)
+    other_world.endpoint(quick.url)
     gate = Gate(receiver)
     sandbox.customer()
-    other.customer()
-    assert other.advance("1s")["deliveries"]["failed"] == 0
+    other_world.customer()
+    assert other_world.advance("1s")["deliveries"]["failed"] == 0
     assert len(quick.events) == 1
     gate.open()
     answer = sandbox.advance("1s")
@@ -121,7 +109,7 @@ def test_many_slow_receivers_hold_up_no_other(sandbox: Sandbox, other: Sandbox, 
 
 def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, receiver: Receiver) -> None:
     """It finds the world at the instant of the event, and what it does belongs to the advance."""
-    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    sandbox.endpoint(receiver.url, "subscription.trial_will_end")
     customer = sandbox.customer()
     body = {"customer": customer["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}
     sandbox.api.post("/subscriptions/", body)
@@ -134,7 +122,7 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, 
 
 def test_an_advance_until_an_event_sees_what_a_receiver_caused(sandbox: Sandbox, receiver: Receiver) -> None:
     """It stops there, and not after the next job."""
-    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    sandbox.endpoint(receiver.url, "subscription.trial_will_end")
     body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}
     sandbox.api.post("/subscriptions/", body)
     receiver.react = lambda received: sandbox.customer()
@@ -145,7 +133,7 @@ def test_an_advance_until_an_event_sees_what_a_receiver_caused(sandbox: Sandbox,
 def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiver: Receiver) -> None:
     """It is done to its end, and the next one is not held up for ever."""
     sandbox.subscribe(unit_amount=500, interval="day")
-    listen(sandbox, receiver, events=["invoice.paid"])
+    sandbox.endpoint(receiver.url, "invoice.paid")
     gate = Gate(receiver)
     address = urlsplit(sandbox.url)
     request = (
@@ -160,17 +148,17 @@ def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiv
 
 
 def test_requests_are_answered_during_a_long_advance(
-    sandbox: Sandbox, other: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
+    sandbox: Sandbox, other_world: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
 ) -> None:
     """Those of the same world see it on its way; those of others see nothing of it."""
     sandbox.subscribe(unit_amount=500, interval="day")
-    listen(sandbox, receiver, events=["invoice.paid"])
+    sandbox.endpoint(receiver.url, "invoice.paid")
     gate = Gate(receiver)
     advance: Future[Any] = pool.submit(sandbox.advance, "120d")
     assert gate.reached.wait(10)
     assert not advance.done()
     assert sandbox.now == "2026-01-02T00:00:00.000Z"
-    assert other.now == START
+    assert other_world.now == START
     gate.open()
     assert advance.result()["now"] == "2026-05-01T00:00:00.000Z"
 
@@ -180,7 +168,7 @@ def test_an_attempt_that_fails_in_our_own_code_does_not_stop_those_behind_it(
     sandbox: Sandbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     """The deliveries behind it in the queue are made, and an advance ends."""
-    listen(sandbox, receiver)
+    sandbox.endpoint(receiver.url)
     broken: set[str] = set()
     sound = getattr(deliveries, stage)
 
@@ -207,7 +195,7 @@ def test_a_server_stops_in_the_middle_of_a_delivery(
     )
     server = RunningServer()
     own = Sandbox(server.url, sandbox.key, sandbox.api.contract, sandbox.control.contract)
-    listen(own, receiver)
+    own.endpoint(receiver.url)
     gate = Gate(receiver)
     own.customer()
     assert gate.reached.wait(10)

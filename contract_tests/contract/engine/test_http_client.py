@@ -19,9 +19,12 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def send(
-    answer: bytes, *, url: str = "http://{}/hook", body: RawBody = b"{}", **headers: str
+    answer: bytes = OK, *, url: str = "http://{}/hook", body: RawBody = b"{}", **headers: str
 ) -> tuple[HttpResult, bytes]:
-    """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head."""
+    """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head.
+
+    The ``{}`` of the URL is the receiver's authority, and ``{port}`` its port.
+    """
     heads: list[bytes] = []
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,14 +35,14 @@ def send(
     async def run() -> HttpResult:
         async with await asyncio.start_server(receive, "127.0.0.1", 0) as server:
             host, port = server.sockets[0].getsockname()
-            return await WebhookSender(5).send(url.format(f"{host}:{port}"), headers, body)
+            return await WebhookSender(5).send(url.format(f"{host}:{port}", port=port), headers, body)
 
     result = asyncio.run(run())
     return result, b"".join(heads)
 
 
 def test_what_is_sent_is_plain_http() -> None:
-    _, head = send(OK, url="http://{}/a/b?c=d%20e#part", **{"Emulator-Attempt": "1"})
+    _, head = send(url="http://{}/a/b?c=d%20e#part", **{"Emulator-Attempt": "1"})
     line, *fields = head.decode().strip().split("\r\n")
     named = dict(field.split(": ", 1) for field in fields)
     assert line == "POST /a/b?c=d%20e HTTP/1.1"
@@ -132,9 +135,11 @@ def test_an_answer_may_come_before_the_body_was_read(in_pieces: bool) -> None:
     ],
 )
 def test_a_url_that_leads_nowhere_is_a_connection_error(url: str, error: str) -> None:
-    result, head = send(OK, url=url)
+    result, head = send(url=url)
     assert (result.error, head) == (error, b"")
 
+
+SHOP = "http://shop.example:{port}/"
 
 Resolve = Callable[..., None]
 
@@ -157,42 +162,26 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
     return to
 
 
-def to_shop(answer: bytes = OK) -> tuple[HttpResult, bytes]:
-    """Send to ``shop.example``, on the port where the receiver listens on 127.0.0.1."""
-    heads: list[bytes] = []
-
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heads.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(answer)
-        writer.close()
-
-    async def run() -> HttpResult:
-        async with await asyncio.start_server(receive, "127.0.0.1", 0) as server:
-            return await WebhookSender(5).send(f"http://shop.example:{server.sockets[0].getsockname()[1]}/", {}, b"{}")
-
-    return asyncio.run(run()), b"".join(heads)
-
-
 def test_the_address_that_was_checked_is_the_one_that_is_called(resolve: Resolve) -> None:
     """A name server may give another answer the next time (DNS rebinding)."""
     resolve(["127.0.0.1"], ["169.254.169.254"])
-    result, head = to_shop()
+    result, head = send(url=SHOP)
     assert (result.status_code, b"\r\nHost: shop.example:" in head) == (200, True)
 
 
 @pytest.mark.parametrize("addresses", [["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["100.100.100.200"]])
 def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resolve, addresses: list[str]) -> None:
     resolve(addresses)
-    result, head = to_shop()
+    result, head = send(url=SHOP)
     assert result.error == "link-local and cloud metadata addresses are never called"
     assert head == b""
 
 
 def test_the_next_address_is_tried_where_one_cannot_be_reached(resolve: Resolve) -> None:
     resolve(["127.0.0.2", "127.0.0.1"])
-    assert to_shop()[0].status_code == 200
+    assert send(url=SHOP)[0].status_code == 200
 
 
 def test_if_no_address_can_be_reached_the_last_one_says_why(resolve: Resolve) -> None:
     resolve(["127.0.0.2", "127.0.0.3"])
-    assert to_shop()[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
+    assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"

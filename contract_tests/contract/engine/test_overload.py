@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.sandbox import Sandbox
 
 MAX_RATE = 31_536_000
 DAILY = 20
@@ -22,14 +21,6 @@ def busy(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-@pytest.fixture
-def quiet(server: RunningServer, sandbox: Sandbox) -> Iterator[Sandbox]:
-    """Another world of the same server."""
-    other = Sandbox(server.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)
-    yield other
-    other.close()
-
-
 def clock_that_lags(sandbox: Sandbox) -> Any:
     """Return the clock once its world is behind."""
     while not (clock := sandbox.control.get("/clock"))["lag"]:
@@ -37,15 +28,15 @@ def clock_that_lags(sandbox: Sandbox) -> Any:
     return clock
 
 
-def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, quiet: Sandbox) -> None:
+def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, other_world: Sandbox) -> None:
     """Everything is answered while the backlog is worked off; the clock shows what was reached, and never goes back."""
     busy.control.post("/clock/run", {"rate": MAX_RATE})
     behind = clock_that_lags(busy)
     assert behind["next_due_at"] == behind["now"]
     for _ in range(5):
-        assert quiet.api.get("/customers/")["pagination"]["count"] == 0
-        assert quiet.control.get("/clock")["lag"] == 0
-        assert quiet.control.get("/health")["status"] == "ok"
+        assert other_world.api.get("/customers/")["pagination"]["count"] == 0
+        assert other_world.control.get("/clock")["lag"] == 0
+        assert other_world.control.get("/health")["status"] == "ok"
     assert busy.api.get("/customers/")["pagination"]["count"] == DAILY
     assert busy.api.get("/subscriptions/")["data"][0]["created_at"] < busy.control.get("/clock")["now"]
     frozen = busy.control.post("/clock/freeze")
@@ -76,7 +67,7 @@ def test_each_renewal_of_a_lagging_world_is_at_its_own_instant(busy: Sandbox) ->
     assert {invoice["created_at"][10:] for invoice in invoices} == {"T00:00:00.000Z"}
 
 
-def test_a_snapshot_with_a_late_clock_is_worked_off_in_slices(sandbox: Sandbox, quiet: Sandbox) -> None:
+def test_a_snapshot_with_a_late_clock_is_worked_off_in_slices(sandbox: Sandbox, other_world: Sandbox) -> None:
     """Each renewal on the way happens at its own instant; freezing stops the clock where it is."""
     sandbox.subscribe()
     sandbox.control.post("/snapshots", {"name": "late"})
@@ -84,7 +75,7 @@ def test_a_snapshot_with_a_late_clock_is_worked_off_in_slices(sandbox: Sandbox, 
     exported["worlds"]["1"]["now"] = END
     sandbox.control.request("PUT", "/snapshots/late", json=exported)
     sandbox.control.post("/snapshots/late/restore")
-    assert quiet.api.get("/customers/")["pagination"]["count"] == 0
+    assert other_world.api.get("/customers/")["pagination"]["count"] == 0
     assert clock_that_lags(sandbox)["mode"] == "frozen"
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
     frozen = sandbox.control.post("/clock/freeze")

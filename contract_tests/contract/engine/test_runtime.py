@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contract_tests.contract.core.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
 from emulator.core import calendar
-from emulator.core.jobs import FailedJob, Job, JobQueue
+from emulator.core.jobs import Job, JobQueue
 from emulator.core.unit_of_work import HttpResult, PingEndpoint
 from emulator.core.world import World
 from emulator.engine.advances import Target
@@ -61,23 +61,13 @@ def play(world: World, job: Job) -> None:
     make(world, size=int(job.data.get("number", "0")), created_at=world.now)
 
 
-def spoil(world: World, job: Job) -> None:
-    """A job that does all kinds of things and then fails."""
-    for toy in toys(world):
-        world.replace(toy, colour="spoilt")
-    make(world)
-    world.schedule(world.now, "play")
-    world.emit("toy.spoilt", make(world))
-    raise Undone("spoilt")
-
-
 def again(world: World, job: Job) -> None:
     """A job that comes back each year."""
     play(world, job)
     world.schedule(calendar.step(world.now, "year", 1), "again")
 
 
-JOBS = {"play": play, "spoil": spoil, "again": again}
+JOBS = {"play": play, "again": again}
 
 
 def new_runtime(mode: str = FROZEN) -> Runtime:
@@ -124,60 +114,12 @@ def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], u
     assert runtime.clock.now() == runtime.world.now == later(until)
 
 
-def test_what_a_job_plans_within_the_advance_is_run_too() -> None:
-    runtime = new_runtime()
-    plan(runtime, (1, "again"))
-    assert run(runtime.advance(to(365 * 3 + 2))).jobs == 4
-
-
-def test_a_failed_job_is_undone_and_reported_and_the_others_run() -> None:
-    """It is rolled back and does not run again; jobs before and after it are as they would be without it."""
-    runtime, twin = new_runtime(), new_runtime()
-    plan(runtime, (1, "play"), (2, "spoil"), (2, "play"), (3, "play"))
-    plan(twin, (1, "play"), (4, "play"), (2, "play"), (3, "play"))
-    result, other = run(runtime.advance(to(3))), run(twin.advance(to(3)))
-    assert [(failed.name, failed.due, failed.error) for failed in result.failures] == [
-        ("spoil", later(2), "Undone: spoilt")
-    ]
-    assert (result.jobs, dict(result.events)) == (other.jobs, {}) == (3, {})
-    assert toys(runtime.world) == toys(twin.world)
-    assert list(runtime.world.table(FailedJob)) == result.failures
-    assert agenda(runtime.world) == []
-    assert run(runtime.advance(to(9))).failures == []
-
-
 def test_a_job_of_an_unknown_name_fails_like_any_other() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "unheard of"), (1, "play"))
     result = run(runtime.advance(to(1)))
     assert [failed.error for failed in result.failures] == ["KeyError: 'unheard of'"]
     assert result.jobs == 1
-
-
-def test_an_advance_stops_when_its_condition_holds() -> None:
-    runtime = new_runtime()
-    plan(runtime, (1, "play"), (2, "play"), (3, "play"))
-    run(runtime.advance(lambda: Target(later(9), lambda result: result.jobs == 2)))
-    assert runtime.clock.now() == later(2)
-    assert len(agenda(runtime.world)) == 1
-
-
-@pytest.mark.usefixtures("pause_after_each_job")
-def test_advances_of_one_world_wait_for_each_other() -> None:
-    """So two days and a day are three, and each begins where the other ended."""
-    runtime = new_runtime()
-    plan(runtime, *((0.01, "play") for _ in range(MANY)))
-
-    def by(days: int) -> Any:
-        return lambda: Target(calendar.plus(runtime.clock.now(), days=days))
-
-    async def both() -> Any:
-        return await asyncio.gather(runtime.advance(by(2)), runtime.advance(by(1)))
-
-    first, second = run(both())
-    assert (first.start, second.start) == (NOW, later(2))
-    assert (first.jobs, second.jobs) == (MANY, 0)
-    assert runtime.clock.now() == later(3)
 
 
 def test_a_target_is_computed_when_deliveries_under_way_have_their_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,18 +272,6 @@ def test_while_a_command_waits_the_world_goes_on(monkeypatch: pytest.MonkeyPatch
         return await command
 
     assert run(both()) == (later(1), 1)
-
-
-def test_a_command_is_followed_by_what_it_made_due() -> None:
-    """B-41: the next request finds it done; the command's own answer does not show it."""
-    runtime = new_runtime()
-
-    def command(world: World) -> int:
-        world.schedule(world.now, "play")
-        return len(toys(world))
-
-    assert run(runtime.serve(command, {}, None)) == 0
-    assert len(toys(runtime.world)) == 1
 
 
 def test_a_rejected_command_leaves_only_its_request_id_used() -> None:

@@ -41,12 +41,6 @@ def test_close_is_heeded(line: Line) -> None:
     assert line.ended()
 
 
-def test_several_requests_may_follow_each_other(line: Line) -> None:
-    for _ in range(3):
-        line.request(LIST)
-        assert line.answer().status == 200
-
-
 @pytest.mark.parametrize(
     "start",
     [
@@ -345,11 +339,8 @@ def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> No
 def test_where_there_is_no_uvloop_it_is_served_on_the_loop_of_python_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    server = RunningServer()
-    try:
+    with RunningServer() as server:
         with Line(server.url, "sk_test_loop") as line:
             assert line.post(AWA).status == 201
         loop = server.server._uvicorn and server.server._uvicorn.loop
         assert isinstance(loop, asyncio.BaseEventLoop)
-    finally:
-        server.stop()

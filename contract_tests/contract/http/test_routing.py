@@ -32,14 +32,8 @@ ANY_METHOD = "/inbox/{name}"
 """The one path of the control API that takes whatever comes, as a receiver does."""
 
 PAGES = [
-    "/docs/",
-    "/openapi.json",
-    "/openapi.yaml",
-    "/openapi-3.1.json",
-    "/openapi-pages.json",
-    "/openapi-pages-3.1.json",
-    "/_emulator/openapi.json",
-    "/_emulator/openapi-3.1.json",
+    *("/docs/", "/openapi.json", "/openapi.yaml", "/openapi-3.1.json", "/openapi-pages.json"),
+    *("/openapi-pages-3.1.json", "/_emulator/openapi.json", "/_emulator/openapi-3.1.json"),
 ]
 
 
@@ -88,28 +82,13 @@ def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named
 @pytest.mark.parametrize(
     "path",
     [
-        b"//",
-        b"/v1",
-        b"/v1/",
-        b"/v1//",
-        b"//v1/customers/",
-        b"/v1//customers/",
-        b"/v1/customers//",
-        b"/V1/customers/",
-        b"/v1/Customers/",
-        b"/v2/customers/",
-        b"/v1/../v1/customers/",
-        b"/v1/customers/../customers/",
-        b"/v1%2Fcustomers/",
-        b"/v1/customers%2F",
-        b"/v1/customers%00/",
-        b"/v1/customers%FF/",
-        b"/v1/customers;x=1/",
-        b"/v1/" + b"x/" * 1000,
-        b"/v1/" + b"x" * 60_000 + b"/",
-        b"/_emulator/nothing",
-        b"/nothing",
-        b"*",
+        *(b"//", b"/v1", b"/v1/", b"/v1//", b"//v1/customers/"),
+        *(b"/v1//customers/", b"/v1/customers//", b"/V1/customers/"),
+        *(b"/v1/Customers/", b"/v2/customers/", b"/v1/../v1/customers/"),
+        *(b"/v1/customers/../customers/", b"/v1%2Fcustomers/"),
+        *(b"/v1/customers%2F", b"/v1/customers%00/", b"/v1/customers%FF/"),
+        *(b"/v1/customers;x=1/", b"/v1/" + b"x/" * 1000),
+        *(b"/v1/" + b"x" * 60_000 + b"/", b"/_emulator/nothing", b"/nothing", b"*"),
     ],
 )
 def test_a_path_that_is_not_served_is_not_found(line: Line, path: bytes) -> None:
@@ -225,11 +204,9 @@ def test_a_failure_of_ours_is_an_internal_error(
         raise ZeroDivisionError("a secret")
 
     monkeypatch.setitem(OPERATIONS, "getCustomer", fail)  # type: ignore[arg-type]  # a dict, typed as what may only be read
-    server = RunningServer()
-    with Line(server.url) as line:
+    with RunningServer() as server, Line(server.url) as line:
         line.request(b"GET /v1/customers/x/ HTTP/1.1")
         answer = line.answer()
-    server.stop()
     assert (answer.status, answer.code) == (500, "INTERNAL_ERROR")
     assert answer.headers["request-id"].encode() in answer.body
     assert b"secret" not in answer.body

@@ -308,18 +308,6 @@ def test_a_type_the_session_does_not_allow_is_rejected(sandbox: Sandbox) -> None
     assert sandbox.buy(session)["payment_method_types"] == ["mobile_money"]
 
 
-@pytest.mark.parametrize(
-    ("what", "code"),
-    [
-        ("checkout-sessions/sess_x", "CHECKOUT_SESSION_NOT_FOUND"),
-        ("payment-links/link_x", "PAYMENT_LINK_NOT_FOUND"),
-        ("invoices/inv_x", "INVOICE_NOT_FOUND"),
-    ],
-)
-def test_what_is_not_there_cannot_be_paid(sandbox: Sandbox, what: str, code: str) -> None:
-    pay_rejected(sandbox, what, 404, code)
-
-
 @pytest.mark.parametrize("what", ["checkout-sessions/sess_x", "payment-links/link_x", "invoices/inv_x"])
 def test_without_payments_no_buyer_can_pay(
     server: RunningServer, contracts: tuple[Contract, Contract], what: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,15 +94,3 @@ def test_a_session_is_paid_once_at_most_and_ends_as_its_payments_do(mode: str, a
     deposits = [each.amount for each in harness.world.table(Transaction) if each.status == "completed"]
     assert deposits == [5000] * len(paid)
     assert len(harness.world.table(Subscription)) == len(harness.world.table(Invoice)) <= len(paid)
-
-
-@pytest.mark.parametrize(("code", "status"), [(None, "complete"), ("INSUFFICIENT_FUNDS", "payment_failed")])
-def test_the_check_of_a_card_is_passed_or_failed(code: str | None, status: str) -> None:
-    """B-54."""
-    harness = RulesHarness()
-    session = opened(harness)
-    intent = pay(harness, session, METHODS[5])
-    harness.run(payment_intents.answer_now, id=intent.id, code=code)
-    assert harness.world.require(CheckoutSession, session.id).status == status
-    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        harness.run(payment_intents.answer_now, id=intent.id, code=None)

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.contract import Contract
-from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import START, Sandbox
 
 PHONE = "+24177123456"
@@ -16,7 +14,7 @@ PHONE = "+24177123456"
 
 def methods(sandbox: Sandbox, customer: Any) -> list[Any]:
     """Return a customer's payment methods, newest first."""
-    return list(sandbox.api.pages(f"/customers/{customer['id']}/payment-methods/"))
+    return list(sandbox.api.pages(f"/customers/{customer['id']}/payment-methods/", page_size=1))
 
 
 def emails(sandbox: Sandbox, **query: Any) -> list[str]:
@@ -64,21 +62,6 @@ def test_the_currency_is_the_apps_main_one(with_settings: Callable[..., Sandbox]
     assert with_settings(main_currency="EUR").customer()["currency"] == "EUR"
 
 
-@pytest.mark.parametrize("field", ["email", "name"])
-def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
-    """B-12: one field missing."""
-    body = {"email": "a@example.com", "name": "Awa Diop"}
-    del body[field]
-    error = sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json=body)
-    assert (error["param"], set(error["errors"])) == (field, {field})
-
-
-def test_several_violations_are_reported_at_once(sandbox: Sandbox) -> None:
-    """B-12."""
-    error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json={"phone": "077", "age": 3})
-    assert set(error["errors"]) == {"email", "name", "phone", "age"}
-
-
 @pytest.mark.parametrize(
     ("name", "firstname", "lastname"),
     [
@@ -121,15 +104,6 @@ def test_an_email_is_taken_once(sandbox: Sandbox, email: str) -> None:
         error = sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
     assert (error["type"], error["param"]) == ("conflict_error", "email")
     assert emails(sandbox) == ["awa@example.com"]
-
-
-def test_a_taken_email_in_the_flat_shape(with_settings: Callable[..., Sandbox]) -> None:
-    """B-10, B-11."""
-    sandbox = with_settings(error_shape="flat")
-    sandbox.customer(email="awa@example.com")
-    body = {"email": "awa@example.com", "name": "Another"}
-    error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
-    assert (error["param"], set(error["errors"])) == ("email", {"email"})
 
 
 @pytest.mark.parametrize("phone", ["+1234567", "+123456789012345"])
@@ -231,14 +205,6 @@ def test_only_the_fields_sent_change(sandbox: Sandbox) -> None:
     assert sandbox.api.get(f"/customers/{customer['id']}/") == changed
 
 
-def test_metadata_is_merged(sandbox: Sandbox) -> None:
-    """Metadata merge; B-22."""
-    customer = sandbox.customer(metadata={"kept": 1, "changed": "old", "removed": True})
-    patch = {"metadata": {"changed": "new", "removed": None, "added": 2.5, "never": None}}
-    changed = sandbox.api.patch(f"/customers/{customer['id']}/", patch)
-    assert changed["metadata"] == {"kept": 1, "changed": "new", "added": 2.5}
-
-
 def test_a_taken_email_is_rejected_and_nothing_changes(sandbox: Sandbox) -> None:
     """B-95: as the POST does; B-30."""
     sandbox.customer(email="awa@example.com")
@@ -274,21 +240,6 @@ def test_an_email_given_up_is_free_for_others(sandbox: Sandbox) -> None:
     sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/customers/{}/"),
-        ("PATCH", "/customers/{}/"),
-        ("DELETE", "/customers/{}/"),
-        ("GET", "/customers/{}/transactions/"),
-        ("GET", "/customers/{}/payment-methods/"),
-    ],
-)
-@pytest.mark.parametrize("id", ["cust_000000000000000000000000", "nobody"])
-def test_a_customer_that_is_not_there(sandbox: Sandbox, method: str, path: str, id: str) -> None:
-    sandbox.api.rejected(method, path.format(id), 404, "CUSTOMER_NOT_FOUND")
-
-
 # DELETE /customers/{id}/
 
 
@@ -321,20 +272,6 @@ def test_payment_methods_go_with_their_customer(sandbox: Sandbox) -> None:
     assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "payment_method"
     sandbox.api.delete(f"/customers/{customer['id']}/")
     sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)
-
-
-def test_a_receiver_gets_the_event_of_the_deletion(
-    sandbox: Sandbox, receiver: Receiver, service_contract: Contract
-) -> None:
-    customer = sandbox.customer(metadata={"loyalty": "gold"})
-    address = {"line1": "1 Rue", "city": "Oyem", "country": "GA", "is_default": True}
-    sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
-    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.deleted"]})
-    sandbox.api.delete(f"/customers/{customer['id']}/")
-    sandbox.advance("1s")
-    [event] = receiver.events
-    assert (event["type"], event["data"]["object"]["address"]["city"]) == ("customer.deleted", "Oyem")
-    assert service_contract.event_faults(receiver.received[-1].body) == []
 
 
 def test_past_transactions_are_retained(sandbox: Sandbox) -> None:
@@ -430,29 +367,6 @@ def test_filters_work_together(sandbox: Sandbox) -> None:
     assert found == ["a@example.com", "b@example.com"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("status", "gone"),
-        ("ordering", "name"),
-        ("ordering", "--email"),
-        ("page", "0"),
-        ("page_size", "0"),
-        ("page_size", "101"),
-        ("page_size", "ten"),
-        ("email", "awa@example.com"),
-    ],
-)
-def test_a_wrong_parameter(sandbox: Sandbox, name: str, value: str) -> None:
-    """B-12; page_size 1 to 100."""
-    error = sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={name: value})
-    assert error["param"] == name
-
-
-def test_the_largest_page(sandbox: Sandbox) -> None:
-    assert sandbox.api.get("/customers/", page_size=100)["pagination"]["page_size"] == 100
-
-
 # sub-lists
 
 
@@ -467,11 +381,3 @@ def test_the_transactions_of_a_customer(sandbox: Sandbox) -> None:
     assert [item["created_at"][:7] for item in every] == ["2026-02", "2026-01"]
     assert {item["customer"] for item in every} == {customers[0]["id"]}
     assert every == sandbox.api.get("/transactions/", customer=customers[0]["id"])["data"]
-
-
-@pytest.mark.parametrize("part", ["transactions", "payment-methods"])
-def test_a_sub_list_takes_only_paging(sandbox: Sandbox, part: str) -> None:
-    path = f"/customers/{sandbox.customer()['id']}/{part}/"
-    assert sandbox.api.get(path, page=1, page_size=1)["data"] == []
-    error = sandbox.api.rejected("GET", path, 422, "INVALID_FILTER_PARAM", params={"status": "completed"})
-    assert error["param"] == "status"

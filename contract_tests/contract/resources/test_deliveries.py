@@ -92,21 +92,6 @@ def test_only_what_an_endpoint_listens_to_is_sent(sandbox: Sandbox, receiver: Re
     assert sorted(item.path for item in receiver.deliveries) == ["/hook/all", "/hook/some"]
 
 
-def test_the_metadata_of_a_plan_goes_with_the_subscription(
-    sandbox: Sandbox, receiver: Receiver, service_contract: Contract
-) -> None:
-    """B-80: carried metadata under data.metadata, keyed by kind; an event carries its own object's in the object."""
-    sandbox.endpoint(receiver.url, "subscription.created")
-    plan = sandbox.plan(metadata={"tier": "gold"})
-    body = {"customer": sandbox.customer()["id"], "plan": plan["id"], "metadata": {"seat": "12A"}}
-    sandbox.api.post("/subscriptions/", body)
-    sandbox.settle()
-    (delivered,) = receiver.deliveries
-    assert delivered.event["data"]["metadata"] == {"plan": {"tier": "gold"}}
-    assert delivered.event["data"]["object"]["metadata"] == {"seat": "12A"}
-    assert service_contract.event_faults(delivered.body) == []
-
-
 def test_the_body_is_the_event_as_it_was_whatever_happens_to_its_object(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-80: the object is as it was at that moment; a retry sends the very same bytes."""
     sandbox.endpoint(receiver.url, "customer.created")
@@ -421,31 +406,25 @@ def test_a_disabled_endpoint_misses_what_happens_for_good(sandbox: Sandbox, rece
     assert len(sandbox.deliveries(endpoint)) == 1
 
 
-def test_a_retry_that_falls_due_while_disabled_is_missed(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-87: it ends as failed, without an attempt, and can be replayed manually."""
+@pytest.mark.parametrize(
+    ("disabled", "then", "outcome"), [("59s", "1s", ("succeeded", 2, None)), ("1m", "30d", ("failed", 1, None))]
+)
+def test_a_retry_that_falls_due_while_disabled_is_missed(
+    sandbox: Sandbox, receiver: Receiver, disabled: str, then: str, outcome: tuple[str, int, None]
+) -> None:
+    """B-87: it ends as failed, without an attempt, and can be replayed manually; a later one is made."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.statuses = [500]
     sandbox.customer()
     sandbox.settle()
     sandbox.api.post(f"/webhooks/{endpoint['id']}/disable/")
-    sandbox.advance("1m")
+    sandbox.advance(disabled)
     sandbox.api.post(f"/webhooks/{endpoint['id']}/enable/")
-    sandbox.advance("30d")
+    sandbox.advance(then)
     (delivery,) = sandbox.deliveries(endpoint)
-    assert (delivery["status"], delivery["attempt_count"], delivery["next_attempt_at"]) == ("failed", 1, None)
-    assert sandbox.api.post(path(delivery, "retry"))["status"] == "succeeded"
-
-
-def test_a_retry_that_falls_due_after_it_is_enabled_again_is_made(sandbox: Sandbox, receiver: Receiver) -> None:
-    endpoint = sandbox.endpoint(receiver.url)
-    receiver.statuses = [500]
-    sandbox.customer()
-    sandbox.settle()
-    sandbox.api.post(f"/webhooks/{endpoint['id']}/disable/")
-    sandbox.advance("59s")
-    sandbox.api.post(f"/webhooks/{endpoint['id']}/enable/")
-    sandbox.advance("1s")
-    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    assert (delivery["status"], delivery["attempt_count"], delivery["next_attempt_at"]) == outcome
+    if outcome[0] == "failed":
+        assert sandbox.api.post(path(delivery, "retry"))["status"] == "succeeded"
 
 
 def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -518,14 +497,6 @@ def test_hanging_receivers_do_not_stop_other_worlds(sandbox: Sandbox, other_worl
     receiver.release()
     sandbox.settle()
     assert len(receiver.deliveries) == 41
-
-
-@pytest.fixture
-def other_world(sandbox: Sandbox, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
-    """Another world on the same server."""
-    other = Sandbox(sandbox.url, f"{sandbox.key}_other", *contracts)
-    yield other
-    other.close()
 
 
 def test_the_receiver_may_call_the_api_in_the_middle(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -655,7 +626,7 @@ def test_a_delivery_is_found_under_its_own_endpoint_only(sandbox: Sandbox, recei
 # -- test events
 
 
-def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiver, service_contract: Contract) -> None:
+def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-85: webhook.test by default, with the endpoint as its object, to this endpoint alone."""
     endpoint = sandbox.endpoint(receiver.url, "invoice.paid")
     sandbox.endpoint(f"{receiver.url}/other")
@@ -665,14 +636,13 @@ def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiv
     assert delivery["event"] == received.event["id"]
     assert received.event["data"]["object"] == sandbox.api.get(f"/webhooks/{endpoint['id']}/")
     assert received.signed_with(endpoint["secret"])
-    assert service_contract.event_faults(received.body) == []
     assert sandbox.deliveries(endpoint) == [delivery]
     assert sandbox.events() == [received.event]
     assert sandbox.control.get("/events", object=endpoint["id"])["data"] == [received.event]
 
 
 @pytest.mark.parametrize("type", [*EVENTS, "webhook.ping", "webhook.test"])
-def test_every_type_can_be_tried(sandbox: Sandbox, receiver: Receiver, service_contract: Contract, type: str) -> None:
+def test_every_type_can_be_tried(sandbox: Sandbox, receiver: Receiver, type: str) -> None:
     """The endpoint need not listen to it; the payload is one the document allows, and of this App."""
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
     delivery = sandbox.api.post(f"/webhooks/{endpoint['id']}/test/", {"event": type})
@@ -680,7 +650,6 @@ def test_every_type_can_be_tried(sandbox: Sandbox, receiver: Receiver, service_c
     received = receiver.received[-1]
     assert received.event["type"] == type
     assert received.event["data"]["object"].get("app", endpoint["app"]) == endpoint["app"]
-    assert service_contract.event_faults(received.body) == []
     assert sandbox.control.get("/events", object=received.event["data"]["object"]["id"])["data"] == [received.event]
 
 
@@ -757,8 +726,6 @@ def test_the_history_is_filtered(sandbox: Sandbox, receiver: Receiver) -> None:
     assert listed(created_after=second, created_before=second) == [1]
     assert listed(created_after=third, event_type="customer.created") == []
     assert listed(page_size="2", page="2") == [0]
-    for wrong in ({"status": "lost"}, {"event_type": "x"}, {"webhook": "wh_0"}):
-        sandbox.api.rejected("GET", place, 422, "INVALID_FILTER_PARAM", params=wrong)
 
 
 # -- certificates
@@ -815,11 +782,8 @@ def trusting(
     bundle = tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(str(bundle))
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
-    server = RunningServer()
-    sandbox = Sandbox(server.url, "sk_test_trusting", *contracts)
-    yield sandbox
-    sandbox.close()
-    server.stop()
+    with RunningServer() as server, server.world("trusting", *contracts) as sandbox:
+        yield sandbox
 
 
 def test_a_certificate_of_a_trusted_authority_is_accepted(trusting: Sandbox, tls_receiver: Receiver) -> None:

@@ -69,15 +69,6 @@ def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarnes
     assert books(harness) == {"buyers": -5000, "paid manually": 5000}
 
 
-@pytest.mark.parametrize("part", ["net_amount", "fee", "commission"])
-def test_parts_that_are_not_the_amount_are_undone(harness: RulesHarness, part: str) -> None:
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
-    (deposit,) = harness.world.table(Transaction)
-    with pytest.raises(Imbalance, match=rf"books of {deposit.id} by 1 XAF"):
-        change(harness, deposit, **{part: getattr(deposit, part) + 1})
-    assert harness.world.table(Transaction).get(deposit.id) is deposit
-
-
 def changed(change: Change) -> dict[str, Any]:
     """Return the fields that a change set, and their values."""
     values = {name: getattr(change.new, name) for name in change.new.__struct_fields__}
@@ -89,6 +80,7 @@ def changed(change: Change) -> dict[str, Any]:
     [
         (Transaction, "net_amount", 100, "books"),
         (Transaction, "fee", 1, "books"),
+        (Transaction, "commission", 1, "books"),
         (PaymentIntent, "amount_received", 1, "payments"),
         (Customer, "total_spent", 1, "spending"),
         (Invoice, "amount_paid", -1, "payments"),
@@ -121,12 +113,6 @@ def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
     assert again.world.require(Invoice, unpaid.id) == unpaid
     again.run(pay, wrongly=False)
     assert again.world.require(Invoice, unpaid.id).amount_paid == 5000
-
-
-def test_totals_of_a_customer_follow_its_transactions(harness: RulesHarness) -> None:
-    customer = harness.world.require(Customer, invoice(harness).customer)
-    with pytest.raises(Imbalance, match=rf"spending of {customer.id} by -700 XAF"):
-        change(harness, customer, total_spent=700)
 
 
 def test_a_refunded_amount_needs_a_refund(harness: RulesHarness) -> None:
@@ -170,17 +156,6 @@ def test_a_customer_that_is_deleted_takes_its_account_along(harness: RulesHarnes
     (deposit,) = harness.world.table(Transaction)
     harness.do("createRefund", transaction=deposit.id)
     assert books(harness)["buyers"] == 0
-
-
-def test_what_a_tester_sets_directly_is_no_imbalance(harness: RulesHarness) -> None:
-    customer = harness.world.require(Customer, invoice(harness).customer)
-
-    def arrange(world: World) -> None:
-        world.arrange()
-        world.replace(customer, total_spent=700)
-
-    harness.run(arrange)
-    assert harness.world.require(Customer, customer.id).total_spent == 700
 
 
 def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(harness: RulesHarness) -> None:

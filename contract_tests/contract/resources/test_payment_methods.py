@@ -117,14 +117,6 @@ def test_all_errors_are_reported_at_once(sandbox: Sandbox) -> None:
     assert error["errors"].keys() == {"email", "iban"}
 
 
-def test_an_unknown_customer_is_not_found(sandbox: Sandbox) -> None:
-    """B-15."""
-    body = {"customer": "cust_x", "type": "bank_card", **CARD}
-    assert (
-        sandbox.api.rejected("POST", "/payment-methods/", 404, "CUSTOMER_NOT_FOUND", json=body)["param"] == "customer"
-    )
-
-
 # -- expiry
 
 
@@ -147,18 +139,6 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     assert sandbox.api.rejected("POST", path, 422, "INVALID_FIELD")["param"] == "payment_method"
     body = {"amount": 5000, "currency": "XAF", "payment_method": method["id"]}
     sandbox.api.rejected("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
-
-
-def test_a_subscription_on_an_expired_card_fails_to_renew(sandbox: Sandbox) -> None:
-    """B-41: an expired method is a failing one, whatever the customer's default is."""
-    customer = sandbox.customer(phone="+24177123456")
-    card = sandbox.method(customer, exp_month=1, exp_year=2026)
-    body = {"customer": customer["id"], "payment_method": card["id"], "unit_amount": 5000, "interval": "month"}
-    sandbox.api.post("/subscriptions/", body)
-    with sandbox.expect("subscription.payment_failed"):
-        sandbox.advance("31d")
-    types = [item["payment_method_type"] for item in sandbox.api.get("/transactions/")["data"]]
-    assert types == ["bank_card"]
 
 
 # -- the default
@@ -189,11 +169,6 @@ def test_a_removed_default_is_not_replaced(sandbox: Sandbox) -> None:
     sandbox.api.rejected("GET", f"/payment-methods/{first['id']}/", 404, "PAYMENT_METHOD_NOT_FOUND")
     assert default_of(sandbox, second) == [False]
     assert sandbox.control.get("/clock")["pending"] == 1, "only the other card's expiry is planned"
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", ""), ("DELETE", ""), ("POST", "set-default/")])
-def test_an_unknown_method_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.rejected(method, f"/payment-methods/meth_x/{path}", 404, "PAYMENT_METHOD_NOT_FOUND")
 
 
 # -- nothing that could be stolen

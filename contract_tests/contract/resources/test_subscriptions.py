@@ -29,8 +29,6 @@ def rejected(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
         ({**MONTHLY, "plan": f"plan_{NOWHERE}"}, 404, "NOT_FOUND", "plan"),
         ({**MONTHLY, "product": f"prod_{NOWHERE}"}, 404, "PRODUCT_NOT_FOUND", "product"),
         ({**MONTHLY, "payment_method": f"meth_{NOWHERE}"}, 404, "PAYMENT_METHOD_NOT_FOUND", "payment_method"),
-        ({**MONTHLY, "unit_amount": 99}, 422, "AMOUNT_TOO_SMALL", "unit_amount"),
-        ({**MONTHLY, "unit_amount": 100_000_000}, 422, "AMOUNT_TOO_LARGE", "unit_amount"),
         ({**MONTHLY, "currency": "QQQ"}, 422, "INVALID_CURRENCY", "currency"),
         ({**MONTHLY, "currency": "GBP"}, 403, "CURRENCY_NOT_IN_PLAN", "currency"),
         ({**MONTHLY, "interval_count": 0}, 422, "INVALID_FIELD", "interval_count"),
@@ -49,10 +47,9 @@ def test_what_creation_rejects(sandbox: Sandbox, fields: dict[str, Any], status:
     assert sandbox.api.get("/subscriptions/")["data"] == []
 
 
-@pytest.mark.parametrize("fields", [{"unit_amount": 100}, {"unit_amount": 99_999_999}, {"trial_period_days": 730}])
-def test_what_creation_takes_at_its_limits(sandbox: Sandbox, fields: dict[str, Any]) -> None:
-    """B-23, B-43."""
-    assert sandbox.subscribe(**{**MONTHLY, **fields})["status"] in ("active", "trialing")
+def test_the_longest_trial_is_taken(sandbox: Sandbox) -> None:
+    """B-43."""
+    assert sandbox.subscribe(**MONTHLY, trial_period_days=730)["status"] == "trialing"
 
 
 @pytest.mark.parametrize(
@@ -79,18 +76,6 @@ def test_the_currency_is_the_bodys_or_the_apps_main_one(sandbox: Sandbox) -> Non
     """B-40, B-23: in another than the main currency an amount starts at 1."""
     assert sandbox.subscribe(**MONTHLY)["currency"] == "XAF"
     assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
-
-
-def test_another_customers_method_will_not_do(sandbox: Sandbox) -> None:
-    """Create body: the method must belong to the customer (B-15)."""
-    other = sandbox.subscribe()["payment_method"]
-    body = {"customer": sandbox.customer()["id"], **MONTHLY, "payment_method": other}
-    assert rejected(sandbox, 422, "INVALID_FIELD", **body)["param"] == "payment_method"
-
-
-def test_the_customer_must_exist(sandbox: Sandbox) -> None:
-    """B-15."""
-    assert rejected(sandbox, 404, "CUSTOMER_NOT_FOUND", customer=f"cust_{NOWHERE}", **MONTHLY)["param"] == "customer"
 
 
 def test_the_answer_is_active_and_the_charge_follows_before_any_later_request(sandbox: Sandbox) -> None:
@@ -173,28 +158,11 @@ def test_patch_merges_metadata(sandbox: Sandbox) -> None:
     assert answer == {**subscription, **unchanged} == sandbox.subscription(subscription["id"])
 
 
-def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
-    """B-21."""
-    subscription = sandbox.subscribe()
-    sandbox.advance("1h")
-    assert sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {}) == subscription
-
-
 @pytest.mark.parametrize("field", ["unit_amount", "currency", "interval", "customer", "status", "ends_at", "anchor"])
 def test_patch_rejects_other_fields(sandbox: Sandbox, field: str) -> None:
     """B-13: fields that may not change, and unknown ones."""
     path = f"/subscriptions/{sandbox.subscribe()['id']}/"
     assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: "x"})["param"] == field
-
-
-@pytest.mark.parametrize(
-    ("field", "id", "code"),
-    [("payment_method", f"meth_{NOWHERE}", "PAYMENT_METHOD_NOT_FOUND"), ("plan", f"plan_{NOWHERE}", "NOT_FOUND")],
-)
-def test_patch_names_the_id_that_is_not_there(sandbox: Sandbox, field: str, id: str, code: str) -> None:
-    """B-15."""
-    path = f"/subscriptions/{sandbox.subscribe()['id']}/"
-    assert sandbox.api.rejected("PATCH", path, 404, code, json={field: id})["param"] == field
 
 
 def test_a_rejected_patch_changes_nothing(sandbox: Sandbox) -> None:
@@ -205,15 +173,6 @@ def test_a_rejected_patch_changes_nothing(sandbox: Sandbox) -> None:
     body = {"metadata": {"new": 1}, "collection_method": "send_invoice", "payment_method": other}
     sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
     assert sandbox.subscription(subscription["id"]) == subscription
-
-
-@pytest.mark.parametrize(
-    ("method", "action"),
-    [("GET", ""), ("PATCH", ""), *(("POST", f"{name}/") for name in ("cancel", "pause", "resume", "reactivate"))],
-)
-def test_an_unknown_subscription(sandbox: Sandbox, method: str, action: str) -> None:
-    """404 SUBSCRIPTION_NOT_FOUND on every operation."""
-    sandbox.api.rejected(method, f"/subscriptions/sub_{NOWHERE}/{action}", 404, "SUBSCRIPTION_NOT_FOUND")
 
 
 def test_canceling_twice_has_its_own_code(sandbox: Sandbox) -> None:
@@ -251,10 +210,3 @@ def test_filters(sandbox: Sandbox) -> None:
     assert listed(collection_method="send_invoice") == ["second"]
     assert listed(created_after="2026-01-02T00:00:00Z", created_before="2026-01-02T00:00:00Z") == ["second"]
     assert listed(status="active", customer=third["customer"]) == []
-
-
-@pytest.mark.parametrize("name", ["status", "collection_method", "ordering", "colour"])
-def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
-    """B-12: 422 INVALID_FILTER_PARAM naming it."""
-    error = sandbox.api.rejected("GET", "/subscriptions/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
-    assert error["param"] == name

@@ -8,11 +8,6 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
-from emulator.core.errors import ApiError
-from emulator.resources.app import security_profiles
-from emulator.resources.app.clients import Key
-from emulator.server.sandbox import Options
-from emulator.server.sandbox import Sandbox as House
 
 SHOP = "203.0.113.7"
 """An address in Gabon, by the table of networks."""
@@ -199,52 +194,6 @@ def test_reads_and_other_writes_go_on_from_a_blocked_country(sandbox: Sandbox) -
     assert sandbox.api.request("GET", "/payment-intents/", headers=there).status_code == 200
     sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"}, **there)
 
-
-# -- rules 3 and 4: what the payments ask
-
-
-@pytest.fixture
-def world() -> Any:
-    """A world by itself, for rules that a payment asks before it is made."""
-    world, _ = House(Options(seed=7)).build_world(Key("rules", livemode=False))
-    with world.unit_of_work():
-        yield world
-
-
-@pytest.mark.parametrize(("amount", "allowed"), [(0, True), (499, True), (500, True), (501, False)])
-def test_the_cap_is_the_most_a_payment_may_amount_to(world: Any, amount: int, allowed: bool) -> None:
-    """Rule 3; B-51: 403 before anything is made. The lowest of several caps counts (B-70)."""
-    for cap in (None, 500, 600):
-        security_profiles.create(world, {**NOTHING, "max_amount": cap})
-    assert security_profiles.permits(world, amount, "bank_card") is allowed
-    if not allowed:
-        with pytest.raises(ApiError, match="max_amount") as error:
-            security_profiles.check_amount(world, amount)
-        assert (error.value.status, error.value.code) == (403, "PERMISSION_DENIED")
-
-
-@pytest.mark.parametrize(
-    ("type", "allowed"), [("bank_card", True), ("mobile_money", False), ("bank_transfer", False), ("paypal", False)]
-)
-def test_only_listed_methods_may_pay(world: Any, type: str, allowed: bool) -> None:
-    """Rule 4; B-55: 422 PAYMENT_METHOD_NOT_SUPPORTED. Each profile has to list it (B-70)."""
-    for types in ([], ["bank_card", "mobile_money"], ["bank_card", "bank_transfer"]):
-        security_profiles.create(world, {**NOTHING, "allowed_payment_methods": types})
-    assert security_profiles.permits(world, 100, type) is allowed
-    if not allowed:
-        with pytest.raises(ApiError) as error:
-            security_profiles.check_method(world, type)
-        assert (error.value.status, error.value.code) == (422, "PAYMENT_METHOD_NOT_SUPPORTED")
-        assert error.value.param == "payment_method"
-
-
-NOTHING: dict[str, Any] = {
-    "name": "Shop",
-    "allowed_ips": [],
-    "allowed_domains": [],
-    "allowed_payment_methods": [],
-    "blocked_countries": [],
-}
 
 # -- rules 6 and 7: when they apply
 

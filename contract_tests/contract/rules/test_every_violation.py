@@ -259,11 +259,15 @@ def filled(value: Any, ids: Mapping[str, str]) -> Any:
     return {name: filled(part, ids) for name, part in value.items()} if isinstance(value, dict) else value
 
 
-def violations(sandbox: Sandbox, method: str, path: str, body: Any) -> set[str]:
-    """Return the fields that an invalid request is answered with."""
+def method_of(name: str) -> str:
+    return "PATCH" if name.startswith("update") else "POST"
+
+
+def violations(sandbox: Sandbox, method: str, path: str, body: Any) -> tuple[str, set[str]]:
+    """Return the code and the fields that an invalid request is answered with."""
     answer = sandbox.api.request(method, path, json=body).json()
     error = answer.get("error", answer)
-    return set(error["errors"]) if "errors" in error else {error["param"]}
+    return error["code"], set(error["errors"]) if "errors" in error else {error["param"]}
 
 
 ALWAYS = {"createSubscription on a plan": {"customer"}}
@@ -273,17 +277,142 @@ ALWAYS = {"createSubscription on a plan": {"customer"}}
 @pytest.mark.parametrize("name", CASES)
 def test_any_two_violations_are_reported_together(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
     case, always = CASES[name], ALWAYS.get(name, set())
-    method = "PATCH" if name.startswith("update") else "POST"
-    path = filled(case.path, ids)
+    method, path = method_of(name), filled(case.path, ids)
     for field, value in case.invalid.items():
         body = filled(with_value(copy.deepcopy(case.valid), field, value), ids)
-        assert violations(sandbox, method, path, body) == {field, *always}, field
+        code, fields = violations(sandbox, method, path, body)
+        assert fields == {field, *always}, field
+        assert always or code == "INVALID_FIELD" or field.endswith("amount"), code
     for one, two in combinations(case.invalid, 2):
         body = case.valid
         for field in (one, two):
             body = with_value(body, field, case.invalid[field])
         answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids))
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
+
+
+# -- violations of several kinds
+
+SESSION = {"mode": "payment", "currency": "XAF", "success_url": "https://shop.example/ok"}
+
+TOGETHER: Mapping[str, tuple[str, dict[str, Any], set[str]]] = {
+    "product: a price of no valid type is not judged": (
+        "/products/",
+        {"name": "x", "currency": "GBP", "unit_amount": 5, "price_type": "nope"},
+        {"price_type", "currency"},
+    ),
+    "product: currency, money": (
+        "/products/",
+        {"name": "x", "currency": "GBP", "unit_amount": 0},
+        {"currency", "unit_amount"},
+    ),
+    "session": (
+        "/checkout-sessions/",
+        {
+            **SESSION,
+            "expires_in": 1,
+            "customer": "{customer}",
+            "customer_email": "a@example.com",
+            "subscription_data": {"interval": "month"},
+            "line_items": [
+                {"unit_amount": 500},
+                {"description": "y"},
+                {"product": "{archived}", "quantity": 0},
+                {"product": "{product}", "description": "z", "unit_amount": 700},
+                {"plan": "{plan}", "description": "z"},
+            ],
+        },
+        {
+            *("expires_in", "customer_email", "subscription_data", "line_items.0.description"),
+            *("line_items.1.unit_amount", "line_items.2.product", "line_items.2.quantity"),
+            *("line_items.3.description", "line_items.3.unit_amount", "line_items.4.plan", "line_items.4.description"),
+        },
+    ),
+    "session without a currency": (
+        "/checkout-sessions/",
+        {"success_url": "https://shop.example/ok", "line_items": [{"description": "y"}]},
+        {"currency", "line_items.0.unit_amount"},
+    ),
+    "invoice": (
+        "/invoices/",
+        {
+            "customer": "{customer}",
+            "currency": "GBP",
+            "due_date": "2020-01-01",
+            "footer": 1,
+            "line_items": [{"description": "x"}, {"product": "{archived}"}],
+        },
+        {"currency", "due_date", "footer", "line_items.0.unit_amount", "line_items.1.product"},
+    ),
+    "subscription": (
+        "/subscriptions/",
+        {
+            "customer": "{customer}",
+            "plan": "{plan}",
+            "unit_amount": 500,
+            "interval": "year",
+            "currency": "EUR",
+            "ends_at": "2020-01-01T00:00:00Z",
+            "collection_method": "nope",
+        },
+        {"unit_amount", "interval", "currency", "ends_at", "collection_method"},
+    ),
+    "subscription without a plan": (
+        "/subscriptions/",
+        {"unit_amount": 5, "product": "{archived}", "ends_at": "2020-01-01T00:00:00Z"},
+        {"customer", "interval", "unit_amount", "product", "ends_at"},
+    ),
+    "link to products": (
+        "/payment-links/",
+        {"payment_link_type": "product", "products": ["{product}", "{archived}"], "currency": "EUR", "name": 1},
+        {"products.0", "products.1", "name"},
+    ),
+}
+"""Bodies that break rules of several kinds, and the fields at fault."""
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_all_are_reported_at_once(sandbox: Sandbox, ids: dict[str, str], case: str) -> None:
+    path, body, fields = TOGETHER[case]
+    answer = sandbox.api.rejected("POST", filled(path, ids), 422, "VALIDATION_ERROR", json=filled(body, ids))
+    assert set(answer["errors"]) == fields
+    assert "param" not in answer
+
+
+def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox, ids: dict[str, str]) -> None:
+    line = {"plan": ids["plan"]}
+    body = {**SESSION, "line_items": [line, line]}
+    answer = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
+    assert len(answer["errors"]["line_items.1.plan"]) == 2
+
+
+def invalid(value: Any) -> Any:
+    """Return a value of another type."""
+    return {} if isinstance(value, str | int | bool | list) else "x"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rules_cope_with_any_field_that_is_invalid_or_missing(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
+    """Beside every violation of the case, which are reported at once."""
+    case, body = CASES[name], CASES[name].valid
+    for field, value in case.invalid.items():
+        body = with_value(body, field, value)
+    method, path, body = method_of(name), filled(case.path, ids), filled(body, ids)
+    answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=body)
+    assert set(answer["errors"]) == {*case.invalid, *ALWAYS.get(name, ())}
+    for field in body:
+        for changed in ({**body, field: invalid(body[field])}, {key: body[key] for key in body if key != field}):
+            answer = sandbox.api.request(method, path, json=changed).json()
+            assert field not in changed or field in answer.get("errors", {answer.get("param"): ""}), changed
+
+
+def test_a_missing_object_is_reported_once_the_fields_are_right(sandbox: Sandbox) -> None:
+    """B-05: parameters and body come before objects."""
+    body = {"customer": "cust_none", "line_items": [{"product": "prod_none"}, {"description": "x"}]}
+    answer = sandbox.api.rejected("POST", "/invoices/", 422, "MISSING_FIELD", json=body)
+    assert set(answer["errors"]) == {"line_items.1.unit_amount"}
+    body["line_items"] = [{"product": "prod_none"}]
+    sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)
 
 
 def test_each_operation_with_a_body_and_each_check_has_its_case() -> None:
@@ -301,6 +430,16 @@ def test_each_rule_for_metadata_has_its_case() -> None:
         if name.startswith("update") and "metadata" in spec.fields.names
     }
     assert {name for name in CASES if CASES[name].invalid.get("metadata") == TOO_MANY} == updates
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("update")])
+def test_a_change_of_nothing_changes_nothing(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
+    """B-21: 200, and ``updated_at`` stays; a body may be left out."""
+    path = filled(CASES[name].path, ids)
+    before = sandbox.api.get(path)
+    sandbox.advance("1h")
+    for body in ({}, None):
+        assert sandbox.api.patch(path, body) == sandbox.api.get(path) == before
 
 
 OPERATIONS = [

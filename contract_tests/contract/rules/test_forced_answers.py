@@ -222,13 +222,6 @@ def test_a_forced_validation_error_names_the_fields_of_the_operation(sandbox: Sa
     assert set(answer["errors"]) == {"email", "name"}
 
 
-@pytest.mark.breaks_the_document  # the tester's own body
-def test_every_429_says_when_to_come_back(sandbox: Sandbox) -> None:
-    """Errors: Retry-After is present on every 429, one of the tester's own included."""
-    sandbox.control.post("/faults", {"then": {"status": 429, "body": {"busy": True}}})
-    assert sandbox.api.http.get("/customers/").headers["retry-after"] == "1"
-
-
 def test_an_unknown_code_is_itself_rejected(sandbox: Sandbox) -> None:
     """B-95: 422 INVALID_FIELD."""
     error = sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet
@@ -35,12 +37,16 @@ def database(file: Path, version: int, places: dict[str, Any]) -> Path:
 @pytest.fixture(params=[4, 6])
 def api(request: pytest.FixtureRequest, tmp_path: Path, service_contract: Contract) -> Iterator[Any]:
     places = {network: record for network, record in PLACES.items() if request.param == 6 or ":" not in network}
-    server = RunningServer(geoip=database(tmp_path / "geo.mmdb", request.param, places))
-    client = Client(server.url, service_contract, "sk_test_geoip")
-    client.post("/security-profiles/", {"name": "Shop", "blocked_countries": ["FR", "KP"]})
-    yield lambda address: client.request("POST", "/subscriptions/", json={}, headers={"X-Forwarded-For": address})
-    client.close()
-    server.stop()
+    with calling(database(tmp_path / "geo.mmdb", request.param, places), service_contract) as call:
+        yield call
+
+
+@contextmanager
+def calling(file: Path, contract: Contract) -> Iterator[Callable[[str], httpx.Response]]:
+    """A request from an address, to a server with this file and an App that blocks France and North Korea."""
+    with RunningServer(geoip=file) as server, closing(Client(server.url, contract, "sk_test_geoip")) as client:
+        client.post("/security-profiles/", {"name": "Shop", "blocked_countries": ["FR", "KP"]})
+        yield lambda address: client.request("POST", "/subscriptions/", json={}, headers={"X-Forwarded-For": address})
 
 
 def test_the_country_comes_from_the_database(api: Any) -> None:
@@ -74,11 +80,6 @@ def test_an_address_in_a_damaged_part_of_the_file_is_in_no_country(
     file = database(tmp_path / "geo.mmdb", 4, {"1.2.3.0/24": PLACES["1.2.3.0/24"]})
     content = file.read_bytes()
     file.write_bytes(content.replace(b"iso_code", b"\xff" * 8))
-    server = RunningServer(geoip=file)
-    client = Client(server.url, service_contract, "sk_test_geoip")
-    client.post("/security-profiles/", {"name": "Shop", "blocked_countries": ["FR"]})
-    answer = client.request("POST", "/subscriptions/", json={}, headers={"X-Forwarded-For": "1.2.3.4"})
-    client.close()
-    server.stop()
-    assert answer.status_code == 422, "no country is blocked that is not known"
+    with calling(file, service_contract) as call:
+        assert call("1.2.3.4").status_code == 422, "no country is blocked that is not known"
     assert f"{file}: the country of 1.2.3.4 is unknown, the file is damaged" in caplog.text

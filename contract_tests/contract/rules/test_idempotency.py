@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-from contextlib import closing
 from typing import Any
 
 import httpx
@@ -72,11 +71,10 @@ def test_expiry_is_nothing_the_clock_waits_for(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock")["next_due_at"] is None
 
 
-def test_a_key_belongs_to_one_world(sandbox: Sandbox) -> None:
+def test_a_key_belongs_to_one_world(sandbox: Sandbox, other_world: Sandbox) -> None:
     """Nothing is shared between two Apps (B-01)."""
     post(sandbox, "k1")
-    with closing(Sandbox(sandbox.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)) as other:
-        assert "idempotent-replayed" not in post(other, "k1").headers
+    assert "idempotent-replayed" not in post(other_world, "k1").headers
 
 
 def test_a_rejected_body_is_not_stored(sandbox: Sandbox) -> None:

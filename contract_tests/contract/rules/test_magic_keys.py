@@ -19,13 +19,8 @@ ALWAYS = [
 ]
 LIVE = [("sandboxonly", "COMPANY_SANDBOX_ONLY"), ("kycrequired", "COMPANY_KYC_REQUIRED")]
 PAYMENTS = [
-    "/checkout-sessions/",
-    "/payment-links/",
-    "/payment-intents/",
-    "/payment-intents/pi_x/confirm/",
-    "/payment-intents/pi_x/capture/",
-    "/subscriptions/",
-    "/subscriptions/sub_x/reactivate/",
+    *("/checkout-sessions/", "/payment-links/", "/payment-intents/", "/payment-intents/pi_x/confirm/"),
+    *("/payment-intents/pi_x/capture/", "/subscriptions/", "/subscriptions/sub_x/reactivate/"),
 ]
 
 

@@ -15,10 +15,12 @@ def profile(sandbox: Sandbox, **rules: Any) -> Any:
 
 @pytest.mark.parametrize(("amount", "allowed"), [(4999, True), (5000, True), (5001, False)])
 def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox, amount: int, allowed: bool) -> None:
-    """Rule 3: below, at and above ``max_amount``; above it is 403 and there is no intent."""
-    profile(sandbox, max_amount=5000)
+    """Rule 3: below, at and above the lowest ``max_amount`` (B-70); above it is 403 and there is no intent."""
+    for cap in (None, 5000, 6000):
+        profile(sandbox, max_amount=cap)
     answer = sandbox.api.request("POST", "/payment-intents/", json={"amount": amount, "currency": "XAF"})
     assert answer.status_code == (201 if allowed else 403)
+    assert allowed or (answer.json()["code"], "max_amount" in answer.json()["message"]) == ("PERMISSION_DENIED", True)
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == int(allowed)
 
 
@@ -53,12 +55,14 @@ def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
 
 
 def test_only_listed_methods_can_be_used(sandbox: Sandbox) -> None:
-    """Rule 4: 422 PAYMENT_METHOD_NOT_SUPPORTED, nothing made (B-55)."""
+    """Rule 4: 422 PAYMENT_METHOD_NOT_SUPPORTED, nothing made (B-55). Each profile has to list it (B-70)."""
     card, customer = sandbox.method(), sandbox.customer(phone="+24177000000")
     phone = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"][0]
-    profile(sandbox, allowed_payment_methods=["mobile_money"])
+    for types in ([], ["mobile_money", "bank_card"], ["mobile_money", "bank_transfer"]):
+        profile(sandbox, allowed_payment_methods=types)
     body = {"amount": 5000, "currency": "XAF", "payment_method": card["id"]}
-    sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    error = sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    assert error["param"] == "payment_method"
     assert sandbox.pay(phone)["status"] == "succeeded"
 
 
@@ -85,6 +89,7 @@ SESSION = {
 def test_a_renewal_that_a_profile_forbids_is_a_failed_attempt(sandbox: Sandbox, rules: dict[str, Any]) -> None:
     """No intent is made for it, and the retries go on (B-45); once the profile is gone the next one succeeds."""
     subscription = sandbox.subscribe()
+    profile(sandbox, max_amount=6000)
     made = profile(sandbox, **rules)
     with sandbox.expect("subscription.payment_failed"):
         sandbox.advance("31d")

@@ -45,14 +45,8 @@ def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
 
 
 PAYMENT_OUTCOMES = {
-    "INSUFFICIENT_FUNDS",
-    "PAYMENT_METHOD_NOT_SUPPORTED",
-    "MOBILE_MONEY_TIMEOUT",
-    "MOBILE_MONEY_REJECTED",
-    "MOBILE_MONEY_NUMBER_INVALID",
-    "MOBILE_MONEY_LIMIT_REACHED",
-    "CUSTOMER_BLACKLISTED",
-    "UPSTREAM_ERROR",
+    *("INSUFFICIENT_FUNDS", "PAYMENT_METHOD_NOT_SUPPORTED", "MOBILE_MONEY_TIMEOUT", "MOBILE_MONEY_REJECTED"),
+    *("MOBILE_MONEY_NUMBER_INVALID", "MOBILE_MONEY_LIMIT_REACHED", "CUSTOMER_BLACKLISTED", "UPSTREAM_ERROR"),
 }
 """Codes of a payment that was made and failed: 200 with the canceled intent and its ``last_error`` (B-14)."""
 

@@ -15,17 +15,6 @@ AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2040, "cvc": "123"}
 
 
-def test_the_error_for_a_malformed_key_names_the_form(sandbox: Sandbox) -> None:
-    """B-02."""
-    for key in ("sk_test_", "sk_test_" + "x" * 65, "sk_test_ä", "key"):
-        answer = sandbox.api.rejected(
-            "GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": f"Bearer {key}".encode()}
-        )
-        assert "1 to 64 characters" in answer["message"]
-    for key in ("sk_test_x", "sk_test_" + "x" * 64):
-        assert sandbox.api.request("GET", "/customers/", headers={"Authorization": f"Bearer {key}"}).status_code == 200
-
-
 @pytest.mark.parametrize("name", ["Idempotency-Key", "Origin"])
 def test_a_header_that_may_be_sent_once_is_rejected_when_sent_twice(sandbox: Sandbox, name: str) -> None:
     """B-05."""
@@ -114,13 +103,6 @@ def test_urls_have_one_pattern_in_the_document_and_at_work(sandbox: Sandbox, fie
     assert (is_allowed, is_taken) == (url in GOOD_URLS,) * 2
 
 
-def test_keys_of_metadata_have_no_maximum(sandbox: Sandbox) -> None:
-    """B-22."""
-    metadata = {"k" * 400: "v", "x": "y"}
-    assert sandbox.api.post("/customers/", {**AWA, "metadata": metadata})["metadata"] == metadata
-    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "metadata": {"": "v"}})
-
-
 @pytest.fixture
 def payer(sandbox: Sandbox) -> dict[str, Any]:
     """A customer with a card."""
@@ -137,12 +119,6 @@ def test_an_intent_outlives_its_customer_with_its_method(sandbox: Sandbox, payer
     assert (answer["status"], answer["payment_method"], answer["customer"]) == (
         "succeeded", payer["payment_method"], None,
     )  # fmt: skip
-
-
-def test_nothing_is_planned_for_the_cards_of_a_deleted_customer(sandbox: Sandbox, payer: dict[str, Any]) -> None:
-    """B-32."""
-    sandbox.api.delete(f"/customers/{payer['customer']}/")
-    assert [job for job in sandbox.control.get("/schedule")["data"] if job["kind"] == "payment_method.expire"] == []
 
 
 def test_a_session_does_not_make_its_deleted_customer_again(sandbox: Sandbox, payer: dict[str, Any]) -> None:

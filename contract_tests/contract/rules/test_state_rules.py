@@ -13,6 +13,7 @@ from contract_tests.contract.document.reader import Document, Operation, operati
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
 from emulator.checks.document.exceptions import OF_CONTROL_OPERATION, OF_OPERATION, codes
+from emulator.core.errors import ERRORS
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service-3.0")
@@ -371,27 +372,73 @@ def _check(sandbox: Sandbox, api: Client, document: Document, id: str, rows: dic
     for code, stage in rows.items():
         sandbox.control.post("/reset")
         rejected = stage(sandbox)
-        assert answered(api, operation, rejected) == code
+        error = answered(api, operation, rejected)
+        assert error["code"] == code
+        if rejected.body and UNKNOWN in str(rejected.body) and id != "rewind":
+            assert value_at(rejected.body, error["param"]) == UNKNOWN
         assert rejected.body is None or (schema and judge.faults(schema.pointer, rejected.body) == [])
 
 
-def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox) -> None:
-    found = [each for each in operations(SERVICE) if "{" in each.path]
+NOT_FOUND = {
+    "customers": "CUSTOMER_NOT_FOUND",
+    "products": "PRODUCT_NOT_FOUND",
+    "subscription-plans": "NOT_FOUND",
+    "subscriptions": "SUBSCRIPTION_NOT_FOUND",
+    "security-profiles": "NOT_FOUND",
+    "invoices": "INVOICE_NOT_FOUND",
+    "refunds": "REFUND_NOT_FOUND",
+    "checkout-sessions": "CHECKOUT_SESSION_NOT_FOUND",
+    "payment-links": "PAYMENT_LINK_NOT_FOUND",
+    "transactions": "TRANSACTION_NOT_FOUND",
+    "webhooks": "WEBHOOK_NOT_FOUND",
+    "payment-intents": "PAYMENT_INTENT_NOT_FOUND",
+    "payment-methods": "PAYMENT_METHOD_NOT_FOUND",
+    "receipts": "RECEIPT_NOT_FOUND",
+    **dict.fromkeys(("clock", "emails", "explain", "objects", "requests", "snapshots"), "NOT_FOUND"),
+}
+"""The code for an unknown id, by where the path begins (B-15)."""
+
+FOUND = {"listInboxRequests", "setInboxResponse", "clearInboxResponse", "listPrompts", "answerPrompt", "importSnapshot"}
+"""Operations that know every name: inboxes, phones, and a snapshot that is brought in."""
+
+
+@pytest.mark.parametrize("id", [UNKNOWN, "cust_" + "0" * 24])
+@pytest.mark.parametrize("document", [SERVICE, CONTROL], ids=["service", "control"])
+def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox, document: Document, id: str) -> None:
+    api = sandbox.api if document is SERVICE else sandbox.control
+    found = [each for each in operations(document) if "{" in each.path and each.node["operationId"] not in FOUND]
     assert found
     for operation in found:
-        [code, *_] = codes(operation.node["operationId"], operation.path)
+        code = NOT_FOUND[operation.path.split("/")[1]]
+        assert code in codes(operation.node["operationId"], operation.path)
         sent = operation.node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
-        assert answered(sandbox.api, operation, Rejected((UNKNOWN, UNKNOWN), sent)) == code, operation.name
+        api.rejected(operation.method, re.sub(r"\{\w+\}", id, operation.path), 404, code, json=sent)
 
 
-def answered(api: Client, operation: Operation, rejected: Rejected) -> str:
-    """Return the code of the error that answers a request."""
+STATUSES = {
+    ("deleteSubscriptionPlan", "INVALID_STATUS_TRANSITION"): 409,
+    ("createRefund", "INVALID_STATUS_TRANSITION"): 409,
+    ("createRefund", "AMOUNT_TOO_LARGE"): 400,
+}
+"""The statuses that a code has at one operation: of a plan in use, and of a refund where all errors are flat."""
+
+
+def answered(api: Client, operation: Operation, rejected: Rejected) -> Any:
+    """Return the error that answers a request."""
     ids = iter(rejected.ids)
     path = re.sub(r"\{\w+\}", lambda _: next(ids), operation.path)
     answer = api.request(operation.method, path, json=rejected.body, params=rejected.query or None)
-    assert answer.status_code >= 400, f"{operation.name} {rejected.body}: {answer.text}"
-    error = answer.json()
-    return str(error.get("error", error)["code"])
+    error = answer.json().get("error", answer.json())
+    usual = ERRORS[error["code"]].status
+    assert answer.status_code == STATUSES.get((operation.node["operationId"], error["code"]), usual), answer.text
+    return error
+
+
+def value_at(body: Any, path: str) -> Any:
+    """Return the value at a dotted path."""
+    for part in path.split("."):
+        body = body[int(part)] if isinstance(body, list) else body[part]
+    return body
 
 
 def test_a_message_about_an_object_does_not_name_the_field_around_it(sandbox: Sandbox) -> None:

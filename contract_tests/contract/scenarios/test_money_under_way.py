@@ -133,7 +133,7 @@ def test_renewals_on_a_settling_card_are_never_payable_twice(sandbox: Sandbox, a
     second_payment_is_rejected(sandbox, invoice)
     sandbox.advance("32d")
     assert [each["status"] for each in sandbox.api.get("/invoices/")["data"]].count("paid") >= 1
-    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "active"
+    assert sandbox.status(subscription) == "active"
 
 
 def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
@@ -195,7 +195,7 @@ def test_a_retry_waits_for_the_buyers_own_payment(sandbox: Sandbox) -> None:
     with sandbox.expect(*CHARGED):
         sandbox.advance("2d")
     assert deposits(sandbox) == [(5000, "completed")]
-    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "active"
+    assert sandbox.status(subscription) == "active"
 
 
 def fail(sandbox: Sandbox, intent: Any) -> None:
@@ -243,7 +243,7 @@ def test_canceling_a_charge_is_a_failure_of_it(sandbox: Sandbox, what: str) -> N
     with sandbox.expect("subscription.payment_failed", *own):
         path = f"/payment-intents/{intent['id']}" if what == "intent" else f"/transactions/{intent['transaction']}"
         sandbox.api.post(f"{path}/cancel/")
-    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "past_due"
+    assert sandbox.status(subscription) == "past_due"
     with sandbox.expect(*CHARGED):
         sandbox.advance("2d")
-    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "active"
+    assert sandbox.status(subscription) == "active"

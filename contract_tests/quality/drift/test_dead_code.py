@@ -20,16 +20,8 @@ COMMANDS = ["@click.*", "@*.command", "@*.group", "@pytest.*", "@sa.event.*", "@
 CALLED_BY_OTHERS = [
     *("do_POST", "log_message", "daemon_threads", "request_queue_size", "wbufsize"),  # http.server
     *("list_commands", "get_missing_message", "shell_complete"),  # click
-    *(
-        "write_usage",
-        "write_text",
-        "write_dl",
-        "make_formatter",
-        "format_commands",
-        "format_options",
-        "context_class",
-        "get_command",
-    ),  # click as well
+    *("write_usage", "write_text", "write_dl", "make_formatter"),  # click as well
+    *("format_commands", "format_options", "context_class", "get_command"),  # click as well
     *("make_operation", "api_cls"),  # Connexion
     *("on_header", "eof_received", "keep_alive", "main_loop"),  # httptools, uvicorn
     *("redirect_slashes", "globals"),  # Starlette and Jinja

@@ -117,9 +117,8 @@ SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1, "WORLDS": 60
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
     allow_open_files(8192)
-    server = RunningServer(strict=False, max_worlds=SHORTER["WORLDS"])
-    yield server
-    server.stop()
+    with RunningServer(strict=False, max_worlds=SHORTER["WORLDS"]) as server:
+        yield server
 
 
 @pytest.fixture

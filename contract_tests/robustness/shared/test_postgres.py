@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -42,18 +42,24 @@ pytestmark = pytest.mark.breaks_the_document
 KEY = "sk_test_shared"
 
 
+@contextmanager
+def serving(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
+    """The same world, on a server of its own."""
+    with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def alone(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
+    with serving(place, contracts) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture
 def pair(place: str, contracts: tuple[Contract, Contract]) -> Iterator[tuple[Sandbox, Sandbox]]:
     """Two servers over one database, and the same world on each."""
-    with ExitStack() as cleanup:
-        made = []
-        for _ in range(2):
-            server = RunningServer(state=place)
-            cleanup.callback(server.stop)
-            sandbox = Sandbox(server.url, KEY, *contracts)
-            cleanup.callback(sandbox.close)
-            made.append(sandbox)
-        yield made[0], made[1]
+    with serving(place, contracts) as here, serving(place, contracts) as there:
+        yield here, there
 
 
 @pytest.mark.long
@@ -106,7 +112,7 @@ def test_a_world_stays_with_the_server_that_asked_for_it(place: str) -> None:
     assert here is not None
     assert there is not None
     key = Key("shared", livemode=False)
-    try:
+    with closing(here), closing(there):
         here.load(key)
         for _ in range(3):
             with pytest.raises(LeasedElsewhere):
@@ -116,9 +122,6 @@ def test_a_world_stays_with_the_server_that_asked_for_it(place: str) -> None:
         here.release(key)
         there.load(key)
         assert there.lease_requests(()) == []
-    finally:
-        here.close()
-        there.close()
 
 
 def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,12 +151,10 @@ def test_a_server_leaves_a_world_to_the_one_that_asked_for_it(place: str, monkey
 
 def test_a_start_does_not_wait_for_worlds_that_take_long(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are opened beside requests."""
-    server = RunningServer(state=place)
     body = {"email": "a@example.com", "name": "Awa"}
-    httpx.post(
-        f"{server.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False
-    ).raise_for_status()
-    server.stop()
+    with RunningServer(state=place) as server:
+        url = f"{server.url}/v1/customers/"
+        httpx.post(url, json=body, headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
     monkeypatch.setattr(engine, "START_SECONDS", -1.0)
     here = Parts(Options(state=place)).engine
     assert here.runtimes == {}
@@ -196,23 +197,17 @@ def administrator(place: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Contract]) -> None:
+def test_a_lost_session_loses_no_write(place: str, alone: Sandbox) -> None:
     """No process writes without the lease: the worlds are read again once the database is there again."""
-    server = RunningServer(state=place)
-    sandbox = Sandbox(server.url, KEY, *contracts)
-    try:
-        made = [sandbox.customer(email="a@example.com")["id"]]
-        with administrator(place) as connection:
-            connection.execute(SESSIONS)
-        answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
-        while not answer.is_success:
-            assert answer.json()["code"] == "DATABASE_ERROR"
-            answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
-        made.append(answer.json()["id"])
-        assert [row["id"] for row in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made
-    finally:
-        sandbox.close()
-        server.stop()
+    made = [alone.customer(email="a@example.com")["id"]]
+    with administrator(place) as connection:
+        connection.execute(SESSIONS)
+    answer = alone.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
+    while not answer.is_success:
+        assert answer.json()["code"] == "DATABASE_ERROR"
+        answer = alone.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
+    made.append(answer.json()["id"])
+    assert [row["id"] for row in alone.api.get("/customers/", ordering="created_at")["data"]] == made
 
 
 LOSES_ITS_SESSION = "PERFORM pg_terminate_backend(pg_backend_pid())"
@@ -265,7 +260,7 @@ def test_what_a_lost_session_committed_is_not_taken_for_durable_by_the_next_one(
     store = open_store(place)
     assert store is not None
     key = Key("shared", livemode=False)
-    try:
+    with closing(store):
         before = store.durability()
         store.load(key)
         with administrator(place) as connection:
@@ -281,15 +276,13 @@ def test_what_a_lost_session_committed_is_not_taken_for_durable_by_the_next_one(
         with pytest.raises(NotDurable):
             asyncio.run(before())
         asyncio.run(after())
-    finally:
-        store.close()
 
 
 def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place: str) -> None:
     parts = Parts(Options(state=place))
     store = parts.engine.store
     assert store is not None
-    try:
+    with closing(store):
         store.load(Key("half", livemode=False))
         with administrator(place) as connection:
             connection.execute(SESSIONS)
@@ -298,8 +291,6 @@ def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place:
             assert time.monotonic() < until
             for each in store.lease_requests(()):
                 asyncio.run(parts.engine.release(each))
-    finally:
-        store.close()
 
 
 def connected(store: Store) -> bool:
@@ -312,17 +303,13 @@ def connected(store: Store) -> bool:
 
 
 @pytest.mark.long
-def test_a_crash_of_the_database_loses_nothing_that_was_answered(
-    place: str, contracts: tuple[Contract, Contract]
-) -> None:
+def test_a_crash_of_the_database_loses_nothing_that_was_answered(place: str, alone: Sandbox) -> None:
     """Many requests at once wait for the disk together; those that it did not reach are not answered with success."""
-    server = RunningServer(state=place)
-    sandbox = Sandbox(server.url, KEY, *contracts)
     answered: list[str] = []
 
     def create(number: int) -> None:
         body = {"email": f"{number}@example.com", "name": "Awa"}
-        answer = sandbox.api.http.post("/customers/", json=body)
+        answer = alone.api.http.post("/customers/", json=body)
         if answer.is_success:
             answered.append(answer.json()["id"])
         else:
@@ -330,19 +317,15 @@ def test_a_crash_of_the_database_loses_nothing_that_was_answered(
         if number == 100:
             os.kill(victim, signal.SIGKILL)
 
-    try:
-        sandbox.customer()
-        with administrator(place) as connection, ThreadPoolExecutor(8) as clients:
-            victim = connection.info.backend_pid
-            list(clients.map(create, range(200)))
-        while not (page := sandbox.api.http.get("/customers/", params={"page_size": 100, "page": 1})).is_success:
-            assert page.json()["code"] == "DATABASE_ERROR"
-        pages = [page.json(), *(sandbox.api.get("/customers/", page_size=100, page=number) for number in (2, 3))]
-        assert len(answered) > 100
-        assert {row["id"] for each in pages for row in each["data"]} >= set(answered)
-    finally:
-        sandbox.close()
-        server.stop()
+    alone.customer()
+    with administrator(place) as connection, ThreadPoolExecutor(8) as clients:
+        victim = connection.info.backend_pid
+        list(clients.map(create, range(200)))
+    while not (page := alone.api.http.get("/customers/", params={"page_size": 100, "page": 1})).is_success:
+        assert page.json()["code"] == "DATABASE_ERROR"
+    pages = [page.json(), *(alone.api.get("/customers/", page_size=100, page=number) for number in (2, 3))]
+    assert len(answered) > 100
+    assert {row["id"] for each in pages for row in each["data"]} >= set(answered)
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
@@ -360,31 +343,23 @@ def commits_held(connection: psycopg.Connection) -> Iterator[None]:
         connection.execute("SELECT pg_reload_conf()")
 
 
-def test_nothing_leaves_before_it_is_on_the_disk(
-    place: str, contracts: tuple[Contract, Contract], receiver: Receiver
-) -> None:
+def test_nothing_leaves_before_it_is_on_the_disk(place: str, alone: Sandbox, receiver: Receiver) -> None:
     """Neither the response nor the delivery; then both."""
-    server = RunningServer(state=place)
-    sandbox = Sandbox(server.url, KEY, *contracts)
-    sandbox.endpoint(receiver.url, "customer.created")
-    try:
-        with administrator(place) as connection, ThreadPoolExecutor(1) as client:
-            with commits_held(connection):
-                for number in count():  # the first ones may be quicker than the change of the configuration
-                    response = client.submit(sandbox.customer, email=f"{number}@example.com")
-                    while not response.done() and connection.execute(WAITING).fetchone() != (1,):
-                        pass
-                    if not response.done():
-                        break
-                sent = [event["data"]["object"]["id"] for event in receiver.events]
-                assert not response.done()
-            made = response.result(60)["id"]
-        assert made not in sent
-        sandbox.settle()
-        assert receiver.events[-1]["data"]["object"]["id"] == made
-    finally:
-        sandbox.close()
-        server.stop()
+    alone.endpoint(receiver.url, "customer.created")
+    with administrator(place) as connection, ThreadPoolExecutor(1) as client:
+        with commits_held(connection):
+            for number in count():  # the first ones may be quicker than the change of the configuration
+                response = client.submit(alone.customer, email=f"{number}@example.com")
+                while not response.done() and connection.execute(WAITING).fetchone() != (1,):
+                    pass
+                if not response.done():
+                    break
+            sent = [event["data"]["object"]["id"] for event in receiver.events]
+            assert not response.done()
+        made = response.result(60)["id"]
+    assert made not in sent
+    alone.settle()
+    assert receiver.events[-1]["data"]["object"]["id"] == made
 
 
 def test_it_is_checked_compacted_and_converted(place: str, tmp_path: Path) -> None:

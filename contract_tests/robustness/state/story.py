@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -98,27 +99,18 @@ def steps(player: Teller) -> list[Callable[[], Any]]:
 
 def played_through(place: str) -> tuple[list[bytes], bytes]:
     """Return the scenario on one server: its answers, and everything the world is in the end."""
-    player = Teller()
-    server = RunningServer("http://127.0.0.1:4747", state=place)
-    player.url = server.url
-    try:
+    with closing(Teller()) as player, RunningServer("http://127.0.0.1:4747", state=place) as server:
+        player.url = server.url
         for step in steps(player):
             step()
         return player.answers, player.end()
-    finally:
-        player.close()
-        server.stop()
 
 
 def with_restarts(place: str) -> tuple[list[bytes], bytes]:
     """Return the scenario with another server for every step."""
-    player = Teller()
-    for step in [*steps(player), player.end]:
-        server = RunningServer("http://127.0.0.1:4747", state=place)
-        player.url = server.url
-        try:
-            step()
-        finally:
-            server.stop()
-    player.close()
+    with closing(Teller()) as player:
+        for step in [*steps(player), player.end]:
+            with RunningServer("http://127.0.0.1:4747", state=place) as server:
+                player.url = server.url
+                step()
     return player.answers, player.answers[-1]

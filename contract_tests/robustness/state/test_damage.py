@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +74,11 @@ DAMAGES: list[Damage] = [flipped, cut, without_a_piece, mixed_up, overwritten]
 @pytest.fixture
 def sound(place: str, contracts: tuple[Contract, Contract]) -> tuple[str, Path, bytes]:
     """A place, its file and what a sound one holds."""
-    server = RunningServer(state=place)
-    sandbox = Sandbox(server.url, "sk_test_damage", *contracts)
-    sandbox.subscribe()
-    for number in range(20):
-        sandbox.customer(email=f"{NAME}{number}@{NAME}.com", name=NAME * 4, metadata={NAME: NAME, "n": NAME * 9})
-    sandbox.control.post("/snapshots", {"name": "s"})
-    sandbox.close()
-    server.stop()
+    with RunningServer(state=place) as server, closing(Sandbox(server.url, "sk_test_damage", *contracts)) as sandbox:
+        sandbox.subscribe()
+        for number in range(20):
+            sandbox.customer(email=f"{NAME}{number}@{NAME}.com", name=NAME * 4, metadata={NAME: NAME, "n": NAME * 9})
+        sandbox.control.post("/snapshots", {"name": "s"})
     file = Path(place.partition(":")[2].removeprefix("///"))
     return place, file, file.read_bytes()
 

@@ -63,13 +63,11 @@ def open_twice(place: str, release: str, contracts: tuple[Contract, Contract], *
 @contextmanager
 def opened(place: str, contracts: tuple[Contract, Contract], key: str = golden.KEY) -> Iterator[Sandbox]:
     """The world, on a server of this place."""
-    server = RunningServer(golden.PUBLIC_URL, state=place)
-    sandbox = Sandbox(server.url, key, *contracts)
-    try:
-        yield sandbox
-    finally:
-        sandbox.close()
-        server.stop()
+    with (
+        RunningServer(golden.PUBLIC_URL, state=place) as server,
+        closing(Sandbox(server.url, key, *contracts)) as world,
+    ):
+        yield world
 
 
 @pytest.mark.parametrize("release", golden.RELEASES)

@@ -118,6 +118,5 @@ def served(site: Path) -> Iterator[str]:
     """The URL of the guide."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reference, "guide_folder", lambda: site)
-        server = RunningServer()
-        yield f"{server.url}/docs/guide/"
-        server.stop()
+        with RunningServer() as server:
+            yield f"{server.url}/docs/guide/"

@@ -21,8 +21,7 @@ PATIENCE = 60_000
 
 
 def test_the_control_token_goes_with_what_is_tried_out_once_it_is_put_in(surf: Surf) -> None:
-    server = RunningServer(control_token=TOKEN)
-    try:
+    with RunningServer(control_token=TOKEN) as server:
         tab = surf(f"{server.url}/docs/?api=control")
         tab.set_default_timeout(PATIENCE)
         tab.locator("button.authorize").first.click()
@@ -34,8 +33,6 @@ def test_the_control_token_goes_with_what_is_tried_out_once_it_is_put_in(surf: S
         block.locator("button.opblock-summary-control").click()
         block.get_by_role("button", name="Execute").click()
         expect(block.locator(".live-responses-table .response-col_status").last).to_have_text("200", timeout=PATIENCE)
-    finally:
-        server.stop()
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,6 @@ def test_the_default_is_among_the_other_values_of_an_assumption_that_is_chosen(t
     assert findings(done.output) == ["Your tests fail when webhook_success is 200."]
 
 
-def test_a_command_that_cannot_be_run_is_named() -> None:
-    failed = run("exec", "--assumptions", "all", "--", "no-such-command")
-    assert failed.status == 127
-    assert "no-such-command: cannot be run" in failed.errors
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("shop", ["python-shop", pytest.param("node-shop", marks=pytest.mark.needs("node"))])
 def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,11 +165,8 @@ def test_it_asks_this_machine_at_the_port_of_serve(server: RunningServer, monkey
 
 
 def test_it_needs_no_control_token() -> None:
-    server = RunningServer(control_token="s3cret")
-    try:
+    with RunningServer(control_token="s3cret") as server:
         assert run("health", "--url", server.url).status == 0
-    finally:
-        server.stop()
 
 
 def test_it_fails_where_nothing_answers() -> None:
@@ -188,15 +185,8 @@ def test_a_url_that_is_none_is_wrong_usage() -> None:
 
 
 IMPORTED = {
-    "emulator",
-    "emulator.cli",
-    "emulator.cli.groups",
-    "emulator.cli.main",
-    "emulator.cli.options",
-    "emulator.cli.output",
-    "emulator.core",
-    "emulator.core.event_types",
-    "emulator.version",
+    *("emulator", "emulator.cli", "emulator.cli.groups", "emulator.cli.main", "emulator.cli.options"),
+    *("emulator.cli.output", "emulator.core", "emulator.core.event_types", "emulator.version"),
 }
 """What the help needs of this package; of others it needs click alone."""
 

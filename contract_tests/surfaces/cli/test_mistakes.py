@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -206,19 +207,15 @@ def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_pa
 
 @pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
 def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
-    stranger = Receiver()
-    stranger.reply = lambda received: Reply(status, body=body)
-    try:
+    with closing(Receiver()) as stranger:
+        stranger.reply = lambda received: Reply(status, body=body)
         assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
-    finally:
-        stranger.close()
 
 
 @pytest.fixture
 def locked() -> Iterator[RunningServer]:
-    server = RunningServer(control_token="s3crét")
-    yield server
-    server.stop()
+    with RunningServer(control_token="s3crét") as server:
+        yield server
 
 
 def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

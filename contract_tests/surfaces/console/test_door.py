@@ -20,9 +20,8 @@ TOKEN = "s3crét token"
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[RunningServer]:
-    server = RunningServer(control_token=TOKEN)
-    yield server
-    server.stop()
+    with RunningServer(control_token=TOKEN) as server:
+        yield server
 
 
 @pytest.fixture

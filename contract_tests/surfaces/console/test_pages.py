@@ -119,13 +119,6 @@ def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
         assert "past due" not in text
 
 
-def test_the_audit_is_in_the_readers_language(sandbox: Sandbox) -> None:
-    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
-        text = visitor.open("audit").text
-    assert all(f"{word} " in text for word in ("Attendez", "Répondez", "Utilisez"))
-    assert "Stop after three retries" not in text
-
-
 def test_every_status_of_a_life_cycle_has_a_name() -> None:
     rows = [row for machine in STATE_MACHINES for row in machine.rows]
     assert {row.target for row in rows} | {row.source for row in rows} - {None} <= {None, *STATUSES}

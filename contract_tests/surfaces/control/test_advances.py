@@ -129,16 +129,9 @@ def test_what_is_wrong_is_rejected_at_once(sandbox: Sandbox, body: dict[str, str
     assert respond_async(sandbox, **body).status_code == 422
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_of_one_never_heard_of_nothing_is_known(sandbox: Sandbox, method: str) -> None:
-    sandbox.control.rejected(method, "/clock/advances/adv_0", 404, "NOT_FOUND")
-
-
-def test_an_advance_belongs_to_its_world(busy: Sandbox, long: str) -> None:
+def test_an_advance_belongs_to_its_world(long: str, live: Sandbox) -> None:
     """B-01."""
-    live = Client(busy.url, busy.control.contract, busy.key.replace("sk_test_", "sk_prod_"))
-    live.rejected("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
-    live.close()
+    live.control.rejected("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
 
 
 def test_until_an_event_it_ends_there_with_the_whole_way_behind_it(sandbox: Sandbox) -> None:

@@ -134,13 +134,11 @@ def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:
     assert settings(sandbox)["tax_rate"] == 18
 
 
-def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox) -> None:
+def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox, live: Sandbox) -> None:
     """B-02: two separate worlds."""
-    live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.patch("/app", {"settings": {"tax_rate": 18}})
-    assert live.get("/app")["livemode"] is True
+    live.settings(tax_rate=18)
+    assert live.control.get("/app")["livemode"] is True
     assert settings(sandbox)["tax_rate"] == 0
-    live.close()
 
 
 def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:
@@ -161,6 +159,7 @@ def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -
     sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
     error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
     assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
+    assert set(error["errors"]) == {"email"}
 
 
 def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:

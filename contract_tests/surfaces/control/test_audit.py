@@ -114,34 +114,21 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
     report = audit(sandbox)
     assert report["findings"] == []
     assert {each["rule"] for each in report["kept"]} >= {
-        "ignored-retry-after",
-        "unsafe-retry",
-        "idempotency-key-reused",
-        "retried-too-soon",
-        "retried-too-often",
-        "refund-without-key",
-        "completion-unconfirmed",
-        "slow-webhook-answer",
-        "webhook-not-acknowledged",
-        "webhook-basic",
+        *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
+        *("retried-too-often", "refund-without-key", "completion-unconfirmed"),
+        *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
     }
 
 
 # -- rejected requests and limits
 
 
-def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
-    first = send(sandbox, "POST", "/customers/", {"email": "awa@example.com"})
-    again = send(sandbox, "POST", "/customers/", {"email": "awa@example.com"})
-    assert found(sandbox, "retried-refusal")["requests"] == [again]
-    assert first != again
-
-
-def test_a_conflict_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("fields", [{}, {"name": "Awa"}], ids=["invalid", "conflict"])
+def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox, fields: dict[str, str]) -> None:
     sandbox.customer(email="awa@example.com")
-    body = {"email": "awa@example.com", "name": "Awa"}
-    again = [send(sandbox, "POST", "/customers/", body) for _ in range(3)][:0:-1]
-    assert found(sandbox, "retried-refusal")["requests"] == again
+    first, *again = [send(sandbox, "POST", "/customers/", {"email": "awa@example.com", **fields}) for _ in range(3)]
+    assert found(sandbox, "retried-refusal")["requests"] == again[::-1]
+    assert first not in again
 
 
 def test_a_retry_is_not_reported_where_something_has_changed_since(sandbox: Sandbox) -> None:
@@ -319,24 +306,12 @@ def test_a_key_for_two_things_is_found(sandbox: Sandbox) -> None:
     assert found(sandbox, "idempotency-key-reused")["requests"] == [other]
 
 
-def test_a_key_that_brings_the_first_answer_again_is_what_it_is_for(sandbox: Sandbox) -> None:
-    body = {"customer": sandbox.customer()["id"], **INVOICE}
-    for _ in range(3):
-        send(sandbox, "POST", "/invoices/", body, **{"Idempotency-Key": UUID})
-    assert found(sandbox, "idempotency-key-reused") is None
-
-
 def test_a_new_key_after_one_was_used_twice_is_the_remedy(sandbox: Sandbox) -> None:
     body = {"customer": sandbox.customer()["id"], **INVOICE}
     send(sandbox, "POST", "/invoices/", body, **{"Idempotency-Key": UUID})
     send(sandbox, "POST", "/invoices/", {**body, "footer": "Thanks"}, **{"Idempotency-Key": UUID})
     send(sandbox, "POST", "/invoices/", {**body, "footer": "Thanks"}, **{"Idempotency-Key": UUID[::-1]})
     assert found(sandbox, "unsafe-retry") is None
-
-
-def test_a_refund_with_a_key_is_as_it_should_be(sandbox: Sandbox) -> None:
-    sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]}, **{"Idempotency-Key": UUID})
-    assert found(sandbox, "refund-without-key") is None
 
 
 # -- reading
@@ -419,13 +394,6 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
 def test_a_session_may_be_found_complete_in_a_list(sandbox: Sandbox) -> None:
     sandbox.buy(sandbox.session())
     sandbox.api.get("/checkout-sessions/")
-    assert found(sandbox, "completion-unconfirmed") is None
-
-
-def test_a_session_whose_event_the_shop_received_is_checked(sandbox: Sandbox, receiver: Receiver) -> None:
-    sandbox.endpoint(receiver.url, "checkout.session.completed")
-    sandbox.buy(sandbox.session())
-    sandbox.settle()
     assert found(sandbox, "completion-unconfirmed") is None
 
 
@@ -519,12 +487,6 @@ def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: R
     receiver.reply = lambda received: Reply(held=True)
     delivery = delivered(impatient)
     assert found(impatient, "slow-webhook-answer")["object_ids"] == [delivery]
-
-
-def test_a_receiver_that_answers_at_once_is_not_slow(sandbox: Sandbox, receiver: Receiver) -> None:
-    sandbox.endpoint(receiver.url, "customer.created")
-    delivered(sandbox)
-    assert found(sandbox, "slow-webhook-answer") is None
 
 
 @pytest.fixture

@@ -240,10 +240,6 @@ def test_hidden_fields_stay_hidden(sandbox: Sandbox, receiver: Receiver) -> None
     assert new not in answer
 
 
-def test_an_unknown_id_is_not_found(sandbox: Sandbox) -> None:
-    sandbox.control.rejected("GET", "/explain/cust_nobody", 404, "NOT_FOUND")
-
-
 def test_what_others_hear_is_what_the_wiring_says() -> None:
     """The events that rules react to; those that only cause emails are in the other table."""
     reacting = {

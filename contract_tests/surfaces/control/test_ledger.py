@@ -110,14 +110,10 @@ def test_what_broke_it_is_named_with_the_request_before_it(
     strict: bool, world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     do_not_look(monkeypatch)
-    server = RunningServer(strict=strict)
-    try:
-        with server.world(world_name, *contracts) as sandbox:
-            path, statuses = pay_twice(sandbox)
-            sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
-            ledger = sandbox.control.get("/ledger")
-    finally:
-        server.stop()
+    with RunningServer(strict=strict) as server, server.world(world_name, *contracts) as sandbox:
+        path, statuses = pay_twice(sandbox)
+        sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
+        ledger = sandbox.control.get("/ledger")
     assert statuses == [200, 500 if strict else 200]
     (broken,) = ledger["broken_by"]
     assert (ledger["balanced"], broken["undone"]) == (False, strict)
@@ -133,15 +129,11 @@ def test_it_is_still_named_when_the_journal_has_dropped_both_requests(
     do_not_look(monkeypatch)
     monkeypatch.setattr(journal, "MAX_REQUESTS", 2)
     monkeypatch.setattr(journal, "MAX_UNITS", 2)
-    server = RunningServer(strict=False)
-    try:
-        with server.world(world_name, *contracts) as sandbox:
-            path, _ = pay_twice(sandbox)
-            for _ in range(3):
-                sandbox.customer()
-            (broken,) = sandbox.control.get("/ledger")["broken_by"]
-    finally:
-        server.stop()
+    with RunningServer(strict=False) as server, server.world(world_name, *contracts) as sandbox:
+        path, _ = pay_twice(sandbox)
+        for _ in range(3):
+            sandbox.customer()
+        (broken,) = sandbox.control.get("/ledger")["broken_by"]
     assert broken["cause"]["summary"] == broken["earlier"]["summary"] == f"POST /_emulator{path}"
 
 
@@ -151,13 +143,9 @@ def test_of_a_request_that_was_dropped_before_its_last_event_is_named(
     do_not_look(monkeypatch)
     monkeypatch.setattr(journal, "MAX_REQUESTS", 1)
     monkeypatch.setattr(journal, "MAX_UNITS", 1)
-    server = RunningServer(strict=False)
-    try:
-        with server.world(world_name, *contracts) as sandbox:
-            pay_twice(sandbox)
-            (broken,) = sandbox.control.get("/ledger")["broken_by"]
-    finally:
-        server.stop()
+    with RunningServer(strict=False) as server, server.world(world_name, *contracts) as sandbox:
+        pay_twice(sandbox)
+        (broken,) = sandbox.control.get("/ledger")["broken_by"]
     assert "no longer in the journal, which sent payment_intent.succeeded of pi_" in broken["earlier"]["summary"]
 
 

@@ -112,8 +112,3 @@ def test_nested_objects_keep_their_form(sandbox: Sandbox, subscription: Any) -> 
     sandbox.control.patch(f"/objects/{invoice['id']}", {"line_items": [line]})
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["line_items"] == [line]
     assert subscription["status"] == "active"
-
-
-def test_an_unknown_id_is_not_found(sandbox: Sandbox) -> None:
-    for method in ("GET", "PATCH"):
-        sandbox.control.rejected(method, "/objects/cust_nobody", 404, "NOT_FOUND")

@@ -57,10 +57,6 @@ def test_no_handset_has_to_approve(sandbox: Sandbox) -> None:
     assert paid(sandbox, f"/checkout-sessions/{sandbox.session()['id']}")["status"] == "succeeded"
 
 
-def test_what_is_not_there_is_not_found(sandbox: Sandbox) -> None:
-    sandbox.control.rejected("POST", "/checkout-sessions/sess_0/pay", 404, "CHECKOUT_SESSION_NOT_FOUND")
-
-
 # -- Phones: buyers' handsets, as programs and as people use them
 
 

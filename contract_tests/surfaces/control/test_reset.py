@@ -130,12 +130,10 @@ def test_an_advance_under_way_is_given_up(sandbox: Sandbox, receiver: Receiver) 
     receiver.release()
 
 
-def test_other_worlds_are_left_alone(sandbox: Sandbox) -> None:
+def test_other_worlds_are_left_alone(sandbox: Sandbox, live: Sandbox) -> None:
     """B-01: the live side of the App is another world."""
-    live = Sandbox(sandbox.url, sandbox.key.replace("_test_", "_prod_"), sandbox.api.contract, sandbox.control.contract)
     live.customer()
     sandbox.control.post("/reset")
     assert live.api.get("/customers/")["pagination"]["count"] == 1
     assert live.control.post("/reset")["app"] == live.control.get("/app")["id"]
     assert live.api.get("/customers/")["pagination"]["count"] == 0
-    live.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.document import bundles
 from emulator.resources import ledger
@@ -142,7 +142,7 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(sandbox: Sa
     assert {each["cause"]["summary"] for each in newest} == {f"PATCH /_emulator/objects/{shop['deposit']}"}
 
 
-def test_it_stays_through_restore_import_and_rewind(sandbox: Sandbox, server: RunningServer, shop: Shop) -> None:
+def test_it_stays_through_restore_import_and_rewind(sandbox: Sandbox, other_world: Sandbox, shop: Shop) -> None:
     sandbox.control.patch(f"/objects/{shop['deposit']}", {"net_amount": 1})
     after = books(sandbox)
     assert after["set_directly", "XAF"] > 0
@@ -151,11 +151,9 @@ def test_it_stays_through_restore_import_and_rewind(sandbox: Sandbox, server: Ru
     sandbox.advance("1d")
     sandbox.control.post("/snapshots/set/restore")
     assert books(sandbox) == after
-    other = Sandbox(server.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)
-    other.control.request("PUT", "/snapshots/set", json=exported).raise_for_status()
-    other.control.post("/snapshots/set/restore")
-    assert books(other) == after
-    other.close()
+    other_world.control.request("PUT", "/snapshots/set", json=exported).raise_for_status()
+    other_world.control.post("/snapshots/set/restore")
+    assert books(other_world) == after
 
 
 def test_the_console_shows_it(sandbox: Sandbox, shop: Shop) -> None:

@@ -37,49 +37,32 @@ def statuses(sandbox: Sandbox, endpoint: Any) -> set[str]:
     return {each["status"] for each in sandbox.api.pages(path, page_size=100)}
 
 
-@pytest.mark.parametrize("cause", [pay, trigger])
+def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:
+    """What is arranged is about what comes next: the delivery under way is not met, however slow its receiver."""
+    sandbox.customer()
+    return sandbox.control.post("/faults", {"then": {"lose": True}}, **headers)
+
+
+def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
+    sandbox.customer()
+    return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
+
+
+every_cause = pytest.mark.parametrize("cause", [pay, trigger, arrange_fault, arrange_outcome])
+
+
+@every_cause
 def test_what_it_caused_was_delivered(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     cause(sandbox)
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
 
-@pytest.mark.parametrize("cause", [pay, trigger])
+@every_cause
 def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     cause(sandbox, **RACING)
-    assert statuses(sandbox, endpoint) == {"pending"}
-    receiver.release()
-
-
-def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:
-    return sandbox.control.post("/faults", {"then": {"lose": True}}, **headers)
-
-
-def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
-    return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
-
-
-@pytest.mark.parametrize("arrange", [arrange_fault, arrange_outcome])
-def test_what_is_arranged_is_about_what_comes_next(
-    sandbox: Sandbox, receiver: Receiver, arrange: Callable[..., Any]
-) -> None:
-    """A delivery under way is not met, however slow its receiver."""
-    endpoint = sandbox.endpoint(receiver.url)
-    sandbox.customer()
-    arrange(sandbox)
-    assert statuses(sandbox, endpoint) == {"succeeded"}
-
-
-@pytest.mark.parametrize("arrange", [arrange_fault, arrange_outcome])
-def test_arranging_can_race_with_deliveries_under_way(
-    sandbox: Sandbox, receiver: Receiver, arrange: Callable[..., Any]
-) -> None:
-    endpoint = sandbox.endpoint(receiver.url)
-    receiver.reply = lambda received: Reply(held=True)
-    sandbox.customer()
-    arrange(sandbox, **RACING)
     assert statuses(sandbox, endpoint) == {"pending"}
     receiver.release()
 

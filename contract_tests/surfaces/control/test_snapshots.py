@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from tinydb import Query, TinyDB
 
-from contract_tests.support.client import Client
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.sandbox import Sandbox
 from emulator.core.world import World
 
 
@@ -46,25 +45,23 @@ def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
         sandbox.control.rejected(method, f"/snapshots/b{path}", 404, "NOT_FOUND")
 
 
-def test_an_exported_world_lives_on_elsewhere(sandbox: Sandbox, server: RunningServer) -> None:
+def test_an_exported_world_lives_on_elsewhere(sandbox: Sandbox, other_world: Sandbox) -> None:
     """Its jobs, events, idempotency answers and counters go with it."""
     subscription = sandbox.subscribe()
     body = {"email": "once@example.com", "name": "Once"}
     sandbox.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
     sandbox.control.post("/snapshots", {"name": "mine"})
     exported = json.loads(json.dumps(sandbox.control.get("/snapshots/mine")))
-    other = Sandbox(server.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)
-    assert other.control.request("PUT", "/snapshots/theirs", json=exported).json()["objects"] == 9
-    other.control.post("/snapshots/theirs/restore")
-    assert other.api.get(f"/subscriptions/{subscription['id']}/") == sandbox.api.get(
+    assert other_world.control.request("PUT", "/snapshots/theirs", json=exported).json()["objects"] == 9
+    other_world.control.post("/snapshots/theirs/restore")
+    assert other_world.api.get(f"/subscriptions/{subscription['id']}/") == sandbox.api.get(
         f"/subscriptions/{subscription['id']}/"
     )
-    assert other.events() == sandbox.events()
-    replay = other.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
+    assert other_world.events() == sandbox.events()
+    replay = other_world.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
     assert replay.headers["idempotent-replayed"] == "true"
-    assert other.advance("31d")["events"] == sandbox.advance("31d")["events"]
-    assert other.api.get("/invoices/")["data"][0]["invoice_number"] == "INV-2026-000002"
-    other.close()
+    assert other_world.advance("31d")["events"] == sandbox.advance("31d")["events"]
+    assert other_world.api.get("/invoices/")["data"][0]["invoice_number"] == "INV-2026-000002"
 
 
 def test_a_world_of_any_size_is_brought_in(sandbox: Sandbox) -> None:
@@ -194,12 +191,10 @@ def test_a_name_is_a_plain_word(sandbox: Sandbox, name: str) -> None:
     assert sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422
 
 
-def test_a_snapshot_belongs_to_its_world(sandbox: Sandbox) -> None:
+def test_a_snapshot_belongs_to_its_world(sandbox: Sandbox, live: Sandbox) -> None:
     """B-01."""
     sandbox.control.post("/snapshots", {"name": "a"})
-    live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    assert live.get("/snapshots")["data"] == []
-    live.close()
+    assert live.control.get("/snapshots")["data"] == []
 
 
 @pytest.mark.parametrize(

@@ -183,26 +183,10 @@ def recovered(sandbox: Sandbox, start: Start) -> str:
 
 
 LIVES = (
-    trialing,
-    trial_to_be_canceled,
-    trial_with_which_it_ends,
-    active,
-    active_at_another_price,
-    to_be_canceled,
-    ending_within_the_period,
-    ending_after_a_renewal,
-    canceled,
-    canceled_with_its_period,
-    expired,
-    reactivated,
-    paused,
-    paused_until_its_end,
-    resumed,
-    past_due,
-    past_due_before_its_end,
-    unpaid,
-    unpaid_before_its_end,
-    recovered,
+    *(trialing, trial_to_be_canceled, trial_with_which_it_ends, active, active_at_another_price, to_be_canceled),
+    *(ending_within_the_period, ending_after_a_renewal, canceled),
+    *(canceled_with_its_period, expired, reactivated, paused),
+    *(paused_until_its_end, resumed, past_due, past_due_before_its_end, unpaid, unpaid_before_its_end, recovered),
 )
 
 

@@ -350,22 +350,6 @@ def test_the_page_of_no_session_is_not_there(sandbox: Sandbox) -> None:
         assert awa.twin("/checkout/sess_000000000000000000000000")["code"] == "NOT_FOUND"
 
 
-def test_the_twin_drives_the_page_from_a_program(sandbox: Sandbox) -> None:
-    """Accept: application/json, for reading and for paying."""
-    made = session(sandbox)
-    with buyer(sandbox, made) as awa:
-        twin = awa.twin()
-        assert (twin["state"], twin["amount_total"], twin["currency"]) == ("payable", 30000, "XAF")
-        assert twin["fields"]["bank_card"] == ["number", "expiry", "cvc"]
-        json = {"Accept": "application/json"}
-        declined = awa.http.post(path_of(made), json={**DECLINED, "token": twin["token"]}, headers=json).json()
-        assert declined["payment_intent"]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
-        wrong = awa.http.post(path_of(made), json={"token": declined["token"], "method": "paypal"}, headers=json)
-        assert (wrong.status_code, set(wrong.json()["errors"])) == (422, {"paypal_email"})
-        paid = awa.http.post(path_of(made), json={**CARD, "token": declined["token"]}, headers=json).json()
-    assert (paid["state"], paid["redirect_url"]) == ("paid", SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"]))
-
-
 def test_the_journal_says_what_a_buyer_caused_and_it_can_be_undone(sandbox: Sandbox) -> None:
     made = session(sandbox)
     with buyer(sandbox, made) as awa:

@@ -92,13 +92,9 @@ def test_the_first_page_shows_where_everything_is_and_the_last_request(server: R
 
 
 def test_behind_a_token_the_first_page_shows_no_request() -> None:
-    server = RunningServer(control_token="s3cret")
-    try:
-        with http_client(base_url=server.url, headers=BROWSER) as client:
-            client.get("/v1/customers/", headers={"Authorization": "Bearer sk_test_hidden"})
-            assert "sk_test_hidden" not in client.get("/").text
-    finally:
-        server.stop()
+    with RunningServer(control_token="s3cret") as server, http_client(base_url=server.url, headers=BROWSER) as client:
+        client.get("/v1/customers/", headers={"Authorization": "Bearer sk_test_hidden"})
+        assert "sk_test_hidden" not in client.get("/").text
 
 
 def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None:
@@ -149,10 +145,8 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
     (tmp_path / "site" / "renewals" / "index.html").write_text("<h1>Test renewals</h1>", "utf-8")
     (tmp_path / "secret.txt").write_text("not for you", "utf-8")
     monkeypatch.setattr(reference, "guide_folder", lambda: tmp_path / "site")
-    server = RunningServer()
-    with httpx.Client(base_url=server.url, timeout=60) as client:
+    with RunningServer() as server, httpx.Client(base_url=server.url, timeout=60) as client:
         yield client
-    server.stop()
 
 
 def test_a_page_is_served_and_runs_nothing_from_elsewhere(served: httpx.Client) -> None:
@@ -174,10 +168,8 @@ def test_what_is_not_there_is_not_found(served: httpx.Client, path: str) -> None
 
 def test_where_the_site_was_not_built_links_lead_to_its_markdown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "guide_folder", lambda: Path("/nowhere"))
-    server = RunningServer()
-    with httpx.Client(base_url=server.url, timeout=60, follow_redirects=True) as client:
+    with RunningServer() as server, http_client(base_url=server.url, follow_redirects=True) as client:
         answers = [client.get(f"/docs/guide/{page}") for page in ("", "renewals/", "nothing/")]
-    server.stop()
     assert [(answer.status_code, answer.url.path) for answer in answers] == [
         (200, "/llms.txt"),
         (200, "/docs/guide/renewals.md"),

@@ -12,7 +12,18 @@ from contract_tests.support.client import http_client
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.coverage.watch import WATCH
-from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, STEP, WHO, invoice, link, path_of, session
+from contract_tests.surfaces.pages.buyer import (
+    CARD,
+    DECLINED,
+    PHONE,
+    STEP,
+    SUCCESS,
+    WHO,
+    invoice,
+    link,
+    path_of,
+    session,
+)
 
 
 class JsonBuyer:
@@ -55,12 +66,15 @@ Opens = Callable[[Any], JsonBuyer]
 
 
 def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, buyer: Opens) -> None:
-    here = buyer(session(sandbox))
+    made = session(sandbox)
+    here = buyer(made)
     first = here.page()
-    assert (first["state"], first["amount_total"], first["fields"]["mobile_money"]) == ("payable", 30000, ["phone"])
+    assert (first["state"], first["amount_total"], first["currency"]) == ("payable", 30000, "XAF")
+    fields = first["fields"]
+    assert (fields["mobile_money"], fields["bank_card"]) == (["phone"], ["number", "expiry", "cvc"])
     paid = here.send(**PHONE, **WHO)
     assert (paid["state"], paid["payment_intent"]["status"]) == ("paid", "succeeded")
-    assert paid["redirect_url"].startswith("https://shop.example.com/")
+    assert paid["redirect_url"] == SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
     [receipt] = sandbox.api.get("/receipts/")["data"]
     assert buyer(f"/receipt/{receipt['id']}").page() == receipt
 

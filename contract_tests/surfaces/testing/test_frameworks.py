@@ -279,12 +279,6 @@ def test_an_answer_of_500_is_raised_too(world: Emulator) -> None:
         world.pay(session)
 
 
-def test_without_the_flag_an_error_is_a_failed_delivery(world: Emulator) -> None:
-    world.webhooks.forward_to(wsgi_that_raises())
-    world.pay(checkout(world))
-    assert {each.status for each in world.webhooks.deliveries} == {500}
-
-
 def test_errors_are_raised_on_the_loop_of_the_test(world: Emulator) -> None:
     async def story() -> None:
         async with AsyncEmulator(world) as emulator:

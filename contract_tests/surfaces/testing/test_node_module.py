@@ -68,12 +68,9 @@ def test_the_renewal_matrix(root: Path) -> None:
 
 def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(root: Path) -> None:
     (root / "node-test" / "club.test.mjs").write_text(WHERE, encoding="utf-8")
-    server = RunningServer()
-    try:
+    with RunningServer() as server:
         assert f"at {server.url}" in run(root, *NODE, PAYMENTS_EMULATOR_URL=server.url)
         assert [app["name"][12:] for app in httpx.get(f"{server.url}/_emulator/apps").json()["data"]] == ["-where"]
-    finally:
-        server.stop()
 
 
 def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:

@@ -52,20 +52,15 @@ console.log(`http://127.0.0.1:${shop.server.address().port} ${shop.secret}`);
 
 
 def test_the_receiver_of_the_shop_in_node() -> None:
-    server = RunningServer()
     command = ("node", "--input-type=module", "--eval", NODE_SHOP)
-    with subprocess.Popen(
-        command,
-        cwd=EXAMPLES / "node-shop",
-        env={**os.environ, "PAYMENTS_URL": server.url},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout
-            url, secret = process.stdout.readline().split()
-            ended = run_command("test", "receiver", f"{url}/webhooks", "--secret", secret, "--timeout", "60")
-        finally:
-            process.kill()
-            server.stop()
+    with RunningServer() as server:
+        variables = {**os.environ, "PAYMENTS_URL": server.url}
+        where = EXAMPLES / "node-shop"
+        with subprocess.Popen(command, cwd=where, env=variables, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout
+                url, secret = process.stdout.readline().split()
+                ended = run_command("test", "receiver", f"{url}/webhooks", "--secret", secret, "--timeout", "60")
+            finally:
+                process.kill()
     assert ended.status == 0, ended.output

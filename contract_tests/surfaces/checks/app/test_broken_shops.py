@@ -30,16 +30,6 @@ def story_of(shop_source: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Emu
     return played
 
 
-@pytest.mark.parametrize("shop", PYTHON_SHOPS, ids=lambda shop: shop.mistake)
-def test_a_mistake_is_named(payments: Emulator, shop: BrokenShop, monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        text = payments.test_app(story_of(source(shop), monkeypatch), only=shop.cases).text()
-    except AssertionError as error:
-        text = str(error)
-    for sentence in shop.sentences:
-        assert sentence in text, text
-
-
 def test_the_sound_shop_ends_the_same(payments: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the cases that find the mistakes; nor does the audit find anything."""
     sound = (EXAMPLES / "python-shop/shop.py").read_text("utf-8")

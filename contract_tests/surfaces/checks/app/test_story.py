@@ -217,16 +217,6 @@ def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
     assert "1:drop-before+2:drop-before" in failing(payments, play, "1:drop-before+2:drop-before")
 
 
-def test_a_story_that_resets_its_world_is_not_swept(payments: Emulator) -> None:
-    """B-07: a reset would take the fault along, and every story would pass."""
-
-    def play(payments: Emulator) -> None:
-        payments.client.post("/v1/reset")
-        customer(payments, "awa")
-
-    assert "it resets its world" in failing(payments, play)
-
-
 def test_a_story_without_a_request_is_not_swept(payments: Emulator) -> None:
     assert "it sends no request to the service" in failing(payments, lambda payments: None)
 

@@ -77,6 +77,8 @@ def examined(play: object, only: object) -> str:
 def test_app_names_the_mistake_of_the_example_shop(shop: BrokenShop, monkeypatch: pytest.MonkeyPatch) -> None:
     text = examined(story_of(source(shop), monkeypatch), shop.cases)
     assert EXAMPLE[shop.mistake] in named(text), text
+    for sentence in shop.sentences:
+        assert sentence in text, text
 
 
 @pytest.mark.parametrize("mistake", CLUB)

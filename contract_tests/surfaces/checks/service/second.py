@@ -131,11 +131,8 @@ def serving(
     with TemporaryDirectory() as folder:
         file = Path(folder, "settings.json")
         file.write_text(json.dumps({"settings": draw.settings}))
-        server = RunningServer(**{"parts": parts, "fixtures": (file,), "strict": False, **options})
-        try:
+        with RunningServer(**{"parts": parts, "fixtures": (file,), "strict": False, **options}) as server:
             yield server
-        finally:
-            server.stop()
 
 
 class Calibration(NamedTuple):

@@ -104,12 +104,6 @@ def test_a_suite_that_fails_by_itself_is_not_examined(play: Play) -> None:
     assert not report.passes(0)
 
 
-def test_the_budget_ends_the_search(play: Play) -> None:
-    report = mutated(play, no_asserts, RunLimits(budget=0))
-    assert (report.tried, report.remaining > 5) == (0, True)
-    assert not report.passes(80)
-
-
 def test_the_report_says_what_no_test_looked_at(play: Play, tmp_path: Path) -> None:
     report = mutated(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
     assert report.text().splitlines() == [
