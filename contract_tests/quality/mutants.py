@@ -1,8 +1,8 @@
 """``python -m contract_tests.quality.mutants``: a seeded sample of mutants of kernel and rules, which the tests must notice.
 
 cosmic-ray makes them in a clone of the last commit (``pip install cosmic-ray pytest-cov``). Of the tests that ``mutants.toml``
-names, each mutant meets those that execute its function, or where it is in none, its module. One that survives is a hole
-in the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was tried.
+names, each mutant meets those that execute its function; one that is in none meets them all. One that survives is a hole in
+the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was tried.
 """
 
 from __future__ import annotations
@@ -85,34 +85,36 @@ def _run_tests(clone: Path) -> ExecutingTests:
     subprocess.run(command, cwd=clone, check=True)
     data = CoverageData(str(clone / ".coverage"))
     data.read()
-    return ExecutingTests(clone, data)
+    return ExecutingTests(clone, data, [word for word in command if word.startswith("contract_tests/")])
 
 
 class ExecutingTests:
-    """The tests that execute a place of a module, by what was measured when all of them ran once."""
+    """The tests that execute a place of a module, by what was measured when ``all_tests`` ran once."""
 
-    def __init__(self, clone: Path, measured: Any) -> None:
+    def __init__(self, clone: Path, measured: Any, all_tests: list[str]) -> None:
         self._clone = clone
         self._measured = measured
+        self._all_tests = all_tests
 
     def of(self, module: Path, line: int) -> list[str]:
         """Return the tests as pytest names them, or, of many, their modules."""
         path = self._clone / module
-        first, last = _function_around(line, path.read_text())
+        if (body := _body_around(line, path.read_text())) is None:
+            return self._all_tests  # what a module defines is executed once, before any test
+        first, last = body
         contexts = self._measured.contexts_by_lineno(str(path))
         executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
         return tests if len(tests) <= MANY else sorted({name.partition("::")[0] for name in tests})
 
 
-def _function_around(line: int, source: str) -> tuple[int, int]:
-    """Return the first and the last line of the body of the innermost function around a line; else all of the module's."""
+def _body_around(line: int, source: str) -> tuple[int, int] | None:
+    """Return the first and the last line of the body of the innermost function around a line, if there is one."""
     functions = (
         each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     bodies = ((each.body[0].lineno, each.end_lineno or line) for each in functions)
-    around = [(first, last) for first, last in bodies if first <= line <= last]
-    return max(around, default=(1, source.count("\n")))
+    return max(((first, last) for first, last in bodies if first <= line <= last), default=None)
 
 
 def _try_rest(session: Path, executing: ExecutingTests) -> None:
