@@ -153,7 +153,7 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
     [
         (["--export-on-exit", "x.json", "--assumptions", "all", "--", "true"], "--assumptions makes many"),
         (["--seed", "x", "--", "true"], "--seed"),
-        (["--prot", "1", "--", "true"], "'--port'"),
+        (["--prot", "1", "--", "true"], "did you mean `--port`?"),
         (["--fixtures", "/nowhere.yaml", "true"], "/nowhere.yaml: cannot be read"),
     ],
 )

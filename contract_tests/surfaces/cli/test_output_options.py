@@ -186,7 +186,7 @@ def test_no_option_is_left_out() -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" {")[0])
 def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path) -> None:
-    if "saved" in line:
+    if line.startswith("world "):
         assert run(*shlex.split("world save saved {other}".format_map(places))).status == 0
         exported = "world export saved --out saved.json {other}".format_map(places)
         assert run(*shlex.split(exported)).status == 0

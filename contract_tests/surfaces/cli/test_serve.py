@@ -201,7 +201,7 @@ def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
         (["--public-url", "ftp://sandbox.local"], "--public-url"),
         (["--public-url", "http://sandbox.local/path"], "--public-url"),
         (["--strict=maybe"], "--strict"),
-        (["--prot", "0"], "'--port'"),
+        (["--prot", "0"], "did you mean `--port`?"),
         (["4747"], "4747"),
         (["--port-file", "/nowhere/port", "--port", "0"], "/nowhere/port: cannot be written: No such file"),
         (["--port-file", "/", "--port", "0"], "--port-file"),
