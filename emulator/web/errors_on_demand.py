@@ -19,7 +19,6 @@ from emulator.core.handlers import not_found
 from emulator.core.limits import BODY
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.document.paths import fixture
 from emulator.document.tree import operations
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import amounts
@@ -125,14 +124,26 @@ class FieldError(NamedTuple):
     ``own_message``: the error has a message of its own; otherwise it says the field and the field's message.
     """
 
-    names: Sequence[str]
+    names: tuple[str, ...]
     message: str
     own_message: bool = True
 
 
-_TABLES = fixture("forced-errors")
+AMOUNT = ("unit_amount", "amount", "line_items")
 
-FIELD_ERRORS: Mapping[str, FieldError] = {code: FieldError(**row) for code, row in _TABLES["fields"].items()}
+FIELD_ERRORS: Mapping[str, FieldError] = {
+    "customer_email_exists": FieldError(("email",), "is the email of another customer"),
+    "DUPLICATE_EMAIL": FieldError(("email",), "is the email of another customer"),
+    "DUPLICATE_SKU": FieldError(("metadata.sku",), "is the sku of {product} already"),
+    "transaction_not_refundable": FieldError(("transaction",), "is not completed, or nothing of it is left"),
+    "refund_amount_exceeds_available": FieldError(("amount",), "must be at most {available}"),
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": FieldError(("amount",), "must be at most {available}"),
+    "CURRENCY_NOT_IN_PLAN": FieldError(("currency",), "{currency} is not enabled"),
+    "AMOUNT_TOO_SMALL": FieldError(AMOUNT, "must be at least {minimum}", False),
+    "AMOUNT_TOO_LARGE": FieldError(AMOUNT, "must be at most {maximum}", False),
+    "PAYMENT_METHOD_NOT_SUPPORTED": FieldError(("payment_method",), "{method_type} is not allowed here", False),
+    "WEBHOOK_ENDPOINT_UNREACHABLE": FieldError(("url",), "the ping was not answered with a 2xx: {reason}"),
+}
 """The field that each of these codes is about."""
 
 
@@ -143,7 +154,12 @@ class StateError(NamedTuple):
     status: str
 
 
-STATE_ERRORS: Mapping[str, StateError] = {code: StateError(**row) for code, row in _TABLES["states"].items()}
+STATE_ERRORS: Mapping[str, StateError] = {
+    "PAYMENT_INTENT_UNCANCELABLE": StateError("cancel", "succeeded"),
+    "PAYMENT_INTENT_NOT_CONFIRMABLE": StateError("choose", "succeeded"),
+    "PAYMENT_INTENT_NOT_CAPTURABLE": StateError("capture", "requires_confirmation"),
+    "INVOICE_NOT_DRAFTABLE": StateError("finalize", "open"),
+}
 
 PREFIXES = {kind.not_found_code: kind.prefix for kind in REGISTRY.kinds if kind.not_found_code != "NOT_FOUND"}
 """The beginning of the ids that each 404 is about."""

@@ -23,7 +23,6 @@ from emulator.core import calendar
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.core.vendored import library
-from emulator.document.paths import fixture
 from emulator.document.published import LIMITS
 
 # -- strict JSON (B-12)
@@ -200,14 +199,38 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "not-blank": lambda text: not text.isspace(),
 }
 
-_SENTENCES: Mapping[str, dict[str, str]] = fixture("validation")
+EXPLAINED: dict[str, str] = {
+    "date-time": "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z",
+    "date": "must be a date YYYY-MM-DD",
+    "email": "must be an email address of at most 254 characters, such as name@example.com",
+    "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
+    "uri": "must be an http:// or https:// URL",
+    "https-uri": "must be an https:// URL",
+    "web-url": "must be an http:// or https:// URL",
+    "domain": "must be a bare domain name: no protocol, port, path or wildcard",
+    "ipv4-network": "must be an IPv4 address or a CIDR range without host bits",
+    "currency": "must be an ISO 4217 code in upper case",
+    "country": "must be an ISO 3166-1 alpha-2 code in upper case",
+    "not-blank": "must not be blank",
+}
 
-EXPLAINED = _SENTENCES["formats"]
-"""The sentence for a text that is not of a format."""
+_DURATION = (
+    r"^(P[0-9]{1,4}W|P(?=[0-9T])([0-9]{1,4}Y)?([0-9]{1,6}M)?([0-9]{1,6}D)?"
+    r"(T(?=[0-9])([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}(\.[0-9]{1,3})?S)?)?|[0-9]{1,9}[smhdw])$"
+)
 
 EXPLAINED_PATTERNS = {
     **{LIMITS[name]["pattern"]: EXPLAINED[name] for name in LIMITS if "pattern" in LIMITS[name]},
-    **_SENTENCES["patterns"],
+    r"^(?!\.\.?$)[A-Za-z0-9._-]+$": "must be of letters, digits, '.', '_' and '-', and not '.' or '..'",
+    r"^[A-Za-z0-9_-]+$": "must be of letters, digits, '_' and '-'",
+    r"^[ -~]+$": "must be of printable ASCII characters",
+    r"^[0-9]( ?[0-9]){11,18}$": "must be a card number of 12 to 19 digits",
+    r"^[0-9]{3,4}$": "must be 3 or 4 digits",
+    r"^[0-9]{4,6}$": "must be 4 to 6 digits",
+    r"^[1-5](xx|[0-9]{2})$": "must be a status such as 404 or 4xx",
+    r"^[^.=]+(\.[^.=]+)+=[\s\S]*$": "must be ID.FIELD=VALUE",
+    _DURATION: "must be a duration such as 31d, 2h, 90s, P1M or PT90S",
+    r"^(running|frozen(@.{1,40})?)$": "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z",
 }
 """The sentence for a text that does not match the pattern of its format, or one of a field's own."""
 
@@ -433,7 +456,18 @@ def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Viol
 
 
 def _one_of(types: list[str]) -> str:
-    return "must be " + " or ".join(_SENTENCES["types"][name] for name in dict.fromkeys(types))
+    return "must be " + " or ".join(_TYPES[name] for name in dict.fromkeys(types))
+
+
+_TYPES = {
+    "object": "an object",
+    "array": "an array",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
 
 
 def _sentence(kind: Any, message: str) -> str:
@@ -446,8 +480,22 @@ def _sentence(kind: Any, message: str) -> str:
         return _one_of(kind.types)
     if kind.name == "enum":
         return "must be one of " + ", ".join(str(option) for option in kind.options if option is not None)
-    sentence = _SENTENCES["keywords"].get(kind.name)
+    sentence = _SENTENCES.get(kind.name)
     return sentence.format(kind.value) if sentence else message
+
+
+_SENTENCES = {
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} entries",
+    "maxItems": "must have at most {} entries",
+    "minProperties": "must have at least {} keys",
+    "maxProperties": "must have at most {} keys",
+    "pattern": "must match {}",
+    "uniqueItems": "must not repeat an entry",
+}
 
 
 # -- errors

@@ -225,10 +225,14 @@ def test_units_of_work_beyond_the_bound_of_the_journal_are_unknown(
 
 
 def test_reading_and_explaining_leave_no_trace(sandbox: Sandbox) -> None:
+    def requests() -> list[Any]:
+        # How long ago they were changes by itself.
+        return [{**each, "seconds_ago": 0} for each in sandbox.control.pages("/requests")]
+
     customer = sandbox.customer()["id"]
-    before = list(sandbox.control.pages("/requests"))
+    before = requests()
     assert explain(sandbox, customer) == explain(sandbox, customer)
-    assert list(sandbox.control.pages("/requests")) == before
+    assert requests() == before
 
 
 def test_hidden_fields_stay_hidden(sandbox: Sandbox, receiver: Receiver) -> None:

@@ -19,7 +19,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.walker import Walker
 from contract_tests.surfaces.cli.terminal import run
 from contract_tests.surfaces.recording.conftest import RATE, Played
-from contract_tests.surfaces.recording.stories import STORIES, newest, webhooks
+from contract_tests.surfaces.recording.stories import STORIES, newest
 from contract_tests.surfaces.recording.test_record import RUNNABLE
 from contract_tests.surfaces.recording.test_record import run as run_file
 from emulator.control.recording.model import Recording
@@ -215,8 +215,8 @@ def test_each_state_is_reproduced_in_few_steps(
     steps: dict[tuple[str, str], int] = {}
     for number, (story, states) in enumerate(STORIES.items()):
         with server.world(f"{world_name}-{number}", *contracts) as sandbox:
-            # A delivery takes some milliseconds, of which a fast clock would make seconds.
-            sandbox.control.post("/clock/run", {"rate": 1 if story is webhooks else RATE})
+            # As on a plain ``serve``; a fast clock would make minutes of the pauses of a busy machine.
+            sandbox.control.post("/clock/run", {"rate": 1})
             story(sandbox)
             for each in [(kind, state) for kind in states for state in states[kind]]:
                 steps[each] = reproduced(sandbox, newest(sandbox, *each)["id"])
