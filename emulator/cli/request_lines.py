@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.output import StyledText, advance_lines, cut, printable, terminal_width
-from emulator.engine.redaction import redact
-from emulator.presentation.languages.catalogs import SOURCE
-from emulator.presentation.languages.language import language_of
 
 if TYPE_CHECKING:
     from emulator.core.world import World
@@ -96,6 +93,9 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
     if world is None:
         return ""
     from emulator.control import objects, requests
+    from emulator.engine.redaction import redact
+    from emulator.presentation.languages.catalogs import SOURCE
+    from emulator.presentation.languages.language import language_of
 
     name = objects.name_of(world, requests.about(request.path, answer), language_of(SOURCE))
     return redact(name.encode()).decode()

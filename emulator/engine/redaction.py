@@ -25,10 +25,12 @@ from emulator.core.world import World
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import magic_value_of
 
+# The large ones are strings, which are compiled for the first text that may have a secret, and not at each start.
+
 # What may stand between two digits of a card number, and between two characters of an account, but not of an address.
 _GAP, _ACCOUNT_GAP = r"[^0-9A-Za-z]{0,3}", r"[^0-9A-Za-z@\"=&?<>{}\[\]]{0,3}"
 # Groups as on a card, or single digits, with equal gaps; or any groups with usual gaps: no date begins with 4, 5 or 6.
-_CARD = re.compile(
+_CARD = (
     r"(?<![0-9])(?=[2-9])(?=("
     rf"[0-9]{{4}}(?P<four>{_GAP})[0-9]{{4}}(?P=four)[0-9]{{4}}(?P=four)[0-9]{{1,4}}(?:(?P=four)[0-9]{{1,3}})?(?![0-9])"
     rf"|[0-9]{{4}}(?P<six>{_GAP})[0-9]{{6}}(?P=six)[0-9]{{4,5}}(?![0-9])"
@@ -37,18 +39,18 @@ _CARD = re.compile(
 )
 # Too many digits for one card may be several without a gap.
 _SEVERAL_CARDS = re.compile(r"[0-9]{20,}")
-_BRANDED = re.compile(r"4\d{12}(?:\d{3}){0,2}|(?:2[2-7]|35|[56]\d|81|82|97)\d{14}|3[47]\d{13}|3[0689]\d{12}|6\d{16,18}")
-_ACCOUNT = re.compile(
+_BRANDED = r"4\d{12}(?:\d{3}){0,2}|(?:2[2-7]|35|[56]\d|81|82|97)\d{14}|3[47]\d{13}|3[0689]\d{12}|6\d{16,18}"
+_ACCOUNT = (
     rf"(?i)(?=([A-Z]{_ACCOUNT_GAP}[A-Z]{_ACCOUNT_GAP}[0-9]{_ACCOUNT_GAP}[0-9](?:{_ACCOUNT_GAP}[A-Z0-9]){{11,30}}))"
 )
 _NO_CHARACTERS = re.compile(r"[^0-9A-Za-z]+")
 
 # Each with the part that may be shown, then the part that is masked. English words end as keys begin: task_test.
-_KEY = re.compile(r"(?i)(?<!ri|ta|di|ma|de)([sp]k_(?:test|prod)_)([a-z0-9_-]+)")
+_KEY = r"(?i)(?<!ri|ta|di|ma|de)([sp]k_(?:test|prod)_)([a-z0-9_-]+)"
 _WEBHOOK_SECRET = re.compile(r"(?i)(whsec_)([0-9a-z+/=_-]+)")
 _WEB_TOKEN = re.compile(r"(?<![\w-])(eyJ)([\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?)")
 _PASSWORD = re.compile(r"(//[^/\s:@\"'<>?#]*:)([^/\s\"'<>]+)(?=@)")
-_LIVE_KEY = re.compile(r"(?i)(?<!ri|ta|di|ma|de)[sp]k_prod_[a-z0-9_-]")
+_LIVE_KEY = r"(?i)(?<!ri|ta|di|ma|de)[sp]k_prod_[a-z0-9_-]"
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
 
 _CARD_NAME, _CODE_NAME = r"(?:card_?)?number|pan", r"(?:cvc|cvv|csc|pin)2?"
@@ -57,7 +59,7 @@ _OTHER_NAME = (
     r"|(?:api|access|private)[_-]?key)s?"
 )
 _NAME = re.compile(rf"(?i)(?:.*[.\[\]])?\s*(?:({_CARD_NAME})|({_CODE_NAME})|[\w-]*{_OTHER_NAME})\s*\]?")
-_NAMED = re.compile(
+_NAMED = (
     rf"(?i)((?<![\w.-])(?:({_CARD_NAME})|({_CODE_NAME})|[\w.-]{{0,60}}{_OTHER_NAME}|(?:^|(?<=[?&]))[\w-]{{0,60}}key)"
     r"\]?(?:\\*[\"']\s*:\s*\[?\s*|=)(?:\\*[\"'])?(?:(?:basic|bearer)\s+)?)((?<=[\"'])[^\"'\\]+|[^\"'\\&\s,;}{\[\]#]+)"
 )
@@ -90,7 +92,7 @@ def stars(secret: str) -> str:
 def has_live_key(*texts: str) -> bool:
     """Return whether there is a live key (``sk_prod_…``, ``pk_prod_…``) in these texts, however it is written."""
     found = (part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text))))
-    return any(_LIVE_KEY.search(part) for part in found)
+    return any(re.search(_LIVE_KEY, part) for part in found)
 
 
 def _decoded(text: str) -> str:
@@ -155,8 +157,8 @@ def redact_text(text: str, mask: Mask = stars) -> str:
     redacted = _replaced(_ACCOUNT, plain, _account)  # first, because the digits of an account look like a card
     redacted = _replaced(_CARD, _SEVERAL_CARDS.sub(_redact_several, redacted), _card)
     for pattern in (_KEY, _WEBHOOK_SECRET, _WEB_TOKEN, _PASSWORD):
-        redacted = pattern.sub(lambda match: match[1] + mask(match[2]), redacted)
-    redacted = _NAMED.sub(lambda match: match[1] + _redact_named(match[4], match, mask, by=1), redacted)
+        redacted = re.sub(pattern, lambda match: match[1] + mask(match[2]), redacted)
+    redacted = re.sub(_NAMED, lambda match: match[1] + _redact_named(match[4], match, mask, by=1), redacted)
     return text if redacted == plain else redacted
 
 
@@ -237,10 +239,10 @@ def _redact_several(match: re.Match[str]) -> str:
     return "".join([*parts, rest])
 
 
-def _replaced(pattern: re.Pattern[str], text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
+def _replaced(pattern: str, text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
     """Return a text in which what begins where a pattern finds something is replaced, as far as ``found`` says."""
     parts, done = [], 0
-    for match in pattern.finditer(text):
+    for match in re.finditer(pattern, text):
         length, redacted = found(match) if match.start() >= done else (0, "")
         if length:
             parts += [text[done : match.start()], redacted]
@@ -269,7 +271,7 @@ def _card(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _is_card(digits: str) -> bool:
-    return _BRANDED.fullmatch(digits) is not None and payment_details.is_card_number(digits)
+    return re.fullmatch(_BRANDED, digits) is not None and payment_details.is_card_number(digits)
 
 
 # -- a snapshot to share
