@@ -195,6 +195,7 @@ class Emulator(BaseEmulator):
         only: Sequence[str] = (),
         ignore: Sequence[str] = (),
         budget: float | None = None,
+        jobs: int = 1,
         whole: bool = False,
         afterwards: str = AFTERWARDS,
         pairs: bool = False,
@@ -206,13 +207,14 @@ class Emulator(BaseEmulator):
         ``afterwards``; what that returns must be the same each time. So must the numbers of objects by kind and status
         and their sums of money and links. ``only`` has patterns of cases (``5:*``, ``*:twice``, ``lost``), ``ignore``
         rules of the audit that count for nothing; ``pairs`` tries two faults at once as well. ``budget`` (seconds, real
-        time) ends the search early, which is a warning, or with ``whole`` an error.
+        time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many runs there are
+        at a time, in threads: more than one where runs wait, such as for the pauses between attempts.
 
         Raises ``AssertionError`` with everything that was found.
         """
         __tracebackhide__ = True
         search = Search(only, pairs=pairs, ignore=ignore, in_test=True)
-        return try_scenario(self, scenario, search, budget=budget, whole=whole, afterwards=afterwards)
+        return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:
         self._awaited = AsyncEmulator(self)

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from emulator.checks.app.cases import CHARGE, DELIVERY, REQUEST, WRITES, Case, Place
@@ -48,28 +49,36 @@ def try_scenario(
     search: Search,
     *,
     budget: float | None = None,
+    jobs: int = 1,
     whole: bool = False,
     afterwards: str,
 ) -> AppReport:
-    """Return the report of a scenario, in worlds that start as ``emulator`` did.
+    """Return the report of a scenario, in worlds that start as ``emulator`` did, ``jobs`` at a time.
 
     ``scenario`` is what the application does in a world. It may return a function, which is called when time has moved
     on. Raises ``AssertionError`` for problems, and with ``whole`` where ``budget`` (seconds, real time) ended first,
     which is a warning else.
     """
     __tracebackhide__ = True
+    free: SimpleQueue[str] = SimpleQueue()
+    for number in range(jobs):
+        free.put(f"scenario-{number + 1}")
 
     def play(case: Case | None) -> Ending:
-        with emulator.another("scenario") as world:
-            arrange(world.api, case)
-            failure, check = None, None
-            try:
-                check = scenario(world)
-            except (Exception, AssertionError) as error:
-                failure = one_line(error)
-            return finish(world.api, case, failure, check, afterwards)
+        name = free.get()
+        try:
+            with emulator.another(name) as world:
+                arrange(world.api, case)
+                failure, check = None, None
+                try:
+                    check = scenario(world)
+                except (Exception, AssertionError) as error:
+                    failure = one_line(error)
+                return finish(world.api, case, failure, check, afterwards)
+        finally:
+            free.put(name)
 
-    report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
+    report = examine(play, RunLimits(jobs, budget), search)._replace(repeat=REPEAT)
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
     if not report.passed or (report.remaining and whole):

@@ -31,7 +31,7 @@ _TABLES = fixture("app-faults")
 
 ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["advice"].items()}
 
-AGAIN, RACING, REPEATED = (ADVICE[name] for name in ("again", "racing", "repeated"))
+AGAIN, RACING, REPEATED, UNSTEADY = (ADVICE[name] for name in ("again", "racing", "repeated", "unsteady"))
 
 FOLLOWS = [each.problem for each in ADVICE.values() if each.follows]
 """The problems that follow from handling an event that comes twice twice; they are not reported beside it."""

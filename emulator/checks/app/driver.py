@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from emulator.checks.app.cases import AGAIN, REQUEST, Case, cases, chosen, pairs, parts
+from emulator.checks.app.cases import AGAIN, REQUEST, UNSTEADY, Case, cases, chosen, pairs, parts
 from emulator.checks.app.endings import Ending, compare, totals
 from emulator.checks.app.report import PAUSES, AppFinding, AppReport, ignoring, without_pauses
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
@@ -74,10 +75,14 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
 
 
 def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
-    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed."""
-    asked = [case for case in tried if case.kind.name in PAUSES and case.name in endings]
-    reached = [case for case in asked if endings[case.name].reached]
-    return {PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name])}
+    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed.
+
+    In a quarter of the cases at least: now and then a busy machine delays a client that never waits.
+    """
+    reached = [case for case in tried if case.kind.name in PAUSES and (end := endings.get(case.name)) and end.reached]
+    asked = Counter(PAUSES[case.kind.name] for case in reached)
+    followed = Counter(PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name]))
+    return {rule for rule, times in followed.items() if 4 * times >= asked[rule]}
 
 
 def _differs(baseline: Ending, ending: Ending | None, case: Case) -> bool:
@@ -89,10 +94,15 @@ def _findings(cases: Sequence[Case], baseline: Ending, endings: Mapping[str, End
     """Yield the cases that ended otherwise than the baseline."""
     for case in cases:
         ending = endings.get(case.name)
-        if ending is not None and ending.reached and (found := compare(baseline, ending, case)):
+        if ending is None or not (found := compare(baseline, ending, case)):
+            continue
+        if ending.reached:
             part = next((each for each in parts(case) if _repetition(each, baseline, ending)), case)
             problem = _repetition(part, baseline, ending) or part.kind.advice.problem
             yield AppFinding(case, found, problem, part.kind.advice.section)
+        elif case.second is None:
+            # Of a pair one fault may strike, and keep the other from being reached.
+            yield AppFinding(case, found, UNSTEADY.problem, UNSTEADY.section)
 
 
 def _repetition(case: Case, baseline: Ending, other: Ending) -> str | None:

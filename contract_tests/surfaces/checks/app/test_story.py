@@ -7,7 +7,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count, repeat
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -281,6 +282,33 @@ def test_a_budget_that_ends_first_is_a_warning_and_an_error_where_all_was_asked_
         payments.test_app(two_customers, budget=0, whole=True)
 
 
+def test_a_run_that_fails_before_its_fault_strikes_is_a_problem(payments: Emulator) -> None:
+    """It shows nothing about the fault, and must not count as a case without a problem."""
+    plays = count(1)
+
+    def play(payments: Emulator) -> None:
+        assert next(plays) != 3, "the shop does not start"
+        two_customers(payments)
+
+    text = failing(payments, play, "2:slow")
+    assert "1. The scenario ended otherwise, although its fault did not strike: " in text
+    assert "the scenario fails: AssertionError: the shop does not start" in text
+    assert "Not reached by the scenario: 2:slow." in text
+
+
+def test_runs_that_wait_are_made_several_at_a_time(payments: Emulator) -> None:
+    """All three of a story meet in it: one after the other they would wait for each other for ever."""
+    meeting = Barrier(3, timeout=30)
+    plays = count(1)
+
+    def play(payments: Emulator) -> None:
+        if next(plays) > 2:  # the baseline is run alone
+            meeting.wait()
+        two_customers(payments)
+
+    assert payments.test_app(play, only=["1:slow", "2:slow", "1:drop-before"], jobs=3).runs == 5
+
+
 def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Emulator) -> None:
     until = "2026-03-01T00:00:00.000Z" + "x" * 300
 
@@ -295,11 +323,13 @@ def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Em
     assert until not in "".join(lines)
 
 
-def repeating(attempts: int, pause: Callable[[httpx.Response], float]) -> Callable[[Emulator], None]:
-    """Return a story of two customers, whose requests are sent again after so many seconds for an answer."""
+def repeating(
+    attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2
+) -> Callable[[Emulator], None]:
+    """Return a story of some customers, whose requests are sent again after so many seconds for an answer."""
 
     def play(payments: Emulator) -> None:
-        for name in ("awa", "ben"):
+        for name in ("awa", "ben", "cat", "dan", "eve")[:customers]:
             for _ in range(attempts):
                 body = {"email": f"{name}@example.com", "name": name}
                 answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
@@ -316,6 +346,12 @@ def test_pauses_of_zero_are_recognised_and_said_once(payments: Emulator) -> None
     assert report.passed
     assert report.text().count("No attempt waited") == 1
     assert "ignored-retry-after and retried-too-soon" in report.text()
+
+
+def test_pauses_of_zero_are_recognised_where_a_busy_machine_delayed_one(payments: Emulator) -> None:
+    pauses = chain([1.1], repeat(0))
+    hasty = repeating(3, lambda answer: next(pauses), customers=5)
+    assert payments.test_app(hasty, only=["error-after"]).unpaused == ["retried-too-soon"]
 
 
 def test_pauses_cut_short_are_recognised_in_a_client_that_waits_as_long_as_a_429_says(payments: Emulator) -> None:
