@@ -244,9 +244,13 @@ def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quan
 # Whom it is from, and how it is read
 
 
+CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+"""Bytes of a pixel by the type of a PNG's colour."""
+
+
 def picture(width: int, height: int, colour: int, *extra: bytes) -> bytes:
     """Return a PNG whose rows use all five filters."""
-    step = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    step = CHANNELS[colour]
     rows = b"".join(bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
     parts = (b"IHDR" + head, *extra, b"IDAT" + zlib.compress(rows), b"IEND")
@@ -299,15 +303,21 @@ def test_a_jpeg_is_as_large_as_its_frame_says(sandbox: Sandbox) -> None:
     assert (image.get_object()["/Width"], image.get_object()["/Height"]) == (300, 258)
 
 
-def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox) -> None:
-    """Every filter of PNG, undone by our code and by pypdf's own reader of predictors."""
-    sandbox.settings(merchant={"logo": LOGOS["rgb"]})
+@pytest.mark.parametrize(("colour", "colours"), [(2, 3), (4, 1), (6, 3)])
+def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox, colour: int, colours: int) -> None:
+    """Every filter of PNG, undone by our code and by pypdf's own reader of predictors; opacities become the soft mask."""
+    sandbox.settings(merchant={"logo": uri(picture(40, 20, colour))})
     [page] = pdfs.read(pdf_of(sandbox, an_invoice(sandbox))).pages
     [image] = page["/Resources"]["/XObject"].values()
-    packed = zlib.compress(zlib.decompressobj().decompress(picture(40, 20, 2).partition(b"IDAT")[2]))
-    names = {"/Predictor": 15, "/Colors": 3, "/Columns": 40, "/BitsPerComponent": 8}
+    channels = CHANNELS[colour]
+    packed = zlib.compress(zlib.decompressobj().decompress(picture(40, 20, colour).partition(b"IDAT")[2]))
+    names = {"/Predictor": 15, "/Colors": channels, "/Columns": 40, "/BitsPerComponent": 8}
     parameters = DictionaryObject({NameObject(name): NumberObject(value) for name, value in names.items()})
-    assert image.get_object().get_data() == FlateDecode.decode(packed, parameters)
+    decoded = FlateDecode.decode(packed, parameters)
+    pixels = [decoded[at : at + channels] for at in range(0, len(decoded), channels)]
+    assert image.get_object().get_data() == b"".join(pixel[:colours] for pixel in pixels)
+    if channels > colours:
+        assert image.get_object()["/SMask"].get_data() == b"".join(pixel[colours:] for pixel in pixels)
 
 
 FORMS = "must begin with data:image/png;base64, or data:image/jpeg;base64,"
@@ -319,11 +329,12 @@ READABLE = " is not a PNG (8 bits a channel, not interlaced) or JPEG that can be
     [
         ("https://example.com/logo.png", FORMS),
         (uri(b"GIF89a"), READABLE),
+        (uri(b"GI" + JPEG[2:], "jpeg"), READABLE),
         (uri(picture(9, 9, 2)[:60]), "logo"),
         (uri(picture(600, 600, 0)), "logo"),
         ("data:,", "logo"),
     ],
-    ids=["url", "gif", "cut off", "too large", "empty"],
+    ids=["url", "gif", "no jpeg", "cut off", "too large", "empty"],
 )
 def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox, logo: str, said: str) -> None:
     answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}})
@@ -343,8 +354,9 @@ def test_it_says_the_rate_of_its_tax(sandbox: Sandbox) -> None:
     invoice = an_invoice(sandbox)
     sandbox.settings(tax_rate=5)
     assert "Tax (19.25%) 963 XAF" in pdfs.text(pdf_of(sandbox, invoice))
-    changed = sandbox.control.patch(f"/objects/{invoice['id']}", {"tax_amount": 7})
-    assert "Tax 7 XAF" in pdfs.text(pdf_of(sandbox, changed))
+    for tax in ("7", "1,000"):
+        changed = sandbox.control.patch(f"/objects/{invoice['id']}", {"tax_amount": int(tax.replace(",", ""))})
+        assert f"Tax {tax} XAF" in pdfs.text(pdf_of(sandbox, changed))
 
 
 @pytest.mark.parametrize("lines", [1, 60])

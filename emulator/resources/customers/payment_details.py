@@ -108,9 +108,9 @@ _REGISTERED = """
 
 _UNREGISTERED = {
     **dict.fromkeys(("AO", "CV", "GW", "MZ"), 25),
-    **dict.fromkeys(("DZ", "IR", "KM"), 26),
-    **dict.fromkeys(("CF", "CG", "CM", "GA", "GQ", "MG", "TD"), 27),
-    **dict.fromkeys(("BF", "BJ", "CI", "HN", "MA", "ML", "NE", "SN", "TG"), 28),
+    **dict.fromkeys(("DZ", "IR"), 26),
+    **dict.fromkeys(("CF", "CG", "CM", "GA", "GQ", "KM", "MG", "TD"), 27),
+    **dict.fromkeys(("BF", "BJ", "CI", "MA", "ML", "NE", "SN", "TG"), 28),
 }
 """The countries that use IBANs and have not registered their format, with the length of theirs."""
 
