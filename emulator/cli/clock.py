@@ -49,7 +49,7 @@ def show(emulator: ControlClient, as_json: bool) -> None:
     payments-emulator clock show
     payments-emulator clock show --json
     """
-    print_line(emulator.get("/clock"), reading, as_json)
+    print_line(emulator.get("/clock"), clock_line, as_json)
 
 
 @clock.command()
@@ -99,7 +99,7 @@ def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:
     payments-emulator clock freeze
     payments-emulator clock freeze --at 2026-03-01
     """
-    print_line(emulator.post("/clock/freeze", {"at": at} if at else {}), reading, as_json)
+    print_line(emulator.post("/clock/freeze", {"at": at} if at else {}), clock_line, as_json)
 
 
 @clock.command()
@@ -113,10 +113,10 @@ def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
     payments-emulator clock run
     payments-emulator clock run --rate 3600
     """
-    print_line(emulator.post("/clock/run", {"rate": rate}), reading, as_json)
+    print_line(emulator.post("/clock/run", {"rate": rate}), clock_line, as_json)
 
 
-def reading(clock: Any) -> str:
+def clock_line(clock: Any) -> str:
     speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
     behind = f" ({clock['lag']:.0f} s behind)" if clock["lag"] else ""
     due = clock["next_due_at"]

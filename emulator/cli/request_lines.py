@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from collections import Counter, deque
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,10 @@ class RequestLines:
     """
 
     def __init__(self, form: str, *, verbose: bool) -> None:
-        self._line = json_line if form == "json" else text_line
+        self._is_json = form == "json"
         self._verbose = verbose
         # A person reads names, and no more than some lines a second; names take longer than many a request.
-        self._is_named = form != "json" and sys.stdout.isatty()
+        self._is_named = not self._is_json and sys.stdout.isatty()
         self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
@@ -75,15 +76,20 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            # Asked once for all: in each system call this thread gives way to the server's.
-            width = terminal_width()
-            lines = [self._line(request, said, verbose=self._verbose, width=width) for request, said in requests]
+            lines = self._lines(requests)
             try:
                 if lines:
                     click.echo("\n".join(lines))
             except OSError:
                 # The reader has closed its end; the server goes on.
                 return
+
+    def _lines(self, requests: Iterable[tuple[AnsweredRequest, str]]) -> list[str]:
+        if self._is_json:
+            return [json_line(request) for request, _ in requests]
+        # Asked once for all: in each system call this thread gives way to the server's.
+        width = terminal_width()
+        return [text_line(request, said, verbose=self._verbose, width=width) for request, said in requests]
 
 
 def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
@@ -120,7 +126,7 @@ def _counted(events: tuple[str, ...]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
 
 
-def json_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width: int | None = None) -> str:
+def json_line(request: AnsweredRequest) -> str:
     """Return a request as a JSON object."""
     return json.dumps(
         {

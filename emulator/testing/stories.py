@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from emulator.checks.app.cases import CHARGE, DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.app.cases import AGAIN, CHARGE, DELIVERY, REQUEST, WRITES, Case, Place, parts
 from emulator.checks.app.driver import Search, examine
 from emulator.checks.app.endings import AuditNote, Ending, SentWrite, digest
 from emulator.checks.app.report import AppReport
@@ -113,13 +113,14 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
             value = check()
         except (Exception, AssertionError) as error:
             failure = failure or one_line(error)
+    repeated = {part.place.title for part in parts(case) if part.kind.advice is AGAIN} if case else set()
     return Ending(
         failure=failure,
         value=value,
         digest=digest(_export(api)),
         balanced=api.get("/_emulator/ledger")["balanced"],
         places=[*_request_places(requests), *_delivery_places(before), *_charge_places(before)],
-        writes=[_write(api, request) for request in requests if request["method"] in WRITES],
+        writes=[_write(api, request, repeated) for request in requests if request["method"] in WRITES],
         reached=case is None or not is_arranged,
         audit=_audit(api),
         was_reset=case is None and not is_arranged,
@@ -218,7 +219,10 @@ def _charge_places(exported: dict[str, Any]) -> list[Place]:
     return [Place(CHARGE, number, "renewal", at=at, until=until) for number, (at, until) in enumerate(quiet, 1)]
 
 
-def _write(api: Api, request: dict[str, Any]) -> SentWrite:
+def _write(api: Api, request: dict[str, Any], repeated: set[str]) -> SentWrite:
+    """Return a request that changes something; its key is looked up if it may be the repetition of one that failed."""
+    title = title_of(request["method"], request["path"])
+    if title not in repeated:
+        return SentWrite(title, None)
     whole = api.get(f"/_emulator/requests/{request['id']}")
-    key = whole["request_headers"].get("idempotency-key")
-    return SentWrite(title_of(request["method"], request["path"]), key)
+    return SentWrite(title, whole["request_headers"].get("idempotency-key"))

@@ -282,7 +282,7 @@ def _traced(world: World) -> str:
 PLACES: dict[str, Callable[[World], str]] = {
     "the journal": _journal,
     "the lines of serve": lambda world: "\n".join(
-        text_line(each, verbose=True) + json_line(each, verbose=True) for each in world.lines
+        text_line(each, verbose=True) + json_line(each) for each in world.lines
     ),
     **{
         f"a request as {form}": lambda world, form=form: "".join(

@@ -19,7 +19,7 @@ from emulator.presentation.languages.language import plain_money
 
 
 class SentWrite(NamedTuple):
-    """A request of the scenario that changes something. ``key`` is its Idempotency-Key."""
+    """A request of the scenario that changes something. ``key`` is its Idempotency-Key, where a repetition may need one."""
 
     title: str
     key: str | None

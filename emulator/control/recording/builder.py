@@ -388,7 +388,7 @@ class Builder:
         """Add the call that finds an object in a list; None if it is no object of this world."""
         found = self._found(id, place)
         if found is None:
-            if self._lookup.reading(id) is not None:
+            if self._lookup.operation_that_reads(id) is not None:
                 self._unknown[id] = None
             return None
         query = {
@@ -422,7 +422,7 @@ class Builder:
 
     def _expected(self, one: Wanted) -> ExpectedField:
         place = self._exchanges[-1].place + 1_000_000 if self._exchanges else 0
-        operation, path = self._lookup.reading(one.id) or ("getObject", "/_emulator/objects/{id}")
+        operation, path = self._lookup.operation_that_reads(one.id) or ("getObject", "/_emulator/objects/{id}")
         id = self._reference(one.id, place)
         read = Call(operation=operation, method="GET", path=path.replace("{id}", id), status=200, parameters={"id": id})
         return ExpectedField(read, one.field, self._referring(one.value, place))

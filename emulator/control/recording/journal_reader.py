@@ -224,7 +224,7 @@ class JournalReader:
                     found[change.record.id] = change.old, number
         return [*found.values()]
 
-    def reading(self, id: str) -> tuple[str, str] | None:
+    def operation_that_reads(self, id: str) -> tuple[str, str] | None:
         """Return the operation that reads an object and its path, with ``{id}``; None if there is no such object."""
         record = self._record(id)
         if record is None:

@@ -148,7 +148,7 @@ def _wanted(text: str, reader: JournalReader) -> Wanted:
 
 def _require(id: str, param: str, reader: JournalReader) -> None:
     """Raise 404 if no object has this id."""
-    if reader.reading(id) is None:
+    if reader.operation_that_reads(id) is None:
         raise ApiError("NOT_FOUND", param=param, message=f"There is no object {id[:60]}.")
 
 

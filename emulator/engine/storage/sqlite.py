@@ -101,7 +101,7 @@ def check_file(path: Path, check: str = "quick_check") -> None:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise CorruptStore(f"{path}: is not a SQLite database")
-    engine = reading(path)
+    engine = read_only(path)
     try:
         with engine.connect() as connection:
             if not sa.inspect(connection).has_table(FORMAT.name):
@@ -121,10 +121,10 @@ def check_file(path: Path, check: str = "quick_check") -> None:
 def read(path: Path) -> serialization.Content:
     """Return everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
     check_file(path, "integrity_check")
-    return contents(reading(path), str(path))
+    return contents(read_only(path), str(path))
 
 
-def reading(path: Path) -> sa.Engine:
+def read_only(path: Path) -> sa.Engine:
     """Return an engine that can only read a file."""
     url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     return sa.create_engine(url, poolclass=sa.pool.StaticPool)
