@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def _run_tests(clone: Path) -> ExecutingTests:
 
     config = tomllib.loads(CONFIG.read_text())["cosmic-ray"]
     measured = [f"--cov={module}" for module in config["module-path"]]
-    command = [*config["test-command"].split(), *measured, "--cov-context=test", "--cov-report="]
+    command = [*shlex.split(config["test-command"]), *measured, "--cov-context=test", "--cov-report="]
     subprocess.run(command, cwd=clone, check=True)
     data = CoverageData(str(clone / ".coverage"))
     data.read()
@@ -130,7 +131,9 @@ def _try_rest(session: Path, executing: ExecutingTests) -> None:
             tests = executing.of(mutation.module_path, mutation.start_pos[0])
             arguments.write_text("\n".join(tests))
             # Without a test to run, pytest would run all there are; a mutant that none executes survives.
-            command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider @{arguments}" if tests else "true"
+            command = (
+                f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long' @{arguments}" if tests else "true"
+            )
             database.set_result(item.job_id, mutate_and_test(item.mutations, command, config["timeout"]))
 
 

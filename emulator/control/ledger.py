@@ -127,7 +127,7 @@ def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
 # -- metrics
 
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 PREFIX = "payments_emulator_"
 

@@ -173,7 +173,7 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
     """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused; or, with ``as``, as code."""
     entry = find(runtime.journal, req_id)
     if "as" in query:
-        return Response(200, code(entry, query["as"]).encode(), media_type="text/plain; charset=utf-8")
+        return Response(200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8")
     return detail(entry, runtime.journal)
 
 

@@ -195,12 +195,12 @@ class World(Repository):
 
     def new_id(self, kind: type[Record]) -> str:
         """Return an id for a new record of this kind."""
-        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as draw(); inlined for speed
-        return f"{kind.prefix}_{self._ids[position]}"
+        return self.draw(kind.prefix)
 
     def draw(self, prefix: str) -> str:
         """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
-        return f"{prefix}_{self._ids[self.count('draw')]}"
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
+        return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:
         """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""

@@ -298,13 +298,14 @@ class Runtime:
     def request_id(self) -> str:
         """Return the id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
         self.runner.changed()
-        return self.world.draw("req")
+        return self.runner.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
         """Return what a function finds in the present world, which it does not change."""
-        if not self.runner.is_current():
+        runner = self.runner
+        if not runner.is_current():
             await self.catch_up()
-        return query(self.world, **arguments)
+        return query(runner.world, **arguments)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once; its result.

@@ -12,7 +12,16 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from emulator.core import limits
+from emulator.core.limits import (
+    BODY_SECONDS,
+    CONNECTIONS,
+    FRAMING,
+    HEAD,
+    HEAD_SECONDS,
+    HEADERS,
+    PIPELINED,
+    UNREAD_BODY,
+)
 from emulator.web.context import CONNECTION_KEY
 from emulator.web.root_app import RootApp
 
@@ -43,7 +52,7 @@ class CoalescingTransport:
         self._transport.close()
 
     def _send(self) -> None:
-        if self._parts and not self._transport.is_closing():
+        if self._parts and not self.is_closing():
             self._transport.write(b"".join(self._parts))
         self._parts.clear()
 
@@ -155,8 +164,8 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
         self._controlled = StreamingConnection(self.transport)
-        if len(self.connections) > limits.CONNECTIONS.most:
-            self._end(503, f"The server has {limits.CONNECTIONS.most} connections already.")
+        if len(self.connections) > CONNECTIONS.most:
+            self._end(503, f"The server has {CONNECTIONS.most} connections already.")
         else:
             self._set_deadline()
 
@@ -165,10 +174,11 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        for start in range(0, len(data), SLICE):
+        slices = [data] if len(data) <= SLICE else [data[at : at + SLICE] for at in range(0, len(data), SLICE)]
+        for each in slices:
             if self._ends or self.transport.is_closing():
                 return
-            self._parse(data[start : start + SLICE])
+            self._parse(each)
         if not self._reading_head or self._head_bytes:
             if self._deadline is None:
                 self._set_deadline()
@@ -181,10 +191,10 @@ class Connection(HttpToolsProtocol):
         else:
             self._framing_bytes += len(data)
         super().data_received(data)
-        if self._head_bytes > limits.HEAD.most:
-            self.send_400_response(f"The head of the request is larger than {limits.HEAD.most} bytes.")
-        elif self._framing_bytes > limits.FRAMING.most:
-            self.send_400_response(f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes.")
+        if self._head_bytes > HEAD.most:
+            self.send_400_response(f"The head of the request is larger than {HEAD.most} bytes.")
+        elif self._framing_bytes > FRAMING.most:
+            self.send_400_response(f"Trailers and chunk extensions have more than {FRAMING.most} bytes.")
 
     def on_message_begin(self) -> None:
         self._unread_bytes = 0
@@ -194,8 +204,8 @@ class Connection(HttpToolsProtocol):
         scope[CONNECTION_KEY] = self._controlled
 
     def on_headers_complete(self) -> None:
-        if len(self.headers) > limits.HEADERS.most:
-            self._problem = f"The request has more than {limits.HEADERS.most} headers."
+        if len(self.headers) > HEADERS.most:
+            self._problem = f"The request has more than {HEADERS.most} headers."
             raise TooMuch
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._read_again = self._head_without_upgrade()
@@ -208,8 +218,9 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = 0
         self._framing_bytes = 0
         # The time for the body begins where that of the head ends.
-        self._unset_deadline()
-        if len(self.pipeline) > limits.PIPELINED.most:
+        if self._deadline is not None:
+            self._unset_deadline()
+        if len(self.pipeline) > PIPELINED.most:
             self.transport.close()
             raise TooMuch
 
@@ -218,7 +229,7 @@ class Connection(HttpToolsProtocol):
         self._framing_bytes -= (FRAMING_PER_BYTE + 1) * len(body)
         if self.cycle.response_complete:
             self._unread_bytes += len(body)
-            if self._unread_bytes > limits.UNREAD_BODY.most:
+            if self._unread_bytes > UNREAD_BODY.most:
                 self.transport.close()
 
     def _head_without_upgrade(self) -> bytes:
@@ -290,7 +301,7 @@ class Connection(HttpToolsProtocol):
             self._reading_head = True
 
     def _set_deadline(self) -> None:
-        limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS
+        limit = HEAD_SECONDS if self._reading_head else BODY_SECONDS
         self._deadline = self.loop.call_later(limit.most, self._too_late, self._reading_head, limit.most)
 
     def _unset_deadline(self) -> None:

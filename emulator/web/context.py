@@ -33,18 +33,19 @@ class Response(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     headers: Mapping[str, str] = NO_HEADERS
-    media_type: str = "application/json"
+    media_type: bytes = b"application/json"
 
 
 async def send_response(response: Response, send: Send) -> None:
     """Send a response as ASGI messages."""
-    headers = [(b"content-length", b"%d" % len(response.body))]
-    if response.body:
-        headers.append((b"content-type", response.media_type.encode()))
+    body = response.body
+    headers = [(b"content-length", b"%d" % len(body))]
+    if body:
+        headers.append((b"content-type", response.media_type))
     if response.headers:
         headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def whole_body(receive: Receive, most: int) -> bytes | None:
@@ -124,6 +125,7 @@ class RequestContext:
         self._client: tuple[str, int] | None = scope.get("client")
         self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
+        self.repeats_a_header = len(self.headers) != len(self.raw_headers)
 
     async def hold(self) -> None:
         """Wait as long as an injected fault holds the request."""
@@ -137,14 +139,14 @@ class RequestContext:
 
     def header_values(self, name: bytes) -> list[str]:
         """Return the values of all headers of this lower-case name, in the order they were sent."""
-        if len(self.headers) == len(self.raw_headers):  # no name stands twice
+        if not self.repeats_a_header:
             value = self.headers.get(name)
             return [] if value is None else [value.decode("latin-1")]
         return [bytes(value).decode("latin-1") for key, value in self.raw_headers if key == name]
 
     def authorization(self) -> str | None:
         """Return the ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
-        if len(self.headers) != len(self.raw_headers) and len(self.header_values(b"authorization")) > 1:
+        if self.repeats_a_header and len(self.header_values(b"authorization")) > 1:
             raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
         return self.header(b"authorization")
 

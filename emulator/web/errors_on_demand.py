@@ -494,7 +494,7 @@ def _custom_response(status: int, body: object) -> Response:
     """Return a response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
     headers = {"Retry-After": str(RETRY_AFTER)} if status == TOO_MANY_REQUESTS else {}
     if isinstance(body, str):
-        return Response(status, body.encode(), headers, media_type="text/plain; charset=utf-8")
+        return Response(status, body.encode(), headers, media_type=b"text/plain; charset=utf-8")
     return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body), headers)
 
 

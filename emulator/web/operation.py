@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -28,10 +28,9 @@ from emulator.web import validation
 from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream, whole_body
 from emulator.web.routing import (
     Authenticate,
-    AuthenticationMiddleware,
+    AuthenticatedOperation,
     Definition,
     DocumentedApi,
-    Router,
     connexion_app,
     definitions,
 )
@@ -193,22 +192,23 @@ class OperationHandler:
         """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
         context: RequestContext = scope[SCOPE_KEY]
         violations: list[Violation] = []
+        arguments: dict[str, Any] = {**context.path_params}
         body: dict[str, Any] = {}
         if self._body_schema:
             context.raw = raw = await read_body(context, receive, self._max_bytes)
             # A large one is parsed in a thread, so that other requests need not wait for it.
             is_large = len(raw) > BODY.most
             body = await asyncio.to_thread(validation.parse, raw) if is_large else validation.parse(raw)
-        query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
+        if self._parameters or context.query_string:
+            query = self._query(context.query_string, violations)
+            if self._parameters:
+                arguments["query"] = query
         if self._body_schema:
             body = self._validated(self._without_nulls(body, context.raw), self._body_schema, context, violations)
+            if self._body:
+                arguments["body"] = body
         if violations:
             raise error_of([*violations, *self._broken_rules(context, body, violations)])
-        arguments: dict[str, Any] = dict(context.path_params)
-        if self._parameters:
-            arguments["query"] = query
-        if self._body:
-            arguments["body"] = body
         result = await self._execute(context, context.runtime, self, arguments)
         if isinstance(result, Stream):
             await send_stream(result, context.connection, receive, send)
@@ -279,7 +279,7 @@ class OperationHandler:
 
     def _respond(self, context: RequestContext, result: Any) -> Response:
         if isinstance(result, bytes):
-            return Response(self.status, result, media_type=next(iter(self._content)))
+            return Response(self.status, result, media_type=next(iter(self._content)).encode())
         if isinstance(result, Page):
             result = envelope(result, context)
         elif isinstance(result, dict):
@@ -363,24 +363,29 @@ def _bad(name: str, message: str) -> Violation:
 
 
 class OperationAPI(RequestValidationAPI):
-    """The handlers of one document."""
+    """The operations of one document: each authenticates a request, then ``before`` and the handler answer it."""
 
     def __init__(
         self,
         *args: Any,
         definitions: Mapping[str, Definition],
+        authenticate: Authenticate,
+        before: Callable[[ASGIApp], ASGIApp],
         execute: Executor,
         published: Mapping[str, Definition],
         **kwargs: Any,
     ) -> None:
         self._definitions = definitions
+        self._authenticate = authenticate
+        self._before = before
         self._execute = execute
         self._published = published
         super().__init__(*args, **kwargs)
 
-    def make_operation(self, operation: AbstractOperation) -> OperationHandler:
-        definition = self._definitions[operation.operation_id]
-        return OperationHandler(operation, definition, self._execute, self._published.get(operation.operation_id))
+    def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
+        id = operation.operation_id
+        handler = OperationHandler(operation, self._definitions[id], self._execute, self._published.get(id))
+        return AuthenticatedOperation(self._before(handler), operation, self.base_path, self._authenticate)
 
 
 class OperationMiddleware(RequestValidationMiddleware):
@@ -399,21 +404,22 @@ def build_app(
     authenticate: Authenticate,
     execute: Executor,
     published: Document | None,
-    layers: Sequence[Callable[[ASGIApp], ASGIApp]] = (),
+    before: Callable[[ASGIApp], ASGIApp] = lambda handler: handler,
 ) -> ASGIApp:
     """Return the application of one API. ``operations`` maps each of its operationIds to a function.
 
     ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
-    none is. ``layers`` come after authentication, before the body is read. Raises ``LookupError`` for an operation
-    without a function, and the reverse.
+    none is. ``before`` makes what stands between authentication and the handler, which reads the body. Raises
+    ``LookupError`` for an operation without a function, and the reverse.
     """
     if unmatched := operations.keys() ^ api.definitions.keys():
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
     return connexion_app(
         api,
         operations,
-        [Router, AuthenticationMiddleware, *layers, OperationMiddleware],
+        OperationMiddleware,
         authenticate=authenticate,
+        before=before,
         execute=execute,
         published={} if published is None else definitions(published),
     )

@@ -95,7 +95,7 @@ class RequestLog:
         is_last = not message.get("more_body")
         runtime = self._context.runtime
         if runtime is not None and self._is_recorded:
-            self._response += message.get("body", b"")[: MAX_BODY_BYTES - len(self._response)]
+            self._response = (self._response + message.get("body", b""))[:MAX_BODY_BYTES]
             if is_last:
                 self._record(runtime)
         if is_last and self._report is not None:

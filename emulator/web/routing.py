@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from connexion import ConnexionMiddleware
 from connexion.http_facts import METHODS
 from connexion.middleware.abstract import ROUTING_CONTEXT, SpecMiddleware
-from connexion.middleware.security import SecurityAPI, SecurityMiddleware
 from connexion.operations import AbstractOperation
 from connexion.resolver import Resolver
 from connexion.spec import Specification
@@ -52,15 +51,15 @@ def documented_api(name: str) -> DocumentedApi:
 
 
 def connexion_app(
-    api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], layers: Sequence[Any], **options: Any
+    api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], operations: type[SpecMiddleware], **options: Any
 ) -> ASGIApp:
-    """Return a Connexion application of one document with exactly these layers; ``options`` go to each layer's ``add_api``.
+    """Return a Connexion application of one document: our router, and the layer of ``operations``.
 
     ``functions`` maps operationIds to functions. The layers get the document's :func:`routes` as the specification
-    and, as the option ``definitions``, its operations by operationId.
+    and, as the option ``definitions``, its operations by operationId; other ``options`` are for the operations.
     """
     app = ConnexionMiddleware(
-        _unanswered, import_name="emulator", middlewares=list(layers), resolver=Resolver(functions.__getitem__)
+        _unanswered, import_name="emulator", middlewares=[Router, operations], resolver=Resolver(functions.__getitem__)
     )
     app.add_api(routes(api.document), definitions=api.definitions, **options)
     return cast(ASGIApp, app)
@@ -271,13 +270,16 @@ None is for operations of the control API that are about no world. Raises :class
 
 
 class AuthenticatedOperation:
-    """The authentication of one operation, which traces call by ``name``."""
+    """The authentication of one operation, by the document's ``security``; traces call it by method and path.
 
-    def __init__(self, next_app: ASGIApp, name: str, authenticate: Authenticate, required: bool) -> None:
+    It comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05).
+    """
+
+    def __init__(self, next_app: ASGIApp, operation: AbstractOperation, base_path: str, check: Authenticate) -> None:
         self._next_app = next_app
-        self._name = name
-        self._authenticate = authenticate
-        self._required = required
+        self._name = f"{operation.method.upper()} {base_path}{operation.path}"
+        self._authenticate = check
+        self._required = bool(operation.security) and {} not in operation.security
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Set the context's runtime and checkpoint, then pass the request on."""
@@ -308,22 +310,3 @@ class AuthenticatedOperation:
             with suppress(LeasedElsewhere):
                 return self._authenticate(context, self._required)
         return self._authenticate(context, self._required)
-
-
-class AuthenticationAPI(SecurityAPI):
-    """The authentication of each operation of one document, by the document's ``security``."""
-
-    def __init__(self, *args: Any, authenticate: Authenticate, **kwargs: Any) -> None:
-        self._authenticate = authenticate
-        super().__init__(*args, **kwargs)
-
-    def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
-        required = bool(operation.security) and {} not in operation.security
-        name = f"{operation.method.upper()} {self.base_path}{operation.path}"
-        return AuthenticatedOperation(self.next_app, name, self._authenticate, required)
-
-
-class AuthenticationMiddleware(SecurityMiddleware):
-    """Comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05)."""
-
-    api_cls = AuthenticationAPI

@@ -56,7 +56,7 @@ class RequestPolicy:
         context: RequestContext = scope[SCOPE_KEY]
         runtime: Any = context.runtime
         own: Any = context.settings
-        if len(context.headers) != len(context.raw_headers):
+        if context.repeats_a_header:
             context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
@@ -182,7 +182,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
         authenticate=authenticator.authenticate,
         execute=execute,
         published=bundles.load("service" + bundles.OPENAPI_3_0) if strict else None,
-        layers=[policy],
+        before=policy,
     )
     return Cors(app, engine)
 
@@ -296,4 +296,4 @@ async def invoice_pdf_response(document: InvoiceDocument) -> Response:
 
     pdf = await asyncio.to_thread(invoice_pdf.render, document)
     disposition = {"Content-Disposition": f'inline; filename="{document.invoice.invoice_number}.pdf"'}
-    return Response(200, pdf, disposition, media_type="application/pdf")
+    return Response(200, pdf, disposition, media_type=b"application/pdf")

@@ -29,8 +29,8 @@ from emulator.server.sandbox import Options, Sandbox
 COUNTED = 64
 """Requests that are counted: the coverage is brought up to date once in sixteen."""
 
-PRESENT = 60
-"""Customers there are before."""
+PRESENT = 64
+"""Customers there are before: the coverage is up to date then, and none of them is counted with what follows."""
 
 PARTS = {
     "/uvicorn/": "HTTP server",

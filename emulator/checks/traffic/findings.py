@@ -167,4 +167,4 @@ def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) ->
     page = environment("emulator.ui.reports", static="emulator.ui.console").get_template("traffic.html")
     text = page.render(style=STYLE, refresh=REFRESH, upstream=upstream, findings=findings, last=last, titled=titled)
     headers = public_headers(content_security_policy(style_src=hash_of(STYLE))) | {"Cache-Control": "no-store"}
-    return Response(200, text.encode(), headers, "text/html; charset=utf-8")
+    return Response(200, text.encode(), headers, b"text/html; charset=utf-8")

@@ -107,7 +107,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
     recording = _recording(reader, span, query)
     if form == "steps":
         return msgspec.to_builtins(recording)
-    return Response(200, FORMS[form](recording).encode(), media_type="text/plain; charset=utf-8")
+    return Response(200, FORMS[form](recording).encode(), media_type=b"text/plain; charset=utf-8")
 
 
 def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:

@@ -165,4 +165,4 @@ def application(routes: Sequence[BaseRoute], not_found: ErrorPage, method_not_al
 def api_error(request: Request, error: ApiError) -> Response:
     """Return an error as the service answers it, for programs."""
     reply = context_of(request.scope).error_response(error)
-    return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
+    return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type.decode())
