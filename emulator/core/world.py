@@ -195,7 +195,8 @@ class World(Repository):
 
     def new_id(self, kind: type[Record]) -> str:
         """Return an id for a new record of this kind."""
-        return self.draw(kind.prefix)
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
+        return f"{kind.prefix}_{self._ids[position]}"
 
     def draw(self, prefix: str) -> str:
         """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
