@@ -82,7 +82,8 @@ def _run_tests(clone: Path) -> ExecutingTests:
 
     config = tomllib.loads(CONFIG.read_text())["cosmic-ray"]
     measured = [f"--cov={module}" for module in config["module-path"]]
-    command = [*shlex.split(config["test-command"]), *measured, "--cov-context=test", "--cov-report="]
+    options = ["-n", "logical", *measured, "--cov-context=test", "--cov-report="]
+    command = [*shlex.split(config["test-command"]), *options]
     subprocess.run(command, cwd=clone, check=True)
     data = CoverageData(str(clone / ".coverage"))
     data.read()

@@ -12,16 +12,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from emulator.core.limits import (
-    BODY_SECONDS,
-    CONNECTIONS,
-    FRAMING,
-    HEAD,
-    HEAD_SECONDS,
-    HEADERS,
-    PIPELINED,
-    UNREAD_BODY,
-)
+from emulator.core import limits
 from emulator.web.context import CONNECTION_KEY
 from emulator.web.root_app import RootApp
 
@@ -164,8 +155,8 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
         self._controlled = StreamingConnection(self.transport)
-        if len(self.connections) > CONNECTIONS.most:
-            self._end(503, f"The server has {CONNECTIONS.most} connections already.")
+        if len(self.connections) > limits.CONNECTIONS.most:
+            self._end(503, f"The server has {limits.CONNECTIONS.most} connections already.")
         else:
             self._set_deadline()
 
@@ -191,10 +182,10 @@ class Connection(HttpToolsProtocol):
         else:
             self._framing_bytes += len(data)
         super().data_received(data)
-        if self._head_bytes > HEAD.most:
-            self.send_400_response(f"The head of the request is larger than {HEAD.most} bytes.")
-        elif self._framing_bytes > FRAMING.most:
-            self.send_400_response(f"Trailers and chunk extensions have more than {FRAMING.most} bytes.")
+        if self._head_bytes > limits.HEAD.most:
+            self.send_400_response(f"The head of the request is larger than {limits.HEAD.most} bytes.")
+        elif self._framing_bytes > limits.FRAMING.most:
+            self.send_400_response(f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes.")
 
     def on_message_begin(self) -> None:
         self._unread_bytes = 0
@@ -204,8 +195,8 @@ class Connection(HttpToolsProtocol):
         scope[CONNECTION_KEY] = self._controlled
 
     def on_headers_complete(self) -> None:
-        if len(self.headers) > HEADERS.most:
-            self._problem = f"The request has more than {HEADERS.most} headers."
+        if len(self.headers) > limits.HEADERS.most:
+            self._problem = f"The request has more than {limits.HEADERS.most} headers."
             raise TooMuch
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._read_again = self._head_without_upgrade()
@@ -220,7 +211,7 @@ class Connection(HttpToolsProtocol):
         # The time for the body begins where that of the head ends.
         if self._deadline is not None:
             self._unset_deadline()
-        if len(self.pipeline) > PIPELINED.most:
+        if len(self.pipeline) > limits.PIPELINED.most:
             self.transport.close()
             raise TooMuch
 
@@ -229,7 +220,7 @@ class Connection(HttpToolsProtocol):
         self._framing_bytes -= (FRAMING_PER_BYTE + 1) * len(body)
         if self.cycle.response_complete:
             self._unread_bytes += len(body)
-            if self._unread_bytes > UNREAD_BODY.most:
+            if self._unread_bytes > limits.UNREAD_BODY.most:
                 self.transport.close()
 
     def _head_without_upgrade(self) -> bytes:
@@ -301,7 +292,7 @@ class Connection(HttpToolsProtocol):
             self._reading_head = True
 
     def _set_deadline(self) -> None:
-        limit = HEAD_SECONDS if self._reading_head else BODY_SECONDS
+        limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS
         self._deadline = self.loop.call_later(limit.most, self._too_late, self._reading_head, limit.most)
 
     def _unset_deadline(self) -> None:
