@@ -30,7 +30,7 @@ ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 
 
 MANY = 300
-"""Tests beyond which their modules are run instead: each name that pytest is given takes its time."""
+"""Tests that are run by their names; beyond them their modules are, for each name that pytest is given takes its time."""
 
 
 class Tried(NamedTuple):
@@ -98,16 +98,19 @@ class ExecutingTests:
         self._measured = measured
         self._all_tests = all_tests
 
-    def of(self, module: Path, line: int) -> list[str]:
-        """Return the tests as pytest names them, or, of many, their modules."""
+    def of(self, module: Path, line: int) -> list[list[str]]:
+        """Return the tests as pytest names them. Where they are many, a part comes first, and then the modules of all."""
         path = self._clone / module
-        if (body := _body_around(line, path.read_text())) is None:
-            return self._all_tests  # what a module defines is executed once, before any test
-        first, last = body
+        body = _body_around(line, path.read_text())
+        first, last = body or (0, sys.maxsize)
         contexts = self._measured.contexts_by_lineno(str(path))
         executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
-        return tests if len(tests) <= MANY else sorted({name.partition("::")[0] for name in tests})
+        if body is None:  # what a module defines is executed once, before any test
+            return [tests[:: len(tests) // MANY + 1], self._all_tests]
+        if len(tests) > MANY:
+            return [tests[:: len(tests) // MANY + 1], sorted({name.partition("::")[0] for name in tests})]
+        return [tests]
 
 
 def _body_around(line: int, source: str) -> tuple[int, int] | None:
@@ -129,13 +132,14 @@ def _try_rest(session: Path, executing: ExecutingTests) -> None:
     with use_db(session) as database:
         for item in list(database.pending_work_items):
             [mutation] = item.mutations
-            tests = executing.of(mutation.module_path, mutation.start_pos[0])
-            arguments.write_text("\n".join(tests))
-            # Without a test to run, pytest would run all there are; a mutant that none executes survives.
-            command = (
-                f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long' @{arguments}" if tests else "true"
-            )
-            database.set_result(item.job_id, mutate_and_test(item.mutations, command, config["timeout"]))
+            for tests in executing.of(mutation.module_path, mutation.start_pos[0]):
+                arguments.write_text("\n".join(tests))
+                # Without a test to run, pytest would run all there are; a mutant that none executes survives.
+                command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long' @{arguments}"
+                result = mutate_and_test(item.mutations, command if tests else "true", config["timeout"])
+                if result.is_killed:
+                    break
+            database.set_result(item.job_id, result)
 
 
 def _leave_out(session: Path, sample: int, seed: int) -> None:
