@@ -274,6 +274,7 @@ LONG_COMMENT = b"\xff\xfe" + struct.pack(">H", 602) + b"a" * 600
 LOGOS = {
     "grey": uri(picture(40, 20, 0)),
     "rgb": uri(picture(40, 20, 2)),
+    "rgb with a comment": uri(picture(40, 20, 2, b"tEXt" + bytes(7))),
     "palette": uri(picture(40, 20, 3, b"PLTE" + bytes(6))),
     "palette with transparency": uri(picture(40, 20, 3, b"PLTE" + bytes(6), b"tRNS" + bytes([0, 255]))),
     "grey with transparency": uri(picture(40, 20, 4)),
@@ -330,11 +331,13 @@ READABLE = " is not a PNG (8 bits a channel, not interlaced) or JPEG that can be
         ("https://example.com/logo.png", FORMS),
         (uri(b"GIF89a"), READABLE),
         (uri(b"GI" + JPEG[2:], "jpeg"), READABLE),
+        (uri(b"\x80" + picture(9, 9, 2)[1:]), READABLE),
+        (uri(b"\x90" + picture(9, 9, 2)[1:]), READABLE),
         (uri(picture(9, 9, 2)[:60]), "logo"),
         (uri(picture(600, 600, 0)), "logo"),
         ("data:,", "logo"),
     ],
-    ids=["url", "gif", "no jpeg", "cut off", "too large", "empty"],
+    ids=["url", "gif", "no jpeg", "no png", "no png either", "cut off", "too large", "empty"],
 )
 def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox, logo: str, said: str) -> None:
     answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}})

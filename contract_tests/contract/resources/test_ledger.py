@@ -84,6 +84,7 @@ def changed(change: Change) -> dict[str, Any]:
         (PaymentIntent, "amount_received", 1, "payments"),
         (Customer, "total_spent", 1, "spending"),
         (Invoice, "amount_paid", -1, "payments"),
+        (Invoice, "amount_paid", 1, "payments"),
     ],
 )
 def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
