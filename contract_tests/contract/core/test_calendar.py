@@ -50,6 +50,11 @@ def test_what_is_no_instant_is_a_value_error(text: str) -> None:
         calendar.normalise(text)
 
 
+def test_without_an_offset_an_instant_is_utc() -> None:
+    """B-17."""
+    assert calendar.normalise("2026-01-31T09:30:00") == "2026-01-31T09:30:00.000Z"
+
+
 @given(st.integers(0, 8 * 10**12))
 def test_unix_time_in_seconds(milliseconds: int) -> None:
     """Where a float still distinguishes one millisecond from the next: until the year 2223."""
