@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from contract_tests.robustness.hostile import table
 from contract_tests.robustness.hostile.budget import ROWS, Row, Target
 from contract_tests.robustness.hostile.crowd import (
     BEGINNINGS,
@@ -144,3 +145,9 @@ def test_every_limit_has_a_row() -> None:
     every = {value for value in vars(limits).values() if isinstance(value, Limit)}
     assert {row.limit for row in ROWS} == every
     assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+def test_the_guide_names_each_limit_as_it_is() -> None:
+    """The figures beside them are measured now and then; these three cells are the code's."""
+    said = [tuple(cells[:3]) for cells in table.read()]
+    assert said == [(row.name, table.amount(row.limit), row.limit.beyond) for row in ROWS]
