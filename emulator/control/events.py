@@ -123,7 +123,10 @@ async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Respo
     from emulator.presentation.email import email_content
 
     return Response(
-        200, email_content.html(await _found(runtime, id)).encode(), SAFE_HEADERS, media_type=b"text/html; charset=utf-8"
+        200,
+        email_content.html(await _found(runtime, id)).encode(),
+        SAFE_HEADERS,
+        media_type=b"text/html; charset=utf-8",
     )
 
 
