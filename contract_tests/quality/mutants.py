@@ -106,11 +106,11 @@ class ExecutingTests:
         contexts = self._measured.contexts_by_lineno(str(path))
         executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
-        if body is None:  # what a module defines is executed once, before any test
-            return [tests[:: len(tests) // MANY + 1], self._all_tests]
-        if len(tests) > MANY:
-            return [tests[:: len(tests) // MANY + 1], sorted({name.partition("::")[0] for name in tests})]
-        return [tests]
+        if body is not None and len(tests) <= MANY:
+            return [tests]
+        # What a module defines is executed once, before any test.
+        rest = self._all_tests if body is None else sorted({name.partition("::")[0] for name in tests})
+        return [tests[:: len(tests) // MANY + 1], rest]
 
 
 def _body_around(line: int, source: str) -> tuple[int, int] | None:

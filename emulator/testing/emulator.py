@@ -208,7 +208,8 @@ class Emulator(BaseEmulator):
         and their sums of money and links. ``only`` has patterns of cases (``5:*``, ``*:twice``, ``lost``), ``ignore``
         rules of the audit that count for nothing; ``pairs`` tries two faults at once as well. ``budget`` (seconds, real
         time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many runs there are
-        at a time, in threads: more than one where runs wait, such as for the pauses between attempts.
+        at a time, in threads: more than one where runs wait, such as for the pauses between attempts. Then ids differ
+        from run to run, and what the function returns must hold none.
 
         Raises ``AssertionError`` with everything that was found.
         """

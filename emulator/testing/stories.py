@@ -68,13 +68,7 @@ def try_scenario(
         name = free.get()
         try:
             with emulator.another(name) as world:
-                arrange(world.api, case)
-                failure, check = None, None
-                try:
-                    check = scenario(world)
-                except (Exception, AssertionError) as error:
-                    failure = one_line(error)
-                return finish(world.api, case, failure, check, afterwards)
+                return _played(world, scenario, case, afterwards)
         finally:
             free.put(name)
 
@@ -86,6 +80,17 @@ def try_scenario(
     if report.remaining:
         warnings.warn(f"payments.test_app: {report.unfinished}", UnfinishedTestApp, stacklevel=3)
     return report
+
+
+def _played(world: E, scenario: Callable[[E], Any], case: Case | None, afterwards: str) -> Ending:
+    """Return how a scenario ends in a world, with the faults of a case or without any."""
+    arrange(world.api, case)
+    failure, check = None, None
+    try:
+        check = scenario(world)
+    except (Exception, AssertionError) as error:
+        failure = one_line(error)
+    return finish(world.api, case, failure, check, afterwards)
 
 
 def arrange(api: Api, case: Case | None) -> None:

@@ -275,10 +275,12 @@ class AuthenticatedOperation:
     It comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05).
     """
 
-    def __init__(self, next_app: ASGIApp, operation: AbstractOperation, base_path: str, check: Authenticate) -> None:
+    def __init__(
+        self, next_app: ASGIApp, operation: AbstractOperation, base_path: str, authenticate: Authenticate
+    ) -> None:
         self._next_app = next_app
         self._name = f"{operation.method.upper()} {base_path}{operation.path}"
-        self._authenticate = check
+        self._authenticate = authenticate
         self._required = bool(operation.security) and {} not in operation.security
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -326,7 +326,7 @@ def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Em
 def repeating(
     attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2
 ) -> Callable[[Emulator], None]:
-    """Return a story of some customers, whose requests are sent again after so many seconds for an answer."""
+    """Return a story of some customers, whose requests are sent again after a pause (seconds) that depends on the answer."""
 
     def play(payments: Emulator) -> None:
         for name in ("awa", "ben", "cat", "dan", "eve")[:customers]:
