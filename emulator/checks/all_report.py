@@ -47,12 +47,12 @@ class Area(NamedTuple):
 
     @property
     def mark(self) -> int | None:
-        """Return the percentage that was right, rounded down; None where nothing was tried."""
+        """The percentage that was right, rounded down; None where nothing was tried."""
         return 100 * self.passed // self.tried if self.tried else None
 
     @property
     def result(self) -> str:
-        """Return how much of what was tried was right."""
+        """How much of what was tried was right."""
         return f"{self.passed} of {self.tried}" if self.tried else "not examined"
 
 
@@ -71,7 +71,7 @@ class Examined(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return all of it on one line."""
+        """What was examined, on one line."""
         part = f"only {' and '.join(self.only)}" if self.only else "whole"
         extent = f"a sample of at most {self.sample} in each area" if self.sample else part
         return f"{self.project} · {self.command} · {self.date} · {self.versions} · {extent}"
@@ -86,23 +86,25 @@ class AllReport(NamedTuple):
 
     @property
     def mark(self) -> int | None:
-        """Return the mean of the areas that were examined, rounded down. A sample has none: it says too little."""
+        """The mean of the areas that were examined, rounded down. A sample has none: it says too little."""
         marks = [area.mark for area in self.areas if area.mark is not None]
         return sum(marks) // len(marks) if marks and not self.examined.sample else None
 
     @property
     def problems(self) -> int:
-        """Return how many findings there are."""
+        """How many findings there are."""
         return sum(len(area.findings) for area in self.areas)
 
     @property
     def headline(self) -> str:
-        """Return the verdict in one line, such as ``43 of 100: 5 problems, 1 area not examined``."""
+        """The verdict in one line, such as ``43 of 100: 5 problems, 1 area not examined``."""
         if self.failure:
             return f"The command fails with the right service, so nothing was examined: {self.failure}"
         skipped = sum(area.not_examined is not None for area in self.areas)
         found = counted(self.problems, "problem") if self.problems else "no problem"
         rest = f", {counted(skipped, 'area')} not examined" if skipped else ""
+        if self.mark is None and not self.examined.sample:
+            return "Nothing was examined."
         lead = "A sample" if self.mark is None else f"{self.mark} of 100"
         return f"{lead}: {found}{rest}"
 
@@ -189,7 +191,7 @@ def of_client(audits: Sequence[Mapping[str, Any]], again: str) -> Area:
 
 
 def of_usage(reached: Collection[str], again: str) -> Area:
-    """Return whether the tests reach the states of failure of what they use; ``reached``: such as ``invoice paid``."""
+    """Return which states of failure the tests reach, of what they use; ``reached``: such as ``invoice paid``."""
     needs = needed(reached)
     findings = [
         AreaFinding(

@@ -13,7 +13,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Different for each."""
+        """A name that no other has."""
 
 
 N = TypeVar("N", bound=Named)

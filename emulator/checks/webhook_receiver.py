@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,12 +17,10 @@ HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encodi
 """Headers of the connection, which are not forwarded."""
 
 
-def json_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body, such as an event; empty if there is none."""
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return {}
+def event_object(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the object that an event is about; empty if the body was no event."""
+    data = event.get("data")
+    found = data.get("object") if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
 
 
@@ -82,7 +79,11 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body go out in one piece
 
     def do_POST(self) -> None:  # the library's name
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        length = self.headers.get("content-length", "0")
+        if not (length.isascii() and length.isdecimal()):
+            self.send_error(400, "Content-Length is not a number")
+            return
+        body = self.rfile.read(int(length))
         reply = self.server.answer(ReceivedRequest(self.path, self.headers, body))
         if reply is None:
             return
@@ -103,4 +104,4 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the output belongs to the command or the test that receives."""
+        """Do nothing: the output belongs to the command or the test that receives."""

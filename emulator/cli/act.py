@@ -67,7 +67,7 @@ def override(value: str) -> tuple[list[str], Any]:
         raise ValueError(f"{value!r}: NAME=VALUE, such as amount=7500 or customer.name=Awa")
     try:
         return names, json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return names, text
 
 

@@ -16,7 +16,7 @@ import click
 
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, guidance, option, write_text
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, guidance, option, write_text
 from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
@@ -57,7 +57,7 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
     "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
 )
 @click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
-@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so.")
@@ -225,7 +225,7 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
-@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the scenario.")
 def app_scenario(

@@ -103,7 +103,7 @@ def root(url: str) -> str:
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    """Server-sent events as pairs of kind and JSON object."""
+    """Yield server-sent events as pairs of kind and JSON object."""
     kind, data = "message", ""
     for line in lines:
         name, _, value = line.partition(":")

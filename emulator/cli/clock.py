@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
-from emulator.cli.options import DURATION, EVENT_TYPE, INSTANT, as_json, limit, with_client
+from emulator.cli.options import DURATION, EVENT_TYPE, INSTANT, Number, as_json, limit, with_client
 from emulator.cli.output import Row, advance_lines, counted, print_line, print_next, print_rows, when
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:
 
 
 @clock.command()
-@click.option("--rate", type=float, default=1, show_default=True, help="Speed; 60 means a minute per second.")
+@click.option("--rate", type=Number(), default=1, show_default=True, help="Speed; 60 means a minute per second.")
 @as_json
 @with_client
 def run(emulator: ControlClient, rate: float, as_json: bool) -> None:

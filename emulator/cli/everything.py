@@ -18,7 +18,7 @@ import click
 
 from emulator.cli.exec import handling
 from emulator.cli.groups import INTERRUPTED, PROGRAM, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Words, option, write_text
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Words, option, write_text
 from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine
 from emulator.cli.serve import serve
@@ -70,7 +70,7 @@ class AllPlan(NamedTuple):
 @click.option("--only", multiple=True, type=Words("AREA", AREAS), help="Examine this area. May be repeated.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Try at most N cases in each area; no mark.")
-@click.option("--fail-on", type=click.FloatRange(0, 100), metavar="MARK", help="Fail below this mark (100).")
+@click.option("--fail-on", type=Number(0, 100), metavar="MARK", help="Fail below this mark (100).")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
 @click.option("--html", type=OUTPUT_FILE, help="Write the report as a page.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write the report as JUnit XML.")
@@ -187,7 +187,10 @@ def examine(plan: AllPlan) -> AllReport:
 def today() -> str:
     """Return the date in UTC; ``SOURCE_DATE_EPOCH``, in seconds, stands for the present as in reproducible builds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return (datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)).date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(UTC).date().isoformat()
 
 
 @contextmanager

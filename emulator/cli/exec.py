@@ -283,7 +283,7 @@ class OtherValue(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what no other value is called."""
+        """The name of the run, which no other has."""
         return f"{self.assumption}-{self.value}"
 
 

@@ -62,7 +62,7 @@ class Formatter(click.HelpFormatter):
         super().__init__(width=width or min(shutil.get_terminal_size().columns, WIDEST) - 1)
 
     def _filled(self, text: str, first: int, rest: int | None = None) -> str:
-        """Return a paragraph, indented by so many columns in its first line and in the rest."""
+        """Return a paragraph, indented by these columns in its first line and in the rest."""
         return textwrap.fill(
             text,
             max(self.width, 20),
@@ -77,7 +77,7 @@ class Formatter(click.HelpFormatter):
         self.write(self._filled(f"{prefix or 'Usage: '}{prog} {args}".rstrip(), 0, 4) + "\n")
 
     def write_text(self, text: str) -> None:
-        """Paragraphs. Lines of one that begins with ``\\b`` stay lines, and go on below where they are too long."""
+        """Write paragraphs. Lines of one that begins with ``\\b`` stay lines, and go on below where they are too long."""
         paragraphs = [part.splitlines() for part in textwrap.dedent(text).strip("\n").split("\n\n")]
         indent = self.current_indent
         for number, lines in enumerate(paragraphs):
@@ -92,7 +92,7 @@ class Formatter(click.HelpFormatter):
                 self.write(self._filled(" ".join(map(str.strip, lines)), indent) + "\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = BROADEST_NAME, col_spacing: int = 2) -> None:
-        """Names with their descriptions beside them; in a narrow terminal, or beside a long name, below."""
+        """Write names with their descriptions beside them; in a narrow terminal, or beside a long name, below."""
         rows = [(re.sub("(INTEGER|FLOAT) RANGE", "N", name), in_words(description)) for name, description in rows]
         names = [len(name) for name, _ in rows if len(name) <= col_max]
         column = self.current_indent + max(names, default=0) + col_spacing
@@ -145,7 +145,7 @@ class LazyGroup(click.Group):
         return {name: each.get_short_help_str(200) for name, each in self.commands.items() if not each.hidden}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are defined, not by name."""
+        """Return the names in the order in which they are defined."""
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -34,16 +34,16 @@ MAX_PAST_EVENTS = 100_000
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def since_when(value: str) -> str:
-    """Return an instant or a day in ISO 8601, or the duration of how long ago as it is."""
-    if re.fullmatch(r"\d{1,6}[smhdw]", value, re.ASCII):
-        return value
+def since_when(value: str) -> datetime | timedelta:
+    """Return an instant (a day begins in UTC), or how long ago it was."""
+    if ago := re.fullmatch(r"(\d{1,6})([smhdw])", value, re.ASCII):
+        return timedelta(**{UNITS[ago[2]]: int(ago[1])})
     try:
         start = datetime.fromisoformat(instant(value))
     except ValueError:
         allowed = "a duration such as 1h, or an instant such as 2026-03-01T00:00:00Z"
         raise ValueError(f"{value!r}: {allowed}") from None
-    return start.replace(tzinfo=start.tzinfo or UTC).isoformat()
+    return start.replace(tzinfo=start.tzinfo or UTC)
 
 
 SINCE = Parsed("INSTANT|DURATION", since_when)
@@ -65,7 +65,7 @@ def listen(
     *,
     events: str,
     about: str | None,
-    since: str | None,
+    since: datetime | timedelta | None,
     secret: str | None,
     print_secret: bool,
     url: str,
@@ -203,20 +203,22 @@ class Listener:
         raise AssertionError("a stream ends only with an error")
 
     def _exists(self) -> bool:
-        listed = self._emulator.get("/objects", kind="webhook_endpoint", page_size=100)["data"]
-        return self.endpoint["id"] in [each["id"] for each in listed]
+        return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
 
-def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> list[Any]:
+def past_events(emulator: ControlClient, since: datetime | timedelta, types: Iterable[str]) -> list[Any]:
     """Return the events of these types since an instant, or since a duration before the present one; oldest first."""
-    if re.fullmatch(r"\d+[smhdw]", since):
-        now = datetime.fromisoformat(emulator.get("/clock")["now"])
-        start = now - timedelta(**{UNITS[since[-1]]: int(since[:-1])})
-    else:
-        start = datetime.fromisoformat(since)
+    start = since if isinstance(since, datetime) else _earlier(emulator.get("/clock")["now"], since)
     every = emulator.pages("/events", MAX_PAST_EVENTS)
     newer = takewhile(lambda event: datetime.fromisoformat(event["created_at"]) >= start, every)
     return [event for event in newer if "*" in types or event["type"] in types][::-1]
+
+
+def _earlier(now: str, ago: timedelta) -> datetime:
+    try:
+        return datetime.fromisoformat(now) - ago
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def destination(text: str, given_as: str) -> str:
@@ -277,12 +279,13 @@ class Forwarder:
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
-        from emulator.checks.webhook_receiver import ReceiverReply, json_object
+        from emulator.checks.webhook_receiver import ReceiverReply
+        from emulator.core.world import json_object
 
         event = json_object(request.body)
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
-        if self._about not in (None, about(event)):
+        if not self._concerns(event):
             return ReceiverReply()
         self._registered.wait(PATIENCE)
         self._sign_again(request)
@@ -296,7 +299,7 @@ class Forwarder:
 
         from emulator.checks.webhook_receiver import ReceivedRequest
 
-        if self._about in (None, about(event)):
+        if self._concerns(event):
             body = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
             headers = Message()
             headers["Content-Type"] = "application/json"
@@ -311,6 +314,12 @@ class Forwarder:
         sys.stdout.flush()
         return result
 
+    def _concerns(self, event: Mapping[str, Any]) -> bool:
+        """Return whether the event is about the chosen object; each is, where none was chosen."""
+        from emulator.checks.webhook_receiver import event_object
+
+        return self._about in (None, event_object(event).get("id"))
+
     def _sign_again(self, request: ReceivedRequest) -> None:
         import hmac  # like signature()
 
@@ -324,11 +333,6 @@ def signature(secret: str, body: bytes) -> str:
     from emulator.resources.webhooks import deliveries
 
     return deliveries.signature(secret, body)
-
-
-def about(event: Mapping[str, Any]) -> Any:
-    """Return the id of the object that an event is about; None if the body is no event."""
-    return event.get("data", {}).get("object", {}).get("id")
 
 
 def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
@@ -358,9 +362,10 @@ def _since(started: float) -> int:
 
 def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardResult) -> dict[str, Any]:
     """Return the values that are shown of a delivery."""
+    attempt = request.headers.get("Emulator-Attempt", "")
     return {
         "delivery": request.headers.get("Emulator-Delivery"),
-        "attempt": int(request.headers.get("Emulator-Attempt", 1)),
+        "attempt": int(attempt) if attempt.isdecimal() else 1,
         "event": event.get("id"),
         "type": event.get("type"),
         "created_at": event.get("created_at"),

@@ -130,7 +130,7 @@ def logs(
 
 
 def request_row(entry: Any) -> Row:
-    """Return a request: its status, method and path, in which the id of what it is about is left out."""
+    """Return a request: status, method and path, without the id of the object that it is about."""
     path = entry["path"].replace(entry["about"] or "\0", "…")
     status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
     return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])

@@ -122,7 +122,7 @@ class Resources:
         self._emulator = emulator
 
     def every(self) -> list[tuple[str, str, Callable[..., str]]]:
-        """Address, description and function of each resource."""
+        """Return address, description and function of each resource."""
         return [
             ("assumptions", "Assumptions where the specification is silent.", self._assumptions),
             ("assumptions/{number}", "One assumption, such as B-44.", self._assumption),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -95,7 +96,7 @@ def racing(no_wait: bool) -> dict[str, str]:
 
 
 def limit(which: str) -> Decorator:
-    """``--limit`` of a list, which shows the newest or the soonest objects."""
+    """Return the option ``--limit`` of a list, which shows the newest or the soonest objects."""
     return click.option(
         "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=f"Show the N {which}."
     )
@@ -149,6 +150,16 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no
             self.fail(str(error), param, ctx)
 
 
+class Number(click.FloatRange):
+    """A number within bounds; ``nan`` passes each comparison of click's, and infinity has no JSON."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
 class Text(Parsed):
     """A text that matches a pattern; the error for another one describes it. The emulator checks it further."""
 
@@ -183,7 +194,7 @@ INSTANT = Parsed("INSTANT", instant)
 
 
 def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
-    """Shell completion with one field of a list of the running emulator; nothing if there is no emulator."""
+    """Return what completes a word with one field of a list of the running emulator; nothing without an emulator."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:

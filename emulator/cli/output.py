@@ -136,7 +136,7 @@ def clock_time(instant: str) -> str:
 
 
 def print_next(command: str, as_json: bool = False) -> None:
-    """On a terminal, print the command that one would run next, for the same emulator and App."""
+    """Print, on a terminal, the command that one would run next, for the same emulator and App."""
     if as_json or not (sys.stdout.isatty() and sys.stderr.isatty()):
         return
     context = click.get_current_context()
@@ -163,7 +163,7 @@ def when(instant: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 job``, ``2 jobs``, ``2 deliveries``."""
+    """Return ``1 job``, ``2 jobs``, ``2 deliveries``."""
     regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural or regular}"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.listen import PATIENCE, destination
-from emulator.cli.options import DEFAULT_KEY, ID, as_json, option, racing
+from emulator.cli.options import DEFAULT_KEY, ID, Number, as_json, option, racing
 from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ UNREADABLE = (
 @click.option("--webhook", type=ID, help="Id of the endpoint; with BASIC it is the user name.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, 60, min_open=True),
+    type=Number(0, 60, min_open=True),
     default=PATIENCE,
     show_default=True,
     metavar="SECONDS",

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.cli.client import ControlClient
 from emulator.cli.exec import environment
-from emulator.cli.options import ID, with_client, writing
+from emulator.cli.options import ID, Number, with_client, writing
 from emulator.control.recording.model import Recording
 from emulator.control.recording.renderers import FORMS
 from emulator.control.recording.reproduction import Holds, Shrunk, play, reproduce, shrink
@@ -60,7 +60,7 @@ class JournalPart(NamedTuple):
 @click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=10.0,
     metavar="SECONDS",
     show_default="10",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
-from emulator.cli.options import FILE, OUTPUT_FILE, PORT, option, writing
+from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writing
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help
@@ -32,7 +32,7 @@ LOCAL = "local"
 @click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
 @click.option("--against", type=FILE, metavar="PROFILE", help="Exit status 1 if the service differs from a profile.")
 @click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
-@click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
+@click.option("--rate", type=Number(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
     "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
 )

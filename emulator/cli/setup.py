@@ -10,7 +10,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from emulator.cli.groups import PROGRAM, LazyGroup
-from emulator.cli.options import DEFAULT_PORT, STATE_URL, as_json, require_extra, variable
+from emulator.cli.options import DEFAULT_PORT, STATE_URL, Number, as_json, require_extra, variable
 from emulator.cli.output import counted, print_line
 from emulator.cli.server import store_errors
 
@@ -37,7 +37,7 @@ def local_url() -> str:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=5.0,
     show_default=True,
     metavar="SECONDS",

@@ -16,15 +16,7 @@ import click
 
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import (
-    DEFAULT_KEY,
-    OUTPUT_FILE,
-    Parsed,
-    Words,
-    guidance,
-    option,
-    write_text,
-)
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Parsed, Words, guidance, option, write_text
 from emulator.cli.output import counted, fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
@@ -102,7 +94,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it. May be repeated."
 )
 @click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
-@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
@@ -267,7 +259,7 @@ def usage_lines(used: Any, every: bool) -> Iterator[str]:
 
 
 def preview(missing: Sequence[str]) -> Iterator[str]:
-    """As many names as fit on a line of the terminal, and the number of the others."""
+    """Yield as many names as fit on a line of the terminal, and the number of the others."""
     room = shutil.get_terminal_size().columns - len("  never: , and 999 more")
     lengths = accumulate(len(name) + len(", ") for name in missing)
     fitting = sum(length <= room + len(", ") for length in lengths)

@@ -92,7 +92,7 @@ def audits(emulator: ControlClient) -> Iterator[Any]:
 
 
 def merged(audits: list[Any]) -> Any:
-    """Several audits as one. A rule passed if no audit found it broken, and was not exercised if it was so in all."""
+    """Return several audits as one. A rule passed if none found it broken, and was not exercised if it was so in all."""
     findings = sorted(
         (finding for each in audits for finding in each["findings"]),
         key=lambda finding: (SEVERITIES.index(finding["severity"]), finding["rule"]),

@@ -20,10 +20,11 @@ from emulator.cli.options import DEFAULT_URL, FILE, PORT, PROFILE, option, varia
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
-    from emulator.checks.traffic.beside import SideBySide, WorldOfApps
+    from emulator.checks.traffic.beside import SideBySide
     from emulator.checks.traffic.findings import Findings, ProxyFinding
     from emulator.checks.traffic.proxy_server import ProxyServer
     from emulator.checks.traffic.traffic_log import Passed, RunWriter
+    from emulator.control.recording.reproduction import PlayedWorld
     from emulator.document.profile import Profile
 
 
@@ -201,8 +202,8 @@ def replay(file: Path, profile: Profile | None, url: str | None, control_token: 
 
 
 @contextmanager
-def _world(url: str | None, token: str | None) -> Iterator[WorldOfApps]:
-    """Where it is played: at an emulator, or in this process."""
+def _world(url: str | None, token: str | None) -> Iterator[PlayedWorld]:
+    """Give the world that it is played in: an emulator's, or one in this process."""
     from emulator.cli.client import ControlClient
     from emulator.testing.fresh_world import FreshWorld
 

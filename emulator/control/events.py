@@ -165,7 +165,7 @@ async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> 
 
 
 async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
-    """Return the messages to one client, as bytes."""
+    """Yield the messages to one client, as bytes."""
     with runtime.broker.subscribe(kinds) as subscriber:
         yield b": what happens from now on\n\n"
         while not runtime.broker.closed.is_set():
@@ -176,7 +176,7 @@ async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[b
 
 
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
-    """Return the message to a client that was too slow: how many messages it lost, and so should read everything again."""
+    """Return the message to a client that was too slow: how many messages it lost. It should read everything again."""
     number, subscriber.lost = subscriber.lost, 0
     return restarted("lost", runtime.now(), lost=number)
 

@@ -147,7 +147,7 @@ async def _store(engine: Engine, request: Request) -> Response:
         message = f"The body is larger than {INBOX_BODY.most} bytes."
         raise ApiError("VALIDATION_ERROR", http_status=400, message=message)
     runtime = world_of_sender(engine, context_of(request.scope), app_id(raw))
-    rule = runtime.inbox.response_rule(name).updated(_numbers(request))
+    rule = msgspec.structs.replace(runtime.inbox.response_rule(name), **_numbers(request))
     runtime.inbox.add(
         runtime.world,
         dict(request.headers),

@@ -158,7 +158,7 @@ class Metric(NamedTuple):
     samples: Iterable[Sample]
 
     def lines(self) -> Iterable[str]:
-        """Return the metric in the text format."""
+        """Yield the lines of the metric in the text format."""
         name = PREFIX + self.name
         yield f"# HELP {name} {self.help}"
         yield f"# TYPE {name} {self.type}"
@@ -175,7 +175,7 @@ async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Respons
 
 
 def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
-    """Return the metrics of the emulator and of one world, whose samples have the label ``app``."""
+    """Yield the metrics of the emulator and of one world, whose samples have the label ``app``."""
     world, state = runtime.world, runtime.clock_state()
     app = {"app": world.name, "mode": "live" if world.livemode else "test"}
 

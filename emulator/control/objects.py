@@ -89,6 +89,9 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
     if violations := schema_of(type(record)).violations(wanted):
         raise error_of(violations)
+    if isinstance(record, Event):
+        for path, message in invalid_subject(world, wanted["data"]["object"]):
+            raise invalid_field(path, message)
     values = _typed(type(record), fields)
     _require_unique(world, record, values)
     world.arrange()
@@ -111,14 +114,34 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
 
 def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
     """Return the values in the types of the record: nested objects become structs, lists become tuples."""
-    hints = get_type_hints(kind)
-    return {name: msgspec.convert(value, hints[name]) for name, value in fields.items()}
+    hints, values = get_type_hints(kind), {}
+    for name, value in fields.items():
+        try:
+            values[name] = msgspec.convert(value, hints[name])
+        except msgspec.ValidationError as error:
+            raise invalid_field(name, f"cannot be stored: {error}") from None
+    return values
 
 
 @cache
 def schema_of(kind: type[Record]) -> CompiledSchema:
     """Return the schema of a kind in the OpenAPI document, with all schemas it refers to."""
     return CompiledSchema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
+
+
+def invalid_subject(world: World, subject: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the object of an event, as the path of a field and a message.
+
+    It is one as its kind was then: fields may have been added since, but it has an id.
+    """
+    name = subject.get("object") if isinstance(subject, dict) else None
+    kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)
+    if kind is None or "id" not in subject:
+        yield "data.object", "is no object of the service"
+        return
+    for violation in schema_of(kind).violations(subject):
+        if violation.keyword not in ("required", "additionalProperties"):
+            yield f"data.object.{violation.path}", violation.message
 
 
 def documented(kind: type[Record]) -> bool:
@@ -248,13 +271,13 @@ def describe(world: World, record: Record, language: Language) -> str:
 
 
 def name_of(world: World, id: str | None, language: Language) -> str:
-    """Return the same for an id; empty if there is no such object."""
+    """Return the name for people of the object with this id; empty if there is none."""
     record = get(world, id) if id else None
     return describe(world, record, language) if record else ""
 
 
 def price(amount: int, currency: str, interval: str, count: int, language: Language) -> str:
-    """``5,000 XAF / month``; amounts in minor units."""
+    """Return a price, such as ``5,000 XAF / month``, of an amount in minor units."""
     return f"{language.money(amount, currency)} / {language.period(interval, count)}"
 
 
@@ -265,7 +288,7 @@ def paid_with(payment: PaymentIntent | Transaction, language: Language) -> str:
 
 
 def instrument(type: str | None, details: Mapping[str, Any], language: Language) -> str:
-    """``Airtel +241 …0001``, ``Visa …4242``: the operator, and the last digits that may be shown."""
+    """Return ``Airtel +241 …0001`` or ``Visa …4242``: the operator, and the last digits that may be shown."""
     if type is None:
         return ""
     kind = details.get("operator") or details.get("brand") or language.gettext(PAYMENT_METHOD_TYPES[type])
@@ -383,7 +406,8 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
 
 
 def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
-    for table in (*tables(world).values(), world.table(Email)):
+    # Every name begins with an empty text.
+    for table in () if not text else (*tables(world).values(), world.table(Email)):
         for slot in reversed(table.order):
             record = slot.record
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)

@@ -19,7 +19,7 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
-from emulator.core.world import encode
+from emulator.core.world import encode, json_or_text
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal, LoggedRequest, redacted_headers, redacted_path, redacted_text
 from emulator.engine.redaction import redact_value
@@ -53,11 +53,7 @@ class SentCall(NamedTuple):
 def code(entry: LoggedRequest, form: str) -> str:
     """Return the request in one of the :data:`FORMS`. Card numbers, keys and secrets are masked."""
     headers = {name: value for name, value in redacted_headers(entry.headers).items() if name in SENT_AGAIN}
-    text = redacted_text(entry.body)
-    try:
-        body = json.loads(text)
-    except ValueError:
-        body = text or None
+    body = readable(entry.body)
     query = f"?{redacted_text(entry.query)}" if entry.query else ""
     path = percent_encoded(redacted_path(entry.path), safe="/:@!$&'()*+,;=")
     return FORMS[form](SentCall(entry.method, path + query, headers, body, entry.status))
@@ -71,7 +67,7 @@ def _curl(call: SentCall) -> str:
 
 
 def _http(call: SentCall) -> str:
-    """As files with requests are written for editors (``.http``)."""
+    """Return the request as editors have it in files (``.http``)."""
     headers = [f"{name}: {value}" for name, value in call.headers.items()]
     lines = [
         f"{call.method} {{{{$processEnv {URL}}}}}{call.target} HTTP/1.1",
@@ -100,7 +96,7 @@ def _httpx(call: SentCall) -> str:
 
 
 def _pytest(call: SentCall) -> str:
-    """With the plugin installed it runs as it is; ``payments`` is the world of the test."""
+    """Return a test that runs as it is with the plugin; ``payments`` is its world."""
     arguments = _python_arguments(call, {}).replace("\n    ", "\n        ")
     first = f"    answer = payments.client.request(\n        {call.method!r},\n        {call.target!r},\n"
     rest = f"    {arguments}" if arguments else ""
@@ -256,12 +252,7 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
 
 def readable(body: bytes) -> Any:
     """Return a body as JSON if it is JSON, else as text; null if it is empty."""
-    if not body:
-        return None
-    try:
-        return json.loads(redacted_text(body))
-    except ValueError:
-        return redacted_text(body)
+    return json_or_text(redacted_text(body))
 
 
 def change(one: Change) -> dict[str, Any] | None:

@@ -54,7 +54,7 @@ DEFAULT_CODE = "INSUFFICIENT_FUNDS"
 
 @contextmanager
 def arranged(world: World, operation: str, code: str | None) -> Iterator[None]:
-    """Payments made inside succeed, or fail with ``code``, unless the tester has arranged another outcome for them."""
+    """Let payments made inside succeed, or fail with ``code``, unless the tester has arranged another outcome."""
     result = "succeeded" if code is None else "failed"
     wanted: dict[str, Any] = {"operation": operation, "result": result, "code": code, "times": 1, "match": {}}
     outcome = operator.arrange(world, wanted)
@@ -296,7 +296,7 @@ class TriggerRun:
         return code or self._recipe.fails_with
 
     def reject_unused(self, type: str) -> None:
-        """422 for an override that was not used."""
+        """Raise 422 for an override that was not used."""
         if self._unused:
             known = ", ".join(sorted(self._taken))
             raise invalid_field(min(self._unused)[:60], f"is no override of {type} here; there are: {known}")

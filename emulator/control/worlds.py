@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from emulator.control import events
-from emulator.control.objects import documented, page_of, schema_of, tables
+from emulator.control.objects import documented, invalid_subject, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
@@ -224,28 +224,16 @@ def _problems(world: World, record: Record) -> Iterator[str]:
     if isinstance(record, Job) and record.name not in world.registry.jobs:
         yield f"there is no job {record.name[:60]!r}"
     if isinstance(record, Email):
-        yield from _unreadable(record)
+        yield from _cannot_be_shown(record)
     if isinstance(record, Event):
-        yield from _invalid_subject(world, record.data.object)
+        yield from (f"{path}: {message}" for path, message in invalid_subject(world, record.data.object))
     if documented(type(record)):
         for violation in schema_of(type(record)).violations(json.loads(encode(record))):
             yield f"{violation.path}: {violation.message}"
 
 
-def _invalid_subject(world: World, subject: Any) -> Iterator[str]:
-    """Yield the object of an event is one as its kind was then: fields may have been added since, but it has an id."""
-    name = subject.get("object") if isinstance(subject, dict) else None
-    kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)
-    if kind is None or "id" not in subject:
-        yield "data.object: is no object of the service"
-        return
-    for violation in schema_of(kind).violations(subject):
-        if violation.keyword not in ("required", "additionalProperties"):
-            yield f"data.object.{violation.path}: {violation.message}"
-
-
 def _check_counters(world: World) -> None:
-    """Counters behind the records would give out numbers and ids again that are taken."""
+    """Raise ``InvalidState`` for a counter that would give out numbers or ids again which records have."""
     # The id of a stored response is an Idempotency-Key, which the client chose.
     own = [table for table in world.tables() if table.kind is not StoredResponse]
     drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots.all_keys())
@@ -261,7 +249,7 @@ def _check_counters(world: World) -> None:
 
 
 def _invalid_instants(record: Record) -> Iterator[str]:
-    """Fields that hold instants are ``due`` and those whose names end in ``_at``, in every kind of record."""
+    """Yield the fields without an instant among ``due`` and those whose names end in ``_at``."""
     for name in record.__struct_fields__:
         value = getattr(record, name)
         if isinstance(value, str) and (name == "due" or name.endswith("_at")):
@@ -271,8 +259,8 @@ def _invalid_instants(record: Record) -> Iterator[str]:
                 yield f"{name}: is not an instant"
 
 
-def _unreadable(email: Email) -> Iterator[str]:
-    """Yield an email whose topic, language or objects do not fit together cannot be shown, whatever is missing."""
+def _cannot_be_shown(email: Email) -> Iterator[str]:
+    """Yield why an email cannot be shown: its topic, language and objects do not fit together."""
     if email.language not in languages():
         yield f"language: is none of {', '.join(languages())}"
     try:

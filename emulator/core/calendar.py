@@ -83,7 +83,7 @@ def from_epoch(seconds: float) -> Timestamp:
 
 @lru_cache(maxsize=4096)  # objects made at one instant have their later instants in common
 def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: float = 0) -> Timestamp:
-    """Return an instant that much later, or :data:`LAST` if the calendar ends before."""
+    """Return a later instant, or :data:`LAST` if the calendar ends before."""
     try:
         return stamp(parse(instant) + timedelta(days=days, hours=hours, seconds=seconds))
     except OverflowError:
@@ -98,7 +98,7 @@ def seconds_between(start: Timestamp, end: Timestamp) -> float:
 
 @lru_cache(maxsize=4096)
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
-    """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
+    """Return ``count`` intervals (day, week, month, year) after the anchor, clamped to the end of a month (B-42).
 
     Always computed from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
     """
@@ -144,5 +144,5 @@ def day_plus(day: Date, days: int) -> Date:
 
 
 def midnight(day: Date) -> Timestamp:
-    """00:00 UTC of a day."""
+    """Return 00:00 UTC of a day."""
     return f"{day}T00:00:00.000Z"

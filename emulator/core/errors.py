@@ -194,7 +194,7 @@ def public_code(answer: object) -> str:
 
 
 def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiError:
-    """422 for one invalid field, named in ``param`` and ``errors`` (B-11)."""
+    """Return the 422 for one invalid field, named in ``param`` and ``errors`` (B-11)."""
     return ApiError(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
 
 
@@ -230,5 +230,5 @@ def nest(name: str, error: ApiError) -> ApiError:
 
 
 def missing_field(param: str, message: str = "is required") -> ApiError:
-    """422 ``MISSING_FIELD`` for a required field that was not sent (B-12)."""
+    """Return the 422 ``MISSING_FIELD`` for a required field that was not sent (B-12)."""
     return invalid_field(param, message, "MISSING_FIELD")

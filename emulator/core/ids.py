@@ -44,11 +44,11 @@ class IdSource(dict[int, str]):
         return self[position]
 
     def id(self, prefix: str, position: int) -> str:
-        """``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
+        """Return ``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
         return f"{prefix}_{self[position]}"
 
     def secret(self, prefix: str, position: int) -> str:
-        """``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
+        """Return ``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
     def _characters(self, name: str, length: int) -> str:

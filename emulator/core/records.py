@@ -120,12 +120,12 @@ def list_to_wire(values: list[Any]) -> list[Any]:
 
 
 def pick(record: Record, *fields: str) -> dict[str, Any]:
-    """Only these fields of a record, for responses that hold only a few (B-21)."""
+    """Return only these fields of a record, for responses that hold only a few (B-21)."""
     return {name: getattr(record, name) for name in fields}
 
 
 def merge_metadata(old: Metadata, patch: Mapping[str, Any]) -> Metadata:
-    """Metadata after a PATCH: keys are added or replaced, a key sent with null is removed (B-22).
+    """Return the metadata after a PATCH: keys are added or replaced, a key sent with null is removed (B-22).
 
     Raises 422 if more than 50 keys would result; the document can only limit how many are sent at once.
     """

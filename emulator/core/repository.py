@@ -59,7 +59,7 @@ class Repository:
         self._unit: UnitOfWork | None = None
 
     def copy(self) -> Self:
-        """Another one in the same state; changes to one do not reach the other.
+        """Return another one in the same state; changes to one do not reach the other.
 
         Records never change, so both share them; only the tables are copied.
         """
@@ -71,7 +71,7 @@ class Repository:
         return duplicate
 
     def emptied(self) -> Self:
-        """Another one without records."""
+        """Return another one without records."""
         duplicate = copy.copy(self)
         duplicate.counters = self.counters.copy()
         duplicate._tables = Tables(self.kinds)

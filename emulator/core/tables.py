@@ -56,7 +56,7 @@ class PartedDict(dict[K, V | None]):
         self.clear()
 
     def discard(self, key: K) -> V | None:
-        """Remove an entry, if there is one; its value."""
+        """Remove an entry, if there is one, and return its value."""
         if (value := self.pop(key, None)) is not None or not self.older:
             return value
         for part in self.older:
@@ -315,7 +315,7 @@ class Table(Generic[R]):
         return value if (folded := value.casefold()) == value else folded
 
     def _free_keys(self, record: R) -> dict[str, Any]:
-        """By field the record's unique values that are not null. Raises ``ValueError`` if another record has one."""
+        """Return the record's unique values that are not null, by field. Raises ``ValueError`` if another record has one."""
         keys = {}
         for field, found in self.unique.items():
             key = self._key(field, getattr(record, field))
@@ -335,7 +335,7 @@ class Table(Generic[R]):
 
 @cache
 def _traits(kind: type[Record]) -> tuple[bool, frozenset[str]]:
-    """Return whether records of a kind have ``updated_at``, and the fields that decide a record's place.
+    """Return two traits of a kind: whether it has ``updated_at``, and the fields that decide a record's place.
 
     If one of these changes, the record needs a new slot.
     """

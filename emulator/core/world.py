@@ -102,6 +102,7 @@ The engine does the rest, here by a request on New Year's Day and an advance of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Self, cast
@@ -182,13 +183,13 @@ class World(Repository):
         self._tables[Job] = self.jobs
 
     def copy(self) -> Self:
-        """Another world in the same state; see :meth:`Repository.copy`."""
+        """Return another world in the same state; see :meth:`Repository.copy`."""
         duplicate = super().copy()
         duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
         return duplicate
 
     def emptied(self) -> Self:
-        """Another world of the same App without records."""
+        """Return another world of the same App without records."""
         duplicate = super().emptied()
         duplicate.jobs = duplicate._tables[Job] = JobQueue()
         return duplicate
@@ -199,12 +200,12 @@ class World(Repository):
         return f"{kind.prefix}_{self._ids[position]}"
 
     def draw(self, prefix: str) -> str:
-        """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
+        """Return ``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
         return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:
-        """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
+        """Return ``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
         return self._ids.secret(prefix, self.count("draw"))
 
     def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
@@ -325,3 +326,17 @@ class UnitOfWorkContext(msgspec.Struct):
 def encode(value: Any) -> bytes:
     """Return the JSON of a value as it is sent to clients; the only serialiser."""
     return msgspec.json.encode(to_wire(value))
+
+
+def json_or_text(text: str | bytes | None) -> Any:
+    """Return the JSON value in a text; the text itself if it is not JSON, or too deeply nested; None if it is empty."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return text
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """Return the JSON object in a text; empty if there is none."""
+    found = json_or_text(text)
+    return found if isinstance(found, dict) else {}

@@ -280,7 +280,7 @@ class _Bundler:
         return self.with_mapping(walked, here) if "mapping" in node and "propertyName" in node else walked
 
     def with_mapping(self, discriminator: Document, here: Path) -> Document:
-        """Return a discriminator names files outside of any ``$ref``; those names are references all the same."""
+        """Return a discriminator whose files, named outside of any ``$ref``, are references into the document."""
         mapping = discriminator["mapping"]
         return discriminator | {"mapping": {value: self.mapped(ref, here) for value, ref in mapping.items()}}
 

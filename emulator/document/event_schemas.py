@@ -123,7 +123,7 @@ class _DocumentedEvent:
 
 
 def _schema_name(type: str) -> str:
-    """``payment_intent.succeeded`` is ``PaymentIntentSucceededEvent``."""
+    """Return the name of an event's schema: ``PaymentIntentSucceededEvent`` for ``payment_intent.succeeded``."""
     return _camel(type.replace(".", "_")) + "Event"
 
 

@@ -185,5 +185,5 @@ def _named(node: Any) -> Any:
 
 
 def _step(name: str, step: Any, **more: Any) -> dict[str, Any]:
-    """Return a step that is only a request may be written as that alone."""
+    """Return a step as its struct has it: one that is only a request may be written as that alone."""
     return {"name": name, **more, **({"do": step} if isinstance(step, str) else step)}

@@ -39,7 +39,7 @@ def _published_schema(schema: Schema) -> Schema:
 
 
 def _instant(schema: Schema) -> Schema:
-    """Without the pattern of an instant: the PHP client holds the object that it made of the text against it."""
+    """Leave out the pattern of an instant: the PHP client holds the object that it made of the text against it."""
     return {k: v for k, v in schema.items() if k != "pattern"} if schema.get("format") == "date-time" else schema
 
 
@@ -111,7 +111,7 @@ def with_any_event(document: Document) -> Document:
 
 
 def hook_id(type: str) -> str:
-    """``payment_intent.succeeded`` is ``onPaymentIntentSucceeded``."""
+    """Return the id of an event's webhook: ``onPaymentIntentSucceeded`` for ``payment_intent.succeeded``."""
     return "on" + "".join(word.capitalize() for word in type.replace(".", "_").split("_"))
 
 
@@ -188,7 +188,7 @@ _KEYS = {WEBHOOKS: "webhooks"}
 
 
 def _info(info: Document) -> Document:
-    """3.1 has a field for the SPDX identifier of a licence, which excludes the URL."""
+    """Name the licence by its SPDX identifier, for which 3.1 has a field that excludes the URL."""
     licence = info.get("license") or {}
     name = licence.get("name", "")
     return info | {"license": {"name": name, "identifier": name}} if SPDX.fullmatch(name) else info
@@ -201,7 +201,7 @@ def _schema(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """``nullable`` allows null whatever else the schema says: null becomes a type, or an alternative to the rest."""
+    """Make null a type, or an alternative to the rest: ``nullable`` allows it whatever else the schema says."""
     rest = {key: value for key, value in schema.items() if key != "nullable"}
     if not schema.get("nullable"):
         return rest
@@ -234,7 +234,7 @@ def _choices(rule: Schema) -> list[Schema]:
 
 
 def _bounds(schema: Schema) -> Schema:
-    """Return an exclusive bound is a number of its own in 3.1, not a flag on the inclusive one."""
+    """Make an exclusive bound a number of its own, as 3.1 has it, not a flag on the inclusive one."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(schema.get(exclusive), bool):
             schema = _bound(schema, bound, exclusive)
@@ -249,7 +249,7 @@ def _bound(schema: Schema, bound: str, exclusive: str) -> Schema:
 
 
 def _binary(schema: Schema) -> Schema:
-    """3.1 describes binary content by its media type."""
+    """Describe binary content by its media type, as 3.1 does."""
     if schema.get("format") != "binary":
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
@@ -257,14 +257,14 @@ def _binary(schema: Schema) -> Schema:
 
 
 def _keys(schema: Schema) -> Schema:
-    """Limits on the keys of a free object are an extension in 3.0 and ``propertyNames`` in 3.1."""
+    """Write limits on the keys of a free object, an extension in 3.0, as ``propertyNames``."""
     names = {key.removeprefix("x-key-"): value for key, value in schema.items() if key.startswith("x-key-")}
     rest = {key: value for key, value in schema.items() if not key.startswith("x-key-")}
     return rest | {"propertyNames": names} if names else rest
 
 
 def _example(schema: Schema) -> Schema:
-    """JSON Schema has a list of examples instead of one."""
+    """Make the example a list of examples, as JSON Schema has them."""
     return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
 
 

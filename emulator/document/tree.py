@@ -35,7 +35,7 @@ def fragment(pointer: Pointer) -> str:
 
 
 def at(node: Any, pointer: Pointer) -> Any:
-    """Return the value at a pointer. Raises ``LookupError`` or ``TypeError`` where there is none."""
+    """Return the value at a pointer. Raises ``LookupError``, ``TypeError`` or ``ValueError`` where there is none."""
     for step in pointer:
         node = node[int(step)] if isinstance(node, list) else node[step]
     return node
@@ -203,7 +203,7 @@ def _broken(condition: Condition) -> Schema:
 
 
 def _depend(schema: Schema) -> Schema:
-    """Conditions of one field's presence are ``dependentSchemas``; the others a chain of ``if``, ``then`` and ``else``.
+    """Write conditions of one field's presence as ``dependentSchemas``, the others as a chain of ``if``, ``then`` and ``else``.
 
     Each ``if`` of a chain excludes the others. ``allOf`` would need no chain, but generators make types of it.
     """
@@ -238,7 +238,7 @@ def _unless_null(schema: Schema, name: str, then: Schema) -> Schema:
 
 
 def _not_null(schema: Schema, name: str) -> Schema:
-    """Any value but null: by its type, as openapi-generator for Python cannot make a model of a ``not`` in a property."""
+    """Return the schema of any value but null: its type, as openapi-generator for Python makes no model of a ``not`` there."""
     field: Schema = schema["properties"][name]
     return {"type": field["type"]} if "type" in field else {"not": {"enum": [None]}}
 
@@ -248,7 +248,7 @@ def _is_nullable(schema: Schema, name: str) -> bool:
 
 
 def _open(then: Schema) -> Schema:
-    """Return the same, said explicitly: Redocly closes every schema with properties when it checks examples."""
+    """Return the schema, open to more properties explicitly: Redocly closes each that has some when it checks examples."""
     return then | {"additionalProperties": True} if "properties" in then else then
 
 
@@ -271,7 +271,7 @@ def _conditions(schema: Schema) -> list[Condition]:
 
 
 def _positive(condition: Condition) -> Condition:
-    """Without a double negation: "unless its type is no ``custom``" is "if its type is ``custom``"."""
+    """Return the condition without a double negation: "unless its type is no ``custom``" is "if its type is ``custom``"."""
     match condition.when:
         case {"not": {"properties": properties, **others}} if not others and len(properties) == 1:
             [(name, excluded)] = properties.items()
@@ -281,7 +281,7 @@ def _positive(condition: Condition) -> Condition:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """Two schemas of which each has ``required`` and ``properties`` at most, as one."""
+    """Return two schemas, each of ``required`` and ``properties`` at most, as one."""
     required = list(dict.fromkeys([*one.get("required", ()), *other.get("required", ())]))
     properties: dict[str, Any] = one.get("properties", {}) | other.get("properties", {})
     return ({"required": required} if required else {}) | ({"properties": properties} if properties else {})

@@ -140,7 +140,7 @@ class UnitRunner:
         return True
 
     def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
-        """Run a command as a unit of work of its own; its result.
+        """Run a command as a unit of work of its own, and return its result.
 
         Raises what the command raises, and ``StorageError``; then the world is as it was before the command.
         """
@@ -168,7 +168,7 @@ class UnitRunner:
             self.world.now = max(self.world.now, self.now())
 
     def run_slice(self) -> bool:
-        """Run due jobs for some milliseconds; whether more are due."""
+        """Run due jobs for some milliseconds, and return whether more are due."""
         instant, time_slice = self.clock.now(), TimeSlice()
         while self._run_next(instant):
             if time_slice.is_over:
@@ -221,7 +221,7 @@ class UnitRunner:
         return job is not None and job.due <= instant
 
     def _run_next(self, until: Timestamp) -> bool:
-        """Run the next job if it is due by then; whether there was one."""
+        """Run the next job if it is due by then, and return whether there was one."""
         job = self.world.jobs.next()
         if job is None or job.due > until:
             return False

@@ -12,7 +12,7 @@ import msgspec
 from emulator.core.limits import INBOX, INBOX_BYTES
 from emulator.core.records import HIDDEN, Record
 from emulator.core.tables import Table
-from emulator.core.world import World
+from emulator.core.world import World, json_object
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -59,11 +59,6 @@ class ResponseRule(msgspec.Struct, frozen=True):
     status: int = 200
     delay_ms: int = 0
 
-    def updated(self, query: Mapping[str, Any]) -> ResponseRule:
-        """Return this rule with the parameters of a query in place of its own."""
-        given = {name: query[name] for name in ("status", "delay_ms") if query.get(name) is not None}
-        return msgspec.structs.replace(self, **given)
-
 
 class Inbox:
     """All inboxes of one world. They are no part of it: what arrives draws none of its ids and is not rewound.
@@ -102,7 +97,7 @@ class Inbox:
             id=f"inbox_{number}",
             headers=deliveries.redact_credentials(headers),
             body=raw.decode("utf-8", "replace"),
-            event_type=_field(_json(raw), "type"),
+            event_type=_field(json_object(raw), "type"),
             signature=check(world, headers, raw),
             authorization=headers.get("authorization", ""),
             raw=raw,
@@ -124,7 +119,7 @@ class Inbox:
 
 
 def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureCheck:
-    """Return whether an endpoint of the world signed this: the endpoint it claims to come from, or else any."""
+    """Check whether an endpoint of the world signed this: the one it claims to come from, or else any."""
     if not headers.get("authorization") and not headers.get("service-signature"):
         return UNKNOWN
     endpoints = _possible_senders(world, headers, raw)
@@ -138,7 +133,7 @@ def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureChec
 
 def _possible_senders(world: World, headers: Mapping[str, str], raw: bytes) -> list[WebhookEndpoint]:
     delivery = world.get(WebhookDelivery, headers.get("emulator-delivery"))
-    event = _json(raw)
+    event = json_object(raw)
     if delivery is not None:
         named = delivery.webhook
     elif _field(event, "type") == "webhook.ping":
@@ -147,13 +142,6 @@ def _possible_senders(world: World, headers: Mapping[str, str], raw: bytes) -> l
         return list(world.table(WebhookEndpoint))
     endpoint = world.get(WebhookEndpoint, named)
     return [] if endpoint is None else [endpoint]
-
-
-def _json(raw: bytes) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return None
 
 
 def _field(value: Any, name: str) -> Any:

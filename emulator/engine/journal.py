@@ -108,7 +108,7 @@ def redacted_path(path: str) -> str:
 
 
 def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers as they are shown."""
+    """Return headers as they are shown."""
     pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
     return {name: redact_header(name, value) for name, value in pairs}
 

@@ -249,7 +249,7 @@ FORGED = "a forged copy came first, by an arranged fault, and was "
 
 
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
-    """Send a delivery as the fault has it; the result that is recorded.
+    """Send a delivery as the fault has it, and return the result to record.
 
     Copies beyond the first are not recorded: it is as if the network had repeated them.
     """

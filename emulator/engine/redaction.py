@@ -85,7 +85,7 @@ Mask = Callable[[str], str]
 
 
 def stars(secret: str) -> str:
-    """No character of a secret."""
+    """Return stars, and no character of a secret."""
     return "****"
 
 
@@ -225,7 +225,7 @@ def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> s
 
 
 def _last_four(text: str) -> str:
-    """Of a number the last four digits. A short one, or with letters the number of a receipt, is no card's."""
+    """Return a number's last four digits, masked before. A short one, or one with letters (a receipt's), is no card's."""
     digits = [character for character in text if character.isdigit()]
     is_card = len(digits) > (11 if any(map(str.isalpha, text)) else 4)
     return "****" + "".join(digits[-4:]) if is_card else redact_text(text)
@@ -251,7 +251,7 @@ def _replaced(pattern: str, text: str, found: Callable[[re.Match[str]], tuple[in
 
 
 def _account(match: re.Match[str]) -> tuple[int, str]:
-    """In letters of one case, as people write accounts, and ids are not written. Words may follow it."""
+    """Return the length of an account number, in letters of one case as people write it, and its mask. Words may follow it."""
     number = _NO_CHARACTERS.sub("", match[1])
     number = number[: payment_details.iban_length(number[:2].upper())]
     if not (number.isupper() or number.islower()) or not payment_details.is_iban(number.upper()):
@@ -261,7 +261,7 @@ def _account(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _card(match: re.Match[str]) -> tuple[int, str]:
-    """Return a code may follow in one more group. After a plus fewer than 15 digits are a phone number."""
+    """Return the length of a card number, and its mask. A code may follow; after a plus, under 15 digits are a phone number."""
     least = 15 if match.string[match.start() - 1 : match.start()] == "+" else 13
     for number in (match[1], match[1].rpartition(match["four"])[0] if match["four"] else ""):
         digits = _NO_CHARACTERS.sub("", number)
@@ -314,7 +314,7 @@ class _Scrubber:
         self._known: re.Pattern[str] | None = None
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
-        """First all that stands in a field of its own, then what of it stands within other texts."""
+        """Return the tables scrubbed: first what stands in a field of its own, then what of it stands within other texts."""
         heads = {
             number: {**head, "seed": self._digest("seed", str(head["seed"])).hex()}
             for number, head in exported["worlds"].items()
@@ -359,7 +359,7 @@ class _Scrubber:
         return self._names[value]
 
     def _redacted(self, value: Any) -> Any:
-        """Without what belongs in no log either; a secret becomes an invented one, by which webhooks are signed."""
+        """Return the value without secrets; a webhook secret becomes an invented one, so that webhooks are still signed."""
         return redact_value(value, self._disguised)
 
     # -- texts
@@ -416,7 +416,7 @@ class _Scrubber:
 
 
 def _another(character: str, number: int) -> str:
-    """Another character of the same kind."""
+    """Return another character of the same kind."""
     if character.isdigit():
         return str(number % 10)
     if not character.isalpha():

@@ -130,7 +130,7 @@ class History:
         return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
 
     async def rewind(self, to: Checkpoint) -> int:
-        """Undo every unit of work since a checkpoint, and put clock and counters back; how many there were.
+        """Undo every unit of work since a checkpoint, put clock and counters back, and return how many there were.
 
         Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
         """
@@ -308,7 +308,7 @@ class Runtime:
         return query(runner.world, **arguments)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
-        """Run one command as a unit of work, then the jobs it made due at once; its result.
+        """Run one command as a unit of work, then the jobs it made due at once, and return its result.
 
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.

@@ -51,7 +51,7 @@ class Traces(Protocol):
         """Record that a unit of work was committed, at an instant of the world."""
 
     def sending(self, delivery: str, attempt: int) -> dict[str, str]:
-        """Return a delivery (by its id) is attempted, counted from 1; the headers to send with it."""
+        """Return the headers to send with an attempt, counted from 1, of a delivery (its id)."""
 
     def sent(self, delivery: str, result: HttpResult) -> None:
         """Record the outcome of an attempt."""
@@ -76,7 +76,7 @@ class TraceContexts:
             forget_oldest(self._contexts)
 
     def answered(self, entry: LoggedRequest) -> None:
-        """Nothing is recorded."""
+        """Record nothing."""
 
     def committed(self, unit: UnitOfWork, now: Timestamp) -> None:
         if not self._contexts:
@@ -92,7 +92,7 @@ class TraceContexts:
         return {**self._contexts.get(delivery, {})}
 
     def sent(self, delivery: str, result: HttpResult) -> None:
-        """Nothing is recorded."""
+        """Record nothing."""
 
 
 def job_of(unit: UnitOfWork) -> Job | None:

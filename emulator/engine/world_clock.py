@@ -33,7 +33,7 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
-    """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
+    """Return mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
     mode, at, instant = text.partition("@")
     if at and mode == FROZEN:
         return FROZEN, calendar.normalise(instant)

@@ -273,7 +273,7 @@ def _is_plain_payment(world: World, checked: list[Any]) -> bool:
 
 
 def _imbalance(world: World, posting: Posting) -> Imbalance | None:
-    """Return whether an account must be even, where what one unit of work posted on it is not.
+    """Return the imbalance of an account that must be even after one unit of work and is not; else None.
 
     A customer's must in the customer's own currency, and while there is one (B-30). What is paid, and the money of it,
     may come in two units of work.

@@ -27,7 +27,7 @@ class RealTimeLoop(Base):
     )
 
     def time(self) -> float:
-        """Seconds of a clock that no test moves."""
+        """Return the seconds of a clock that no test moves."""
         return self._now()
 
 

@@ -79,7 +79,7 @@ class Server:
             self.sandbox.store.save()
 
     def unsaved(self) -> str | None:
-        """After the end: what could not be stored, and why."""
+        """Return, after the end, what could not be stored, and why."""
         return self.sandbox.store.unsaved() if self.sandbox.store else None
 
     def discard(self, key: str) -> None:

@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from emulator.checks.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply, json_object
+from emulator.checks.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.core.world import json_object
 from emulator.resources.webhooks import deliveries
 
 # -- collecting
@@ -171,7 +172,7 @@ class ForwardTarget(Protocol):
 
 
 def answer_of(response: Any) -> AppAnswer:
-    """Return the answer in a response as of httpx."""
+    """Return the answer in a response that has the attributes of httpx's."""
     return AppAnswer(response.status_code, response.content)
 
 

@@ -53,14 +53,14 @@ class _RequestConnection:
         self.is_cut = False
 
     def abort(self) -> None:
-        """Cut it."""
+        """Cut the connection."""
         self.is_cut = True
 
     def begin_stream(self) -> None:
-        """Nothing: a stream ends with its request."""
+        """Do nothing: a stream ends with its request."""
 
     def end_stream(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class FreshWorld:

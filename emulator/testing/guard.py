@@ -62,7 +62,7 @@ class Guard:
             raise RealServiceBlocked("A request has a live key.")
 
     def _real(self, host: Any) -> str | None:
-        """Return the host if it is one of the real service."""
+        """Return the host if it is one of the real service's; else None."""
         name = (host.decode("latin-1") if isinstance(host, bytes) else str(host)).lower().rstrip(".")
         return name if any(name == each or name.endswith(f".{each}") for each in self.hosts or ()) else None
 

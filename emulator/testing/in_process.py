@@ -289,7 +289,7 @@ class AsgiClient:
             return runner.run(post())
 
     def close(self) -> None:
-        """Nothing: the client belongs to the test."""
+        """Do nothing: the client belongs to the test."""
 
     async def _post(self, delivery: Delivery) -> AppAnswer:
         client = self._client
@@ -347,10 +347,10 @@ class InThread:
         return self._call(self._url, delivery.body, forwarded_headers(delivery))
 
     def cancel(self) -> None:
-        """Nothing: a thread cannot be interrupted."""
+        """Do nothing: a thread cannot be interrupted."""
 
     def close(self) -> None:
-        """Nothing: each call releases what it needs."""
+        """Do nothing: each call releases what it needs."""
 
 
 class OnLoop:

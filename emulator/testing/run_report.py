@@ -58,7 +58,7 @@ _drawn: list[Path] = []
 
 
 def draw(emulator: BaseEmulator, nodeid: str) -> str:
-    """Draw the world of a failed test in a page of its own, in a temporary folder; where it is, or why it is not there."""
+    """Draw the world of a failed test on a page in a temporary folder, and return where it is, or why there is none."""
     if len(_drawn) == MOST:
         return f"(no further page: {MOST} are in {_folder[0]}; --payments-report FILE draws every test)"
     try:

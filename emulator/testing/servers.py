@@ -279,7 +279,7 @@ class RemoteServer:
         self._reset(key, WorldOptions())
 
     def stop(self) -> None:
-        """Stop the receiver; the server is not ours."""
+        """Stop the receiver; the server elsewhere goes on."""
         self.receiver.close()
 
     def _enter(self, key: str, travel: Travel) -> None:

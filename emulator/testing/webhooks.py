@@ -160,7 +160,7 @@ class Webhooks:
             raise self._collector.exceptions.pop(0)
 
     def summary(self) -> str:
-        """Deliveries, undelivered events and the next job, as text for error messages."""
+        """Return deliveries, undelivered events and the next job, as text for error messages."""
         delivered = self._genuine()
         missing = [event for event in self._events if event["id"] not in delivered]
         undelivered = world_parts.event_lines(missing, "that were not delivered to this receiver") if missing else ""

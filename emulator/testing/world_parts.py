@@ -51,7 +51,7 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
 
 
 def event_lines(events: Sequence[JSON], where: str = "so far") -> str:
-    """Events, one per line."""
+    """Return events, one per line."""
     return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
 
 
@@ -66,7 +66,7 @@ def next_job(clock: WorldClock) -> str:
 
 
 def received(deliveries: Iterable[Delivery]) -> str:
-    """Webhooks that arrived, one per line."""
+    """Return webhooks that arrived, one per line."""
     lines = list(map(_delivery, deliveries))
     return "\n".join(["Webhooks received:", *lines]) if lines else "No webhook was received."
 
@@ -147,7 +147,7 @@ class WorldClock:
         return dt.datetime.fromisoformat(self.now)
 
     def show(self) -> JSON:
-        """``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
+        """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
         return self._api.get(CLOCK_PATH)
 
     def advance(

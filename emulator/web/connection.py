@@ -243,7 +243,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
-        """Return a client that ends its side may still read, as ``nc`` does: what it asked for is answered first.
+        """Keep the connection of a client that ends its side, as ``nc`` does: what it asked for is answered first.
 
         A stream has no end of its own, so it ends with the client's side.
         """

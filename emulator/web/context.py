@@ -82,7 +82,7 @@ class ClientConnection(Protocol):
     """The connection that a request came on, as far as the request may control it."""
 
     def abort(self) -> None:
-        """Cut it."""
+        """Cut the connection."""
 
     def begin_stream(self) -> None:
         """From now on, close it once the client has closed its side, which a client that waits for an answer may do."""
@@ -182,7 +182,7 @@ class RequestContext:
 
     @request_id.setter
     def request_id(self, id: str) -> None:
-        """Return the id that another service gave the request that was passed on to it."""
+        """Set the id that another service gave the request that was passed on to it."""
         self._request_id = id
 
 

@@ -188,7 +188,7 @@ class ForcedErrors:
         return self.error(code, context)
 
     def error(self, code: str, context: RequestContext) -> ApiError:
-        """Any error of the model as the answer to this request, whose body has been read."""
+        """Return any error of the model as the answer to this request, whose body has been read."""
         form = self._form(context.operation_id)
         body = _body(context)
         if (invalid := form.error(code, body, context.query_string)) is not None:
@@ -508,7 +508,7 @@ async def cut(context: RequestContext, receive: Receive) -> None:
 
 
 async def _silence(seconds: float, receive: Receive) -> None:
-    """Wait until the client has given up, or so many seconds (real time)."""
+    """Wait until the client has given up, or these seconds (real time)."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while (await receive())["type"] != "http.disconnect":
@@ -520,7 +520,7 @@ async def _discard(message: Message) -> None:
 
 
 def _delayed(send: Send, seconds: float) -> Send:
-    """Return a ``send`` whose first message waits so many seconds (real time)."""
+    """Return a ``send`` whose first message waits these seconds (real time)."""
 
     async def delayed(message: Message) -> None:
         if message["type"] == "http.response.start":

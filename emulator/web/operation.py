@@ -125,7 +125,7 @@ def _url(context: RequestContext, number: int) -> str:
 
 @lru_cache(maxsize=64)
 def _target(path: str, query: bytes) -> str:
-    """Path and query of a list, up to the page number."""
+    """Return path and query of a list, up to the page number."""
     others = [(name, value) for name, value in fields(query) if name != "page"]
     return f"{quote(path)}?{urlencode([*others, ('page', '')])}"
 
@@ -271,7 +271,7 @@ class OperationHandler:
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 
     def _explain(self, violation: Violation) -> Violation:
-        """Return a field that the object has but a PATCH does not take is not unknown: it cannot be changed (B-13)."""
+        """Say "cannot be changed" of a field that the object has and a PATCH does not take, not "unknown" (B-13)."""
         immutable = violation.keyword == "unknown" and self._method == "patch"
         if immutable and self._response and self._response.has(violation.path):
             return violation._replace(message="cannot be changed")

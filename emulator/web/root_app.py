@@ -207,7 +207,7 @@ class RootApp:
             await send_response(context.error_response(as_api_error(context, error)), log.send)
 
     def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
-        """Request id and body of the error for what is no acceptable HTTP request (B-11)."""
+        """Return request id and body of the error for what is no acceptable HTTP request (B-11)."""
         context = RequestContext(self._base_url, self._new_request_id)
         return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
 
@@ -222,7 +222,7 @@ class RootApp:
             await send({"type": f"lifespan.{phase}.complete"})
 
     def _sending(self, send: Send) -> Send:
-        """``send``, after all that was done so far is stored for good."""
+        """Return ``send``, once all that was done so far is stored for good."""
         if self._durability is None or (durable := self._durability()) is None:
             return send
 

@@ -163,7 +163,7 @@ class IdempotentRequest:
 
 
 def fingerprint(method: str, path: str, raw: bytes) -> str:
-    """Return the same for the same method, path and JSON body, whatever its white space and the order of its keys."""
+    """Return a text that is equal for equal method, path and JSON body, whatever its white space and the order of its keys."""
     body = json.dumps(validation.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
 
@@ -247,7 +247,7 @@ class Authenticator:
         return runtime
 
     def _opened_by_token(self, context: RequestContext) -> Runtime:
-        """Without a key: the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
+        """Return, without a key, the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
         token = dict(fields(context.query_string)).get("token")
         if token is None:
             raise ApiError("MISSING_API_KEY")

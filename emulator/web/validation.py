@@ -480,9 +480,14 @@ def _sentence(kind: Any, message: str) -> str:
         return _one_of(kind.types)
     if kind.name == "enum":
         return "must be one of " + ", ".join(str(option) for option in kind.options if option is not None)
+    if kind.name in _EMPTY and kind.value == 1:
+        return "must not be empty"
     sentence = _SENTENCES.get(kind.name)
     return sentence.format(kind.value) if sentence else message
 
+
+_EMPTY = ("minLength", "minItems", "minProperties")
+"""The keywords that an empty value breaks where they are 1."""
 
 _SENTENCES = {
     "minLength": "must have at least {} characters",

@@ -100,6 +100,21 @@ def test_every_option_is_explained(path: tuple[str, ...]) -> None:
     assert [each.name for each in options(ALL[path]) if not each.help] == []
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_no_option_takes_what_is_no_number(number: str) -> None:
+    """``nan`` is neither less nor more than a bound, so that it passes each of click's."""
+    numbers = [
+        option
+        for command in ALL.values()
+        for option in options(command)
+        if isinstance(option.type, click.types.FloatParamType | click.FloatRange)
+    ]
+    assert len(numbers) > 5
+    for option in numbers:
+        with pytest.raises(click.BadParameter):
+            option.type.convert(number, option, None)
+
+
 def test_kinds_of_email_are_those_of_the_document() -> None:
     assert list(EMAIL_KINDS) == bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
 

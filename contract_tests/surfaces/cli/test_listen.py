@@ -191,6 +191,33 @@ def test_only_events_about_one_object(sandbox: Sandbox, receiver: Receiver, list
     assert [each.event["type"] for each in receiver.received] == ["customer.created", "customer.deleted"]
 
 
+def test_more_past_than_there_is_time_for_is_all_of_it(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
+    sandbox.customer()
+    until(listening("--forward-to", receiver.url, "--since", "999999w"), "customer.created")
+
+
+@pytest.mark.parametrize("body", [{"data": None}, {"data": []}, {"data": {"object": None}}, [], "text"], ids=str)
+def test_whatever_is_posted_is_forwarded(sandbox: Sandbox, receiver: Receiver, listening: Start, body: Any) -> None:
+    listening("--forward-to", receiver.url)
+    (endpoint,) = sandbox.api.get("/webhooks/")["data"]
+    with http_client() as client:
+        assert client.post(endpoint["url"], json=body, headers={"Emulator-Attempt": "one"}).status_code == 200
+    assert [json.loads(each.body) for each in receiver.received] == [body]
+    receiver.received.clear()  # the fixture holds what arrives against the document, and this is no event
+
+
+def test_it_stays_registered_among_many_endpoints(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
+    listening("--forward-to", receiver.url)
+    for _ in range(101):
+        sandbox.endpoint(receiver.url, "refund.failed")
+    receiver.received.clear()
+    sandbox.control.post("/snapshots", {"name": "many"})
+    sandbox.control.post("/snapshots/many/restore")
+    sandbox.customer()
+    receive_until(receiver, 1)
+    assert sandbox.control.get("/counts")["webhook_endpoint"] == 102
+
+
 def test_a_target_that_does_not_listen_is_reported_at_once(sandbox: Sandbox) -> None:
     with processes() as begin:
         target = f"http://127.0.0.1:{free_port()}/webhooks"

@@ -112,6 +112,7 @@ def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sand
     assert found(other["id"]) == [other["id"]]
     assert found(other["id"][:12]) == [other["id"]]
     assert found(other["id"][8:14]) == []
+    assert found(" ") == []
     first = sandbox.control.get("/search", query="jean")["data"][0]
     assert first == {"id": other["id"], "kind": "customer", "name": "Jean Mba", "status": "active"}
 

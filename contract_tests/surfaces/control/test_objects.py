@@ -94,6 +94,7 @@ def test_an_instant_is_set_in_any_form_and_shown_in_one(
         ({"id": "cust_1"}, "id"),
         ({"object": "plan"}, "object"),
         ({"colour": "red"}, "colour"),
+        ({"metadata": {"a": {"b": 1}}}, "metadata"),
     ],
     ids=str,
 )
@@ -112,3 +113,17 @@ def test_nested_objects_keep_their_form(sandbox: Sandbox, subscription: Any) -> 
     sandbox.control.patch(f"/objects/{invoice['id']}", {"line_items": [line]})
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["line_items"] == [line]
     assert subscription["status"] == "active"
+
+
+@pytest.mark.parametrize(
+    "object", [{}, {"object": "customer"}, {"object": "nothing", "id": "cust_1"}, [], None], ids=str
+)
+def test_an_event_keeps_an_object_of_the_service(sandbox: Sandbox, object: Any) -> None:
+    """Names, explanations and exports read it."""
+    customer = sandbox.customer()
+    (event,) = sandbox.events()
+    answer = sandbox.control.request("PATCH", f"/objects/{event['id']}", json={"data": {"object": object}})
+    assert answer.status_code == 422
+    assert sandbox.events() == [event]
+    renamed = {"data": {"object": {**customer, "name": "Awa"}}}
+    assert sandbox.control.patch(f"/objects/{event['id']}", renamed)["data"]["object"]["name"] == "Awa"

@@ -201,3 +201,14 @@ def test_a_change_is_shown_whatever_the_object_holds(sandbox: Sandbox) -> None:
     change = sandbox.control.get(f"/requests/{shown[0]['id']}")["changes"][0]
     before = change["fields"]["metadata"]["before"]
     assert (before["order"], before["card"]) == (123456789012345, "****4242")
+
+
+def test_a_body_nested_too_deeply_is_shown_as_text_wherever_it_is_read(sandbox: Sandbox) -> None:
+    body = "[" * 1100
+    sandbox.api.request("POST", "/customers/", content=body, headers={"Content-Type": "application/json"})
+    (row,) = journal(sandbox)
+    assert sandbox.control.get(f"/requests/{row['id']}")["request_body"] == body
+    for form in ("curl", "httpx", "fetch", "http", "pytest"):
+        assert body in sandbox.control.request("GET", f"/requests/{row['id']}", params={"as": form}).text
+    assert sandbox.control.get("/audit")["findings"] == []
+    assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200

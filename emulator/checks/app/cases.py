@@ -92,7 +92,7 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What names the case to ``--only``: ``4:drop-after``, of a pair ``4:drop-after+5:lost``."""
+        """The name of the case for ``--only``: ``4:drop-after``, of a pair ``4:drop-after+5:lost``."""
         first = f"{self.place.number}:{self.kind.name}"
         return f"{first}+{self.second.name}" if self.second else first
 
@@ -145,7 +145,7 @@ KILLED_KINDS = "killed"
 
 
 def pairs(cases: Sequence[Case]) -> list[Case]:
-    """Return each two cases at different places as one, those at places near each other first."""
+    """Return every pair of cases at different places, pairs of near places first."""
     ordered = sorted(cases, key=lambda case: (case.place.about != REQUEST, case.place.number))
     numbers = {place: number for number, place in enumerate(dict.fromkeys(_place(case) for case in ordered))}
 
@@ -183,7 +183,7 @@ def _matching(cases: Sequence[Case], pattern: str) -> list[Case]:
 
 
 def _unknown(pattern: str, every: Sequence[Case]) -> str:
-    """Return what the scenario has instead of a case."""
+    """Return the message for a case that the scenario does not have: what it has instead."""
     number, _, kind = pattern.rpartition(":")
     near = sorted(case.name for case in every if str(case.place.number) == number)
     last = max((case.place.number for case in every), default=0)

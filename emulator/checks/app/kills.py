@@ -56,7 +56,7 @@ class Killer:
         )
 
     def is_at(self, about: str, title: str, id: str) -> bool:
-        """Return whether this request or delivery is the one; its id distinguishes it from others."""
+        """Return whether this request or delivery, given by its id, is the one at which it kills."""
         wanted = self.point
         if self.has_struck or (about, title) != (wanted.about, wanted.title):
             return False

@@ -30,7 +30,7 @@ Lengthen = Callable[[int], str]
 
 
 def _domain(length: int) -> str:
-    """Return a domain name of so many characters, of labels as short as DNS wants them."""
+    """Return a domain name of this many characters, of labels as short as DNS wants them."""
     return (("a" * 59 + ".") * (length // 60 + 1))[:length]
 
 
@@ -44,13 +44,13 @@ LENGTHENED: dict[str, Lengthen] = {
 
 
 def register(document: Any) -> None:
-    """Register them with schemathesis."""
+    """Register the strategies of all formats with schemathesis."""
     for name, texts in strategies(document).items():
         schemathesis.openapi.format(name, texts)
 
 
 def strategies(document: Any) -> dict[str, st.SearchStrategy[str]]:
-    """Texts of each format, among them some as long as each of its ``maxLength``, one character shorter and one longer.
+    """Return texts of each format, among them some as long as each of its ``maxLength``, one shorter and one longer.
 
     schemathesis tries these lengths: it draws texts of the format until one fits. Where none does, that takes seconds
     for each bound, and the bound is not tried.

@@ -60,7 +60,7 @@ MADE_BY: dict[str, str] = {
 
 
 def documented(document: Document) -> dict[str, Prerequisite]:
-    """Prerequisites of the resources that are not listed, by the first word of their path: made as the example says."""
+    """Return the prerequisites of resources that are not listed, by the first word of their path, made as examples say."""
     paths = document["paths"]
     words = dict.fromkeys(path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH)
     return {word: _documented(document, f"/{word}/") for word in words if "post" in paths.get(f"/{word}/", {})}

@@ -75,7 +75,7 @@ async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSende
 
 
 def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
-    """Return a receiver may echo the request, and other people read the report."""
+    """Mask the secrets in an answer: a receiver may echo the request, and other people read the report."""
     text = answer.body or ""
     for secret in (endpoint.secret, deliveries.credentials(endpoint)):
         text = text.replace(secret, stars(secret))

@@ -82,7 +82,7 @@ PARALLEL = 5
 
 
 def every_type(service: ServiceWorld) -> list[SignedRequest]:
-    """Events of every type, each after the events that lead to it.
+    """Return events of every type, each after the events that lead to it.
 
     The customer who is deleted is an earlier one: the events about the others find theirs where they read it.
     """
@@ -92,7 +92,7 @@ def every_type(service: ServiceWorld) -> list[SignedRequest]:
 
 
 def text(service: ServiceWorld) -> list[SignedRequest]:
-    """Non-ASCII characters. The combining accent is lost if a receiver normalizes the text before it verifies."""
+    """Return an event with non-ASCII characters; a receiver that normalizes text before it verifies loses the accent."""
     return [service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})]
 
 

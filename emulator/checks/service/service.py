@@ -102,7 +102,7 @@ def _days_after(value: Any, given: Any) -> bool:
 
 
 def _instant(text: str) -> datetime:
-    """Return an instant; of a date with a later instant only the date counts."""
+    """Return the instant in a text."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 

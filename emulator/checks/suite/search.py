@@ -55,7 +55,7 @@ class Mutant(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return what is said of a test suite that it survives."""
+        """What the report says of a test suite that it survives."""
         return f"no test fails when {self.wrong}"
 
 
@@ -77,22 +77,22 @@ class ServiceAnswer(NamedTuple):
 
 
 def never_emitted(*types: str) -> tuple[Seam, Alteration]:
-    """Events of these types do not exist. What the rules do because of them still happens."""
+    """Emit no events of these types. What the rules do because of them still happens."""
     return Seam.EMITTED, lambda emitted, record: None if emitted in types else emitted
 
 
 def never_run(*names: str) -> tuple[Seam, Alteration]:
-    """Jobs of these names do nothing when they are due."""
+    """Do nothing when jobs of these names are due."""
     return Seam.RUN, lambda job, world: None if job.name in names else job
 
 
 def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Alteration]:
-    """Return these reactions to events never happen."""
+    """Leave out these reactions to events."""
     return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
 
 
 def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
-    """Objects of a kind are shown with wrong ``fields``; empty where an object is shown as it is."""
+    """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
     whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
 
     def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,7 +104,7 @@ def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str,
 
 
 def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Alteration]:
-    """Objects of a kind with this status are shown with another one, and with other wrong ``fields``."""
+    """Show objects of a kind that have this status with another one, and with other wrong ``fields``."""
     return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
 
 
@@ -127,7 +127,7 @@ def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]])
 
 
 def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
-    """Events are delivered with an object that has wrong ``fields``; the signature is right."""
+    """Deliver events with an object that has wrong ``fields``; the signature is right."""
 
     def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
         subject = event["data"]["object"]
@@ -171,12 +171,12 @@ class SuiteReport(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """Return how many mutants were tried."""
+        """How many mutants were tried."""
         return len(self.caught) + len(self.survived)
 
     @property
     def score(self) -> float:
-        """Return the percentage of mutants that were caught; 0 if none was tried."""
+        """The percentage of mutants that were caught; 0 if none was tried."""
         return 100 * len(self.caught) / self.tried if self.tried else 0.0
 
     def passes(self, least: float) -> bool:
@@ -296,7 +296,7 @@ def named_by(row: Mutant, patterns: Sequence[str]) -> bool:
 
 
 def sample(values: Sequence[T], most: int | None) -> list[T]:
-    """At most so many of the values, evenly spaced; all of them without a limit."""
+    """Return at most this many of the values, evenly spaced; all of them without a limit."""
     if most is None or len(values) <= most:
         return list(values)
     return [values[number * len(values) // most] for number in range(most)]

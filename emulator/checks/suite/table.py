@@ -118,7 +118,7 @@ def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
 
 
 def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
-    """Return a request that makes or changes something is answered after its webhooks, where there is an endpoint."""
+    """Return the seconds that a response is held back, so that its webhooks arrive first; 0 without an endpoint."""
     is_heard = world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
     return EVENT_FIRST if is_heard and request.method == "POST" else seconds
 

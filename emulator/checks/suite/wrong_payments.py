@@ -35,7 +35,7 @@ from emulator.resources.webhooks.deliveries import enqueue_deliveries
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Alteration]:
-    """Return a payment whose intent ``concerns`` accepts has two transactions: the buyer pays twice."""
+    """Let the buyer pay twice, where ``concerns`` accepts the intent: the payment has two transactions."""
 
     def change(reaction: Reaction, world: World, event: Event) -> Reaction:
         if reaction is not refunds.issue_receipt:
@@ -138,7 +138,7 @@ def _due_earlier(invoice: Any) -> dict[str, Any]:
 
 
 def _boundary(*, of_trial: bool) -> tuple[Seam, Alteration]:
-    """Return the end of a trial, or of any other period, goes by."""
+    """Skip the end of a trial, or of any other period."""
 
     def change(job: Job, world: World) -> Job | None:
         subscription = world.get(Subscription, job.about)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from emulator.checks.service.service import error_of
 from emulator.checks.traffic import traffic_log
@@ -23,20 +23,15 @@ from emulator.checks.traffic.comparison import (
     route_of,
 )
 from emulator.checks.traffic.findings import Findings, ProxyFinding
-from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook, json_or_text
+from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook
+from emulator.checks.webhook_receiver import event_object
+from emulator.control.payments import WORKING
 from emulator.control.recording.reproduction import PlayedWorld
 from emulator.core import calendar
+from emulator.core.world import json_object, json_or_text
 
 # -- what happens at the service without a request of the application
 
-
-METHODS: Mapping[str, Mapping[str, Any]] = {
-    "mobile_money": {"phone": "+24177123456"},
-    "bank_card": {"number": "4242424242424242", "exp_month": 12, "exp_year": 2099, "cvc": "123"},
-    "bank_transfer": {"iban": "FR1420041010050500013M02606"},
-    "paypal": {"email": "buyer@example.com"},
-}
-"""Payment methods that succeed, by type."""
 
 PAYABLE = ("open", "uncollectible", "payment_failed")
 """Statuses of what a buyer can pay."""
@@ -112,7 +107,7 @@ class OutsideWorld:
             return
         if payment.code is not None:
             self._control.do("/_emulator/outcomes", {"operation": "payment", "result": "failed", "code": payment.code})
-        fields = METHODS.get(payment.type or "")
+        fields = WORKING.get(payment.type or "")
         known = {} if fields is None else {"method": {"type": payment.type, **fields}}
         intent = self._control.do(f"/_emulator/{segment}/{ours}/pay", known)
         if not isinstance(intent, dict):
@@ -160,12 +155,6 @@ KEYS = ("sk", "pk")
 EVENTS = "/_emulator/events?page_size=100&type="
 
 
-class WorldOfApps(PlayedWorld, Protocol):
-    """Worlds, by the key in ``authorization``."""
-
-    url: str
-
-
 class Compared(NamedTuple):
     """What came of a comparison: the differences, or why there was none."""
 
@@ -179,7 +168,7 @@ class WorldBeside:
     ``settings`` are those of the App where they differ from the defaults.
     """
 
-    def __init__(self, worlds: WorldOfApps, app: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, worlds: PlayedWorld, app: str, settings: Mapping[str, Any]) -> None:
         self.ids = IdMap()
         self._worlds = worlds
         self._keys = {kind: f"Bearer {kind}_test_{app}" for kind in KEYS}
@@ -233,15 +222,15 @@ class WorldBeside:
 
     def knows(self, event: Mapping[str, Any]) -> bool:
         """Return whether an event is about an object that is known here."""
-        return self.ids.ours(_object_of(event).get("id")) is not None
+        return self.ids.ours(event_object(event).get("id")) is not None
 
     def find_event(self, event: Mapping[str, Any]) -> Compared | None:
         """Compare an event with the same one here; None if this world has not emitted it."""
         self._move_to(max(traffic_log.normal(str(event.get("created_at"))), default=""))
-        self._outside.follow(_object_of(event))
-        theirs = _object_of(event)
+        self._outside.follow(event_object(event))
+        theirs = event_object(event)
         for ours in self._events(str(event.get("type"))):
-            own = str(_object_of(ours).get("id"))
+            own = str(event_object(ours).get("id"))
             known = self.ids.ours(theirs.get("id"))
             if known == own or (known is None and not self.ids.is_known(own)):
                 self._emitted.add(ours["id"])
@@ -294,13 +283,6 @@ class WorldBeside:
         return json_or_text(answer.decode()) if status < 300 else None
 
 
-def _object_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object that an event is about; empty if it is none."""
-    data = event.get("data")
-    found = data.get("object") if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 # -- all worlds
 
 
@@ -313,7 +295,7 @@ class SideBySide:
 
     def __init__(
         self,
-        worlds: WorldOfApps,
+        worlds: PlayedWorld,
         settings: Mapping[str, Any],
         found: Callable[[ProxyFinding], None] = lambda finding: None,
     ) -> None:
@@ -362,7 +344,7 @@ class SideBySide:
         )
 
     def _webhook(self, passed: PassedWebhook) -> None:
-        event = _event(passed.body)
+        event = json_object(passed.body)
         if event.get("type") in (None, "webhook.ping") or event.get("id") in self._events:
             return
         self._events.add(str(event.get("id")))
@@ -400,8 +382,3 @@ class SideBySide:
             finding = ProxyFinding.of(number, request, operation, each, cited(each.place))
             self.findings.add(finding)
             self._found(finding)
-
-
-def _event(body: str) -> Mapping[str, Any]:
-    event = json_or_text(body)
-    return event if isinstance(event, dict) else {}

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from emulator.checks.service.service import error_of
-from emulator.checks.traffic.traffic_log import PassedAnswer, PassedRequest, json_or_text
+from emulator.checks.traffic.traffic_log import PassedAnswer, PassedRequest
 from emulator.control.recording.exchanges import ID
+from emulator.core.world import json_object
 from emulator.document import bundles
 from emulator.document.bundles import operation_specs
 from emulator.document.tree import COMBINATORS, Document, Node, operations, resolve
@@ -116,8 +117,7 @@ def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
     for parameter in (resolve(_document(), each) for each in route.operation.get("parameters", ())):
         if parameter["name"] in given:
             yield from _cited(parameter)
-    sent = json_or_text(passed.body)
-    for name in sent if isinstance(sent, dict) else ():
+    for name in json_object(passed.body):
         if name not in operation_specs()[route.id].fields.names:
             yield UNKNOWN_FIELDS
         yield from _nearest(_json_schema(route.operation.get("requestBody", {})), [name])
@@ -282,7 +282,7 @@ class Comparison:
             yield from self.values(f"{field}[{number}]", one, other)
 
     def _pairs(self, theirs: list[Any], ours: list[Any]) -> Iterator[tuple[Any, Any]]:
-        """Items that belong together: known objects by their ids, the others in their order."""
+        """Yield the items that belong together: known objects by their ids, the others in their order."""
         known = {id: each for each in ours if (id := _id(each)) is not None}
         partners = [known.get(self.ids.ours(_id(each)) or "") for each in theirs]
         taken = {_id(each) for each in partners if each is not None}

@@ -300,7 +300,7 @@ class WebhookForwarder:
 
 
 def _target(context: RequestContext, scope: Scope) -> str:
-    """Path and query as they were sent. Raises ``ApiError`` for a path that leads out of the API."""
+    """Return path and query as they were sent. Raises ``ApiError`` for a path that leads out of the API."""
     raw: bytes = scope.get("raw_path") or context.path.encode()
     if any(unquote(part.decode("latin-1")) in (".", "..") for part in raw.split(b"/")):
         raise ApiError("NOT_FOUND", message="The path has a segment that leads out of it.")

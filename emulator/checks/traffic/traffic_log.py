@@ -5,7 +5,6 @@ A file has a line of JSON for the start and for each request and webhook, withou
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -59,16 +58,6 @@ class PassedAnswer(NamedTuple):
 
     status: int
     body: Any
-
-
-def json_or_text(text: str | None) -> Any:
-    """Return the JSON value in a text, or the text if it is no JSON; None for an empty one."""
-    if not text:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 # -- the file of a run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 from emulator.control import inbox
 from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.core.errors import public_code
-from emulator.core.world import World
+from emulator.core.world import World, json_object
 from emulator.engine.journal import LoggedRequest, redacted_text
 from emulator.engine.outbox import FORGED
 from emulator.engine.runtime import Runtime
@@ -60,11 +59,7 @@ class Request:
     @cached_property
     def answer(self) -> dict[str, Any]:
         """The JSON object in the response; empty if there is none."""
-        try:
-            answer = json.loads(self.entry.answer)
-        except ValueError:
-            return {}
-        return answer if isinstance(answer, dict) else {}
+        return json_object(self.entry.answer)
 
     @property
     def code(self) -> str:
@@ -127,7 +122,7 @@ class ClientHistory:
         return self.repeated(lambda each: each.content)
 
     def repeated(self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW) -> list[Repetition]:
-        """Return each request that was followed, within so many seconds of real time, by one with the same value of ``key``.
+        """Return each request that was followed, within these seconds of real time, by one with the same value of ``key``.
 
         A request sent before the response to the first is no retry. While a test freezes real time, none is found.
         """

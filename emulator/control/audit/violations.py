@@ -108,7 +108,7 @@ def permanent_errors(history: ClientHistory) -> list[Request]:
 
 
 def retried_refusals(history: ClientHistory) -> Ids:
-    """Retries with the same error, while nothing changed in the world between."""
+    """Return retries with the same error, while nothing changed in the world between."""
     permanent = {each.id for each in permanent_errors(history)}
     return second_ids(
         pair
@@ -137,7 +137,7 @@ def _retry_after(pair: Repetition) -> float:
 
 
 def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
-    """Return requests with a 5xx, each with its retries; the last one may have succeeded."""
+    """Yield requests with a 5xx, each with its retries; the last one may have succeeded."""
     retried = {(pair.first.id, pair.again.id) for pair in history.retries}
     for group in history.grouped(lambda each: each.content):
         for sequence in sequences(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
@@ -146,7 +146,7 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
 
 
 def hasty_retries(history: ClientHistory) -> Ids:
-    """Retries after less than half of the recommended pause; random variation of pauses is good practice."""
+    """Yield retries after less than half of the recommended pause; random variation of pauses is good practice."""
     for sequence in failed_sequences(history):
         for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
             if _is_early(history, pair, wanted / 2):
@@ -154,7 +154,7 @@ def hasty_retries(history: ClientHistory) -> Ids:
 
 
 def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
-    """Return whether a request was sent again in less than so many seconds.
+    """Return whether a request was sent again in fewer than these seconds.
 
     A read that succeeded, and that was sent after them all the same, is another one, such as that of a second webhook.
     """
@@ -169,12 +169,12 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
 
 
 def stubborn_retries(history: ClientHistory) -> Ids:
-    """Retries after the third one."""
+    """Yield retries after the third one."""
     return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
 
 
 def unsafe_retries(history: ClientHistory) -> Ids:
-    """Retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    """Yield retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
     return second_ids(
         pair
         for pair in history.retries
@@ -192,7 +192,7 @@ def _still_running(history: ClientHistory, request: Request) -> bool:
 
 
 def reused_keys(history: ClientHistory) -> Ids:
-    """Return requests with a key that was used for another request."""
+    """Yield requests with a key that was used for another request."""
     for group in history.grouped(lambda each: each.key):
         for number, each in enumerate(group):
             if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
@@ -200,7 +200,7 @@ def reused_keys(history: ClientHistory) -> Ids:
 
 
 def keyless_refunds(history: ClientHistory) -> Ids:
-    """Refunds without a key."""
+    """Yield refunds without a key."""
     return [each.id for each in history.of("createRefund") if each.key is None]
 
 
@@ -233,7 +233,7 @@ BETWEEN_PAGES = 2.0
 
 
 def polling(history: ClientHistory) -> Ids:
-    """Return requests that read an object again and again without any change, in a state that ends by itself."""
+    """Yield requests that read an object again and again without any change, in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
         return each.answer.get("status") in WAITING.get(each.operation, ())
@@ -257,7 +257,7 @@ def long_lists(history: ClientHistory) -> list[Request]:
 
 
 def first_pages(history: ClientHistory) -> Ids:
-    """Return reads of lists with several pages of which no other page, and no other page size, was ever requested."""
+    """Yield reads of lists with several pages of which no other page, and no other page size, was ever requested."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGING & each.query.keys() for each in group):
             yield from (each.id for each in group if _next(each))
@@ -269,7 +269,7 @@ def _next(request: Request) -> object:
 
 
 def small_pages(history: ClientHistory) -> Ids:
-    """Return reads of a whole list in small pages."""
+    """Yield reads of a whole list in small pages."""
 
     def continues(one: Request, other: Request) -> bool:
         return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
@@ -286,7 +286,7 @@ def _number(request: Request, name: str, default: int) -> int:
 
 
 def unconfirmed(history: ClientHistory) -> Ids:
-    """Paid checkout sessions that the client neither read afterwards nor received the event of."""
+    """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
     if len(history.runtime.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in completed(history):
@@ -344,12 +344,12 @@ def _is_late(attempt: DeliveryAttempt) -> bool:
 
 
 def slow(history: ClientHistory) -> Ids:
-    """Deliveries that were answered slowly or not in time."""
+    """Yield deliveries that were answered slowly or not in time."""
     return [each.id for each in history.deliveries if any(map(_is_late, each.attempts))]
 
 
 def unacknowledged(history: ClientHistory) -> Ids:
-    """Failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
+    """Yield failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
     return [
         each.id
         for each in history.deliveries
@@ -358,7 +358,7 @@ def unacknowledged(history: ClientHistory) -> Ids:
 
 
 def accepted_tampered(history: ClientHistory) -> Ids:
-    """Deliveries that were tampered with and acknowledged nevertheless, or of which a forged copy was."""
+    """Yield deliveries that were tampered with and acknowledged nevertheless, or of which a forged copy was."""
     tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
     return tampered + [
         each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)

@@ -112,7 +112,7 @@ def _standing(answer: AnswerWriter, each: Subscription) -> list[str]:
 
 
 def _trial(answer: AnswerWriter, each: Subscription, trial_end: str) -> str:
-    """Until when, and the price that follows if it does not end with its trial."""
+    """Return until when it is in trial, and the price that follows if it does not end with it."""
     day, end = answer.day(trial_end), _end(answer.planned(), each)
     if end and end <= trial_end:
         return answer.gettext("In its trial until {day}.", day=day)
@@ -120,7 +120,7 @@ def _trial(answer: AnswerWriter, each: Subscription, trial_end: str) -> str:
 
 
 def _past_due(answer: AnswerWriter, each: Subscription) -> str:
-    """Since when, where that is known: a status that was set directly has no instant."""
+    """Return since when it is past due, where that is known: a status that was set directly has no instant."""
     since = each.failed_at or each.behind_since
     if since is None:
         return answer.gettext("Past due.")
@@ -128,7 +128,7 @@ def _past_due(answer: AnswerWriter, each: Subscription) -> str:
 
 
 def _unpaid(answer: AnswerWriter, each: Subscription) -> str:
-    """Since when, and when its first charge failed, where both are known."""
+    """Return since when it is unpaid, and when its first charge failed, where both are known."""
     if each.behind_since is None or each.failed_at is None:
         return answer.gettext("Unpaid.")
     said = N_("Unpaid since {day}; the first charge failed on {first}.")

@@ -148,7 +148,7 @@ class StepTexts:
         return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
 
     def differences(self, old: Record, new: Record, names: list[str]) -> str:
-        """Fields that differ, with their values before and after."""
+        """Return the fields that differ, with their values before and after."""
         shown = [f"{name} {self._shown(self._value(old, name), self._value(new, name))}" for name in names[:FIELDS]]
         more = self.gettext(" and {count} more", count=len(names) - FIELDS) if len(names) > FIELDS else ""
         return ", ".join(shown) + more
@@ -268,6 +268,6 @@ def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
 
 
 def _lane(step: ChainStep, object: str) -> str:
-    """Events of other objects are what happened to the money; the object's own are what webhooks report."""
+    """Return the lane of a step: events of other objects are about the money, the object's own about webhooks."""
     is_another_s = step["kind"] == "event" and step["object"] != object
     return "money" if is_another_s else _LANE_OF[step["kind"]]

@@ -314,6 +314,6 @@ def _readers() -> dict[str, tuple[str, str]]:
 
 
 def _operations() -> Iterator[tuple[str, str, Any]]:
-    """Path, method and operation of both documents."""
+    """Yield path, method and operation of both documents."""
     for name, base in BASES.items():
         yield from ((base + path, method, operation) for path, method, operation in operations(bundles.load(name)))

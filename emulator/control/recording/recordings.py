@@ -69,7 +69,7 @@ def _last_mark(entries: Sequence[LoggedRequest]) -> int | None:
 
 
 def _state(entries: Sequence[LoggedRequest], start: int | None, end: int, *, is_recording: bool) -> dict[str, Any]:
-    """``since_request`` is the one before the start, ``until_request`` the last one that was recorded."""
+    """Return the state of a recording: ``since_request`` came before its start, ``until_request`` is the last in it."""
     count = 0 if start is None else max(0, end - start - 1)
     return {
         "is_recording": is_recording,

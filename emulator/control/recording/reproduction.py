@@ -44,7 +44,9 @@ class WorldAnswer(NamedTuple):
 
 
 class PlayedWorld(Protocol):
-    """A world that a recording is played in."""
+    """A world that a recording is played in; several, by the key in ``authorization``, at one ``url``."""
+
+    url: str
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Return the status and the body of the answer to a request."""
@@ -368,7 +370,7 @@ def _span(step: RecordedStep, now: str | None = None) -> int | None:
 
 
 def _move(seconds: int) -> ClockMove:
-    """Return a move by so many seconds, in days where that is whole."""
+    """Return a move by these seconds, in days where that is a whole number."""
     unit = next(unit for unit in "dhms" if seconds % UNIT_SECONDS[unit] == 0)
     return ClockMove({"by": f"{seconds // UNIT_SECONDS[unit]}{unit}"})
 
@@ -410,7 +412,7 @@ DELAY = 1.0
 
 
 def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorld, seconds: float) -> Shrunk | str:
-    """Shrink a recording whose one expectation reads the object, for at most so many seconds of real time.
+    """Shrink a recording whose one expectation reads the object, for at most ``seconds`` of real time.
 
     What is wrong, as a text, if a fresh world has another object at the end.
     """

@@ -148,7 +148,7 @@ def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | No
 
 
 def put_in(connection: sa.Connection, saved: StoredWorld) -> int:
-    """Insert a world, or replace the one of its key; its number."""
+    """Insert a world, or replace the one of its key, and return its number."""
     number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(saved.key))).scalar()
     if number is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(saved.key), head=in_json(saved.head)))

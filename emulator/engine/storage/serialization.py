@@ -283,7 +283,7 @@ def invalid(number: int) -> str:
 
 
 def from_1(found: Any) -> StoredTables:
-    """Format 1 was only an exported snapshot: one world without its key, its records in lists."""
+    """Migrate from format 1, which was only an exported snapshot: one world without its key, its records in lists."""
     try:
         head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
         records = {

@@ -129,7 +129,7 @@ class SqlStore(Store):
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        """One transaction, undone if it fails. Raises :class:`StorageError`."""
+        """Give one transaction, undone if it fails. Raises :class:`StorageError`."""
         with self._reporting(), self._connection.begin():
             yield self._connection
 

@@ -121,7 +121,7 @@ class Database:
     # -- what it holds
 
     def content(self) -> Content:
-        """Everything. Raises :class:`InvalidState`."""
+        """Return everything. Raises :class:`InvalidState`."""
         return serialization.content(self._tinydb.storage.read())
 
     def numbers(self) -> dict[Key, int]:
@@ -176,7 +176,7 @@ def put_documents(table: Table, rows: Mapping[int, Any]) -> None:
 
 
 def in_order(documents: Iterable[Document]) -> list[Document]:
-    """Documents by number."""
+    """Return documents by number."""
     return sorted(documents, key=attrgetter("doc_id"))
 
 

@@ -318,7 +318,7 @@ def sender(email: Email) -> str:
 
 
 def attachments(email: Email) -> dict[str, str]:
-    """Name and media type of each attachment: the PDF of an invoice."""
+    """Return name and media type of each attachment: the PDF of an invoice."""
     if email.topic != "invoice" or email.invoice is None:
         return {}
     return {f"{email.invoice.invoice_number}.pdf": "application/pdf"}

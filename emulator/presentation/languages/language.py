@@ -35,7 +35,7 @@ class Language:
         return _filled(catalogs.translations(self.code).gettext(message), values)
 
     def pgettext(self, context: str, message: str, /, **values: object) -> str:
-        """Return the same for a message whose translation depends on the context."""
+        """Return a message whose translation depends on the context, its placeholders replaced."""
         return _filled(catalogs.translations(self.code).pgettext(context, message), values)
 
     def ngettext(self, singular: str, plural: str, count: int, /, **values: object) -> str:
@@ -51,11 +51,11 @@ class Language:
     # -- amounts
 
     def money(self, amount: int, currency: str) -> str:
-        """Minor units as a number with its ISO code: -52122 EUR is ``−521.22 EUR``, in French ``−521,22 EUR``."""
+        """Return minor units as a number with its ISO code: -52122 EUR is ``−521.22 EUR``, in French ``−521,22 EUR``."""
         return self._money(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤").replace("-", "\N{MINUS SIGN}")
 
     def money_with_symbol(self, amount: int, currency: str) -> str:
-        """Return the same as buyers know it: 1999 EUR is ``€19.99`` in English. Both francs CFA keep their codes."""
+        """Return minor units with the currency's symbol: 1999 EUR is ``€19.99`` in English. Francs CFA keep their codes."""
         if currency in FRANCS_CFA:
             return self.money(amount, currency)
         text = self._money(amount, currency)
@@ -81,7 +81,7 @@ class Language:
         return self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
 
     def parse_amount(self, text: str, currency: str) -> int | None:
-        """Minor units from typed text, with the separators of this language or a plain point; None for no amount."""
+        """Return the minor units in typed text, with the separators of this language or a plain point; None for no amount."""
         if not re.fullmatch(r"[0-9.,\s]{1,30}", text.strip()):
             return None
         compact = re.sub(r"\s", "", text)
@@ -103,7 +103,7 @@ class Language:
         return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
 
     def short_day(self, instant: str) -> str:
-        """Return the same with a short month: ``1er févr. 2026``."""
+        """Return the day of an instant, or a day, with a short month: ``1er févr. 2026``."""
         dates = library("babel.dates")
         return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self.code))
 
@@ -160,13 +160,13 @@ _EVERY: dict[str, Callable[[Language, int], str]] = {
 
 
 def _filled(message: str, values: dict[str, object]) -> str:
-    """Only the message is a format: a value is put in as it is, braces included."""
+    """Return the message with values in its placeholders; braces in a value are no placeholder."""
     return message.format_map(values) if values else message
 
 
 @contextmanager
 def _precision_for(value: int) -> Iterator[None]:
-    """Decimals with enough digits for any number a client sends; otherwise long ones raise an error."""
+    """Have decimals enough digits for any number a client sends; otherwise long ones raise an error."""
     with localcontext() as context:
         context.prec = 28 + value.bit_length()
         yield
@@ -178,7 +178,7 @@ def decimals(currency: str) -> int:
 
 
 def plain_money(amount: int, currency: str) -> str:
-    """Return the same in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
+    """Return an amount (minor units) in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
     return language_of(catalogs.SOURCE).money(amount, currency).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -198,7 +198,7 @@ def preferred(asked: str | None, accepted: str | None) -> Language:
 
 
 def _weighted(item: str) -> tuple[str, float]:
-    """``fr-CA;q=0.8`` as a language and its weight."""
+    """Return the language and the weight in ``fr-CA;q=0.8``."""
     tag, _, rest = item.strip().partition(";")
     weight = re.fullmatch(r"\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*", rest)
     return tag.split("-")[0].lower(), float(weight[1]) if weight else float(not rest)

@@ -50,7 +50,7 @@ def payable(invoice: Invoice) -> bool:
 
 
 def tax_name(invoice: Invoice, language: Language) -> str:
-    """``Tax (18%)``; without a rate where the amount is not that of the rate."""
+    """Return ``Tax (18%)``; without a rate where the amount is not that of the rate."""
     rate = amounts.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate)
     return language.tax(rate)
 

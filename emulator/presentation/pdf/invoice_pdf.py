@@ -294,7 +294,7 @@ class _InvoiceLayout:
     # Columns and texts
 
     def _columns(self) -> list[Column]:
-        """Columns of numbers take what their widest number does, the description takes the rest."""
+        """Return the columns: those of numbers as wide as their widest number, the description as wide as the rest."""
         names = (self.gettext("Qty"), self.gettext("Unit price"), self.gettext("Amount"))
         rows = [self._numbers(line) for line in self.invoice.line_items]
         right, columns = RIGHT, list[Column]()

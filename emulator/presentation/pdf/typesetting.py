@@ -88,7 +88,7 @@ class Face:
         return int(self._font.get_glyph_h_advance(glyph))
 
     def extents(self) -> tuple[int, int]:
-        """Ascender and descender."""
+        """Return ascender and descender."""
         extents = self._font.get_font_extents("ltr")
         return extents.ascender, extents.descender
 

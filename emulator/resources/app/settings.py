@@ -198,7 +198,7 @@ def settings(world: World) -> Settings:
 
 
 def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Several changes of settings as one: later values replace earlier ones, assumptions each by its name (B-99)."""
+    """Return several changes of settings as one: later values replace earlier ones, assumptions each by its name (B-99)."""
     found: dict[str, Any] = {}
     for each in changes:
         read = {name: value for part in (found, each) for name, value in (part.get("assumptions") or {}).items()}

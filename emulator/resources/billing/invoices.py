@@ -82,7 +82,7 @@ def _totals(subtotal: int, rate: float) -> Mapping[str, Any]:
 
 
 def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
-    """422 when the lines bill a product that is sold in another currency."""
+    """Raise 422 when the lines bill a product that is sold in another currency."""
     for billed in lines:
         product = world.get(Product, billed.product)
         if product is not None:
@@ -206,7 +206,7 @@ def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """Fall overdue at the first 00:00 UTC after the due date at which it is open (B-65).
+    """Plan that it falls overdue at the first 00:00 UTC after the due date at which it is open (B-65).
 
     A renewal schedules this after its charge, which may have paid the invoice.
     """
@@ -224,7 +224,7 @@ def send_email(world: World, invoice: Invoice) -> None:
 def mark_paid(
     world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
 ) -> Invoice:
-    """Return the invoice is paid in full, by the payment of an intent or manually."""
+    """Mark the invoice as paid in full, by the payment of an intent or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
     paid: dict[str, Any] = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
     if intent is not None:
@@ -233,7 +233,7 @@ def mark_paid(
 
 
 def write_off(world: World, invoice: Invoice) -> Invoice:
-    """Become uncollectible; it can still be paid (B-45)."""
+    """Give the invoice up as uncollectible; it can still be paid (B-45)."""
     world.cancel_jobs(invoice, "invoice.overdue")
     return STATE_MACHINE.transition(world, invoice, "write off")
 

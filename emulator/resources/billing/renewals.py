@@ -57,7 +57,7 @@ def attempt_ended(world: World, intent: PaymentIntent) -> None:
 
 
 def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Past due with the next retry scheduled; after the last retry ``unpaid``, and the invoice uncollectible (B-45).
+    """Set it past due with the next retry planned; after the last one ``unpaid``, and the invoice uncollectible (B-45).
 
     The event is sent in any state, and shows the state after the failure.
     """
@@ -160,7 +160,7 @@ def invoice_paid(world: World, event: Event) -> None:
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """Nothing is owed for the invoice any more. Its subscription recovers if no failed charge is left, and, under
+    """Settle an invoice that is owed no more. Its subscription recovers if no failed charge is left, and, under
     ``send_invoice``, no other invoice is overdue. The next charge is at the next boundary (B-45, B-96).
 
     Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose

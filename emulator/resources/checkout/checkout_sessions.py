@@ -132,7 +132,7 @@ def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
 
 
 def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
-    """Return the same lines on an invoice."""
+    """Return checkout lines as the lines of an invoice."""
     return tuple(
         invoices.line(
             product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
@@ -354,7 +354,7 @@ def require_unexpired(session: CheckoutSession) -> CheckoutSession:
 
 
 def schedule_expiry(world: World, session: CheckoutSession) -> None:
-    """Expire it at its time, or now where that passed during a payment attempt."""
+    """Plan that it expires at its time, or now where that passed during a payment attempt."""
     world.schedule(session.expires_at, "checkout_session.expire", session)
 
 
@@ -366,13 +366,13 @@ def expire(world: World, job: Job) -> None:
 
 
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
-    """Return the buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
+    """Note that the buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
     return STATE_MACHINE.transition(world, session, "submit", **changes)
 
 
 def fail(world: World, session: CheckoutSession, code: str | None = None) -> CheckoutSession:
-    """Return the attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
+    """Note that the attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
     session = STATE_MACHINE.transition(world, session, "fail", failure=code)
     schedule_expiry(world, session)
     return session

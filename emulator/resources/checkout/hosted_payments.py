@@ -69,7 +69,7 @@ def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSe
 
 
 def save_method(world: World, session: CheckoutSession, details: PaymentDetails) -> CheckoutSession:
-    """Return a session with nothing to pay saves the method, which fails as a payment with it would (B-58)."""
+    """Save the method of a session with nothing to pay; it fails as a payment with it would (B-58)."""
     session = checkout_sessions.submit(world, session, instrument=details, failure=None)
     customer = world.get(Customer, session.customer)
     if customer is not None and customers.is_blocked(customer):
@@ -106,7 +106,7 @@ def asks_for_check(world: World, session: CheckoutSession) -> bool:
 
 
 def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
-    """Return the operator answers before its time whether a method is saved; with a ``code`` it is not.
+    """Have the operator answer before its time whether a method is saved; with a ``code`` it is not.
 
     Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being saved.
     """
@@ -327,7 +327,7 @@ def _require_payable(session: CheckoutSession) -> CheckoutSession:
 
 
 def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
-    """422 for a field that the page does not ask for."""
+    """Raise 422 for a field that the page does not ask for."""
     for field in ("quantity", "amount", "product"):
         if field in payment and field not in asked:
             raise invalid_field(field, "is not the buyer's to choose here")
@@ -391,7 +391,7 @@ def _buyer(
 
 
 def _found_or_created(world: World, email: str | None, given: Mapping[str, Any]) -> Customer:
-    """Without a name, the customer gets the local part of the email as its name; the anonymous one has neither."""
+    """Return the customer with this email, created if need be: without a name it has the email's local part as its name."""
     found = world.table(Customer).find("email", email)
     if found is not None:
         return found

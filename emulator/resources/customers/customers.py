@@ -19,7 +19,7 @@ STATE_MACHINE = StateMachine(Customer, (None, "create", "active", "customer.crea
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """First and last name, split at the first space (Customer fields; B-30)."""
+    """Return first and last name, split at the first space (Customer fields; B-30)."""
     first, _, last = name.strip().partition(" ")
     return first, last.strip()
 

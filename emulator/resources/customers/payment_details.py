@@ -31,7 +31,7 @@ _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
 
 @lru_cache(maxsize=10_000)
 def phone_details(phone: str) -> dict[str, Any]:
-    """``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
+    """Return ``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
     # Loaded on first use: loading the numbering plan takes longer than starting the server.
     phonenumbers, carrier = library("phonenumbers"), library("phonenumbers.carrier")
     try:

@@ -87,7 +87,7 @@ def _method(world: World, body: Mapping[str, Any], customer: Customer | None) ->
 
 
 def _require_usable(world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]) -> None:
-    """422 for a stored method that is inactive, another customer's or of a type that is not allowed (B-15, B-55)."""
+    """Raise 422 for a stored method that is inactive, another customer's or of a type that is not allowed (B-15, B-55)."""
     if method.status != "active":
         raise invalid_field("payment_method", f"this method is {method.status}")
     if customer is not None and method.customer != customer.id:

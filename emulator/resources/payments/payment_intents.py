@@ -239,7 +239,7 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
 
 
 def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
-    """Return the operator's answer, now or at its time; a card check is answered by the buyer alone."""
+    """Have the operator answer now, or at its time; a card check is answered by the buyer alone."""
     if decision.step:
         return intent
     if decision.due > world.now:
@@ -257,7 +257,7 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
-    """Return the operator answers a payment in progress before its time; with a ``code`` the payment fails."""
+    """Have the operator answer a payment in progress before its time; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "succeed"):
         raise ApiError(
@@ -267,7 +267,7 @@ def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
 
 
 def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentIntent:
-    """Return the operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
+    """Apply the operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
     world.cancel_jobs(intent, "payment_intent.answer")
     if code is not None:
         return fail(world, intent, code)
@@ -277,7 +277,7 @@ def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentInte
 
 
 def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
-    """Return the payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
+    """Collect a payment that succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
     deposit = transactions.approve_until_settled(world, deposit)
     STATE_MACHINE.transition(
@@ -318,7 +318,7 @@ def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transacti
 
 
 def fail(world: World, intent: PaymentIntent, code: str, message: str | None = None) -> PaymentIntent:
-    """Return the payment failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
+    """End a payment that failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
     return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
@@ -357,7 +357,7 @@ def current_payment(world: World, owner: Record) -> PaymentIntent | None:
 
 
 def require_no_payment(world: World, owner: Record) -> None:
-    """422 ``INVALID_STATUS_TRANSITION`` for a second payment (B-62)."""
+    """Raise 422 ``INVALID_STATUS_TRANSITION`` for a second payment (B-62)."""
     if current_payment(world, owner) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message=f"A payment of this {_name(owner)} is under way.")
 

@@ -168,7 +168,7 @@ def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
-    """``max_usage`` and ``expires_at`` of the body, as they are stored."""
+    """Return ``max_usage`` and ``expires_at`` of the body, as they are stored."""
     limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
     if limits.get("expires_at") is not None:
         limits["expires_at"] = calendar.normalise(limits["expires_at"])

@@ -210,7 +210,7 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
-    """Return the operator answers a refund in progress before its time; with a ``code`` the refund fails."""
+    """Have the operator answer a refund in progress before its time; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
     if not STATE_MACHINE.allows(refund, "succeed"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
@@ -218,7 +218,7 @@ def answer_now(world: World, id: str, code: str | None) -> Refund:
 
 
 def answer(world: World, refund: Refund, code: str | None) -> Refund:
-    """Return the operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
+    """Apply the operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
     world.cancel_jobs(refund)
     if code is not None:
         return STATE_MACHINE.transition(world, refund, "fail", failure_reason=code)

@@ -120,13 +120,13 @@ def open_deposit(
 
 @lru_cache(maxsize=4096)  # equal deposits share these numbers
 def _shares(amount: int, fee_rate: float, commission_rate: float) -> tuple[int, int, int]:
-    """Fee, commission and net amount of a deposit, minor units (B-56)."""
+    """Return fee, commission and net amount of a deposit, minor units (B-56)."""
     fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, commission_rate)
     return fee, commission, amount - fee - commission
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
-    """Return the payment succeeded: approve a transaction whose money arrives later; any other is returned as it is."""
+    """Approve a transaction whose payment succeeded and whose money arrives later; any other is returned as it is."""
     settles_at = operator.settles(world, transaction.instrument)
     if settles_at is None:
         return transaction
@@ -142,7 +142,7 @@ def settle_later(world: World, job: Job) -> None:
 
 
 def complete(world: World, transaction: Transaction) -> Transaction:
-    """Return the money has arrived: the customer's totals count it (B-30) and ``transaction.succeeded`` is sent."""
+    """Complete a transaction whose money has arrived: the customer's totals count it (B-30), and an event is sent."""
     customer = world.get(Customer, transaction.customer)
     if customer is not None:
         world.replace(

@@ -85,7 +85,7 @@ def show(world: World, id: str, query: Query) -> InvoiceDocument:
 
 
 def invoice_token_error() -> ApiError:
-    """401 ``INVALID_TOKEN`` (B-71)."""
+    """Return the 401 ``INVALID_TOKEN`` (B-71)."""
     return ApiError(
         "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
     )

@@ -156,7 +156,7 @@ _JWT_HEADER = _base64url(b'{"alg":"HS256","typ":"JWT"}')
 
 
 def redact_credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they may be shown: the value of ``Authorization`` is cut off after its scheme."""
+    """Return headers as they may be shown: the value of ``Authorization`` is cut off after its scheme."""
     return {
         name: f"{value.split(' ')[0]} …" if name.lower() == "authorization" else value
         for name, value in headers.items()
@@ -323,7 +323,7 @@ def is_success(world: World, answer: HttpResult) -> bool:
 
 
 def _final(world: World, answer: HttpResult) -> bool:
-    """Return whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
+    """Return whether no retry follows: timeouts, connection errors and 5xx are retried, or all failures (B-84, a setting)."""
     if settings(world).assumptions.webhook_retry == "all":
         return False
     return answer.status_code is not None and answer.status_code // 100 != 5

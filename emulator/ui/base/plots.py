@@ -70,7 +70,7 @@ class Axis(NamedTuple):
         return round(100 * ((at - self.began) / timedelta(seconds=1)) / whole, 2) if whole else 0
 
     def ticks(self, language: Language) -> Iterator[tuple[float, str]]:
-        """Instants to name, with their percents."""
+        """Yield the instants to name, with their percents."""
         whole = self.ended - self.began
         form = "d MMM y" if whole > timedelta(days=300) else "d MMM" if whole > timedelta(days=4) else "d MMM, HH:mm"
         for number in range(TICKS + 1 if whole else 1):
@@ -78,7 +78,7 @@ class Axis(NamedTuple):
             yield self.x(at), language.instant(at.isoformat(), form)
 
     def room(self, stretch: Stretch, name: str) -> str:
-        """Return whether the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
+        """Return where the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
         share = (self.x(stretch.end) - self.x(stretch.start)) / 100
         needed = len(name) * 7 + 16
         return "always" if share * NARROW > needed else "desk" if share * DESK > needed else "never"

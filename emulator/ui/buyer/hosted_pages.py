@@ -46,7 +46,7 @@ REJECTION_CODES = {
 
 
 def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
-    """Pay, unless the same form was sent before: the id of the payment it made, empty where nothing was charged."""
+    """Pay, unless the same form was sent before, and return the id of its payment; empty where nothing was charged."""
     known = lookup(world, key, id)
     if known is not None:
         return known.body.decode()
@@ -187,7 +187,7 @@ def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError)
 
 
 def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
-    """After a form: to the merchant if it is paid, else to the page with the payment it made."""
+    """Redirect after a form: to the merchant if it is paid, else to the page with the payment it made."""
     request.query["payment"] = payment
     payable = _present(request, runtime)
     if request.json:

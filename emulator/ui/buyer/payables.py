@@ -245,7 +245,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
 
 
 def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
-    """Name and email are optional, but where a subscription or a saved method needs a customer (B-58)."""
+    """Return which of name and email are asked for: required where a subscription or a saved method needs a customer (B-58)."""
     if session.customer is not None:
         return "nothing"
     anonymous = settings(world).assumptions.anonymous_customer == "made"

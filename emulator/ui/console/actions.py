@@ -5,7 +5,6 @@ The red button starts and stops a recording; a request of the journal is sent ag
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections import OrderedDict
@@ -17,7 +16,7 @@ from starlette.responses import Response
 
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.console import api_client, labels
-from emulator.ui.console.api_client import CONTROL, ApiRequestError
+from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.object_actions import OBJECT_ACTIONS
 from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
@@ -237,7 +236,7 @@ async def recording(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def file(request: ConsoleRequest) -> Response:
-    """Return the same as a file."""
+    """Return the test of what was recorded, as a file."""
     answer = await _test(request)
     saved = {"Content-Disposition": f'attachment; filename="{FILES[_form(request)]}"'}
     return Response(answer.content, headers=saved, media_type="text/plain; charset=utf-8")
@@ -279,7 +278,7 @@ async def send(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     if method not in METHODS or not _TARGET.fullmatch(target) or "#" in target:
         return Notice(False, request.language.gettext("A path starts with /v1/ or /_emulator/."))
     try:
-        body = json.loads(text) if text else None
+        body = json_value(text) if text else None
     except (ValueError, RecursionError):
         return Notice(False, request.language.gettext("The body is not JSON."))
     try:

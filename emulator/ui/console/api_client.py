@@ -6,6 +6,7 @@ The API validates what a form was filled in with.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,17 @@ def _typed(name: str, type: str, text: str) -> Any:
 
 
 def _number(text: str) -> int | float:
-    return int(text) if text.lstrip("-").isdecimal() else float(text)
+    number = int(text) if text.lstrip("-").isdecimal() else float(text)
+    if not math.isfinite(number):
+        raise ValueError("JSON has no such number")
+    return number
+
+
+def json_value(text: str) -> Any:
+    """Return the JSON value in a text. Raises ``ValueError`` for what cannot be sent: NaN, infinity, half a character."""
+    value = json.loads(text)
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return value
 
 
 def _list(text: str) -> list[Any]:
@@ -164,7 +175,7 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "number": _number,
     "flag": {"true": True, "false": False}.__getitem__,
     "list": _list,
-    "json": json.loads,
+    "json": json_value,
     "limit": lambda text: _number(text) if text else None,
     "text": lambda text: text or None,
     "rate": lambda text: dict(zip(("per_second", "burst"), _list(text), strict=True)) if text else None,

@@ -79,7 +79,7 @@ class ConsoleRequest(BrowserRequest):
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> httpx.Response:
-        """Return the same, as the whole response."""
+        """Return the whole response of the API. Raises :class:`ApiRequestError`."""
         return await self._api.call(str(self.app), method, self.base_url + path, query=query or {}, body=body)
 
     async def get(self, path: str, **query: Any) -> Any:

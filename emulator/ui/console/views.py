@@ -341,7 +341,7 @@ async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
 
 
 def grouped(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Planned jobs by the instant at which they are due; equal ones of an instant are one row."""
+    """Return planned jobs by the instant at which they are due; equal ones of an instant are one row."""
     return [
         {"due_at": due_at, "rows": [_row(list(same)) for _, same in groupby(sorted(own, key=_kind_of), _kind_of)]}
         for due_at, own in groupby(jobs, key=lambda job: job["due_at"])

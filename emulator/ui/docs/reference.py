@@ -51,7 +51,7 @@ PATH = "/docs/guide"
 
 
 def policy(style_src: str = "'self'") -> str:
-    """Return everything that a page needs is served here; search runs in a worker."""
+    """Return the Content-Security-Policy: everything that a page needs is served here, and search runs in a worker."""
     return content_security_policy(
         script_src="'self'",
         style_src=style_src,
@@ -244,7 +244,7 @@ KEY = "sk_test_demo"
 
 
 def explorer_routes() -> list[Route]:
-    """``/docs/`` and the files it loads."""
+    """Return the routes of ``/docs/`` and the files it loads."""
     return [Route("/docs/", _show), Route("/docs/assets/{name}", _asset)]
 
 

@@ -17,7 +17,7 @@ from emulator.checks.app.endings import EndingDifference, Weight
 from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.suite.search import SuiteReport
 from emulator.checks.suite.table import MUTANTS
-from emulator.cli.everything import examined_file
+from emulator.cli.everything import examined_file, today
 from emulator.cli.exec import CommandRun
 
 ROWS = list(MUTANTS.values())
@@ -36,6 +36,18 @@ def test_the_mark_is_the_mean_of_what_was_examined() -> None:
     assert [area.mark for area in REPORT.areas] == [75, None, 75]
     assert REPORT.mark == 75
     assert AllReport(EXAMINED, (UNEXAMINED,)).mark is None
+
+
+def test_it_is_said_where_nothing_was_examined() -> None:
+    assert AllReport(EXAMINED, (UNEXAMINED,)).headline == "Nothing was examined."
+    sample = EXAMINED._replace(sample=1)
+    assert AllReport(sample, (UNEXAMINED,)).headline == "A sample: no problem, 1 area not examined"
+
+
+@pytest.mark.parametrize("epoch", ["", "never", "²", "9" * 20])
+def test_an_instant_that_no_calendar_has_is_ignored(monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert today() >= "2026-01-01"
 
 
 def test_a_sample_has_no_mark_in_any_form() -> None:
