@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from emulator.engine.storage.maintenance import Finding
 
 
-HEALTHY, UNHEALTHY = 0, 1
-
-
 def local_url() -> str:
     """Return the emulator of this machine, at the port that ``serve`` takes from the environment."""
     return f"http://127.0.0.1:{os.environ.get(variable('--port')) or DEFAULT_PORT}"
@@ -62,9 +59,9 @@ def health(url: str, timeout: float, as_json: bool) -> int:
         raise
     except click.ClickException as error:
         click.echo(f"payments-emulator: {error.format_message()}", err=True)
-        return UNHEALTHY
+        return 1
     print_line(answer, health_line, as_json)
-    return HEALTHY
+    return 0
 
 
 def health_line(answer: Any) -> str:

@@ -22,7 +22,7 @@ from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
-from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.web.context import Response, Stream
 
 # -- long polling
@@ -76,10 +76,7 @@ def email_shown(email: Email) -> dict[str, Any]:
     """Return the email as it is sent, with the ids of the objects it is about."""
     from emulator.presentation.email import email_content
 
-    about = {
-        name: getattr(email, name)
-        for name in ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-    }
+    about = {name: getattr(email, name) for name in ABOUT}
     return {
         "id": email.id,
         "object": "email",

@@ -309,7 +309,9 @@ class TriggerRun:
                 raise invalid_field(kind, "is created by the trigger; give its fields, or leave it out")
             self._unused.discard(kind)
             return get_or_404(self._world, kinds()[kind], id, kind)
-        given = ((named, self._overrides.get(each)) for each, named in kinds().items() if kind == "customer")
+        if kind != "customer":
+            return None
+        given = ((named, self._overrides.get(each)) for each, named in kinds().items())
         owners = (self._world.get(named, each) for named, each in given if isinstance(each, str))
         owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
         return self._world.get(Customer, owner)

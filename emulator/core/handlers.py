@@ -230,14 +230,12 @@ def metadata_check(kind: type[Record]) -> Check:
     return check
 
 
-def sublist_handler(
-    owner: type[Record], kind: type[R], field: str, ordering: str = "-created_at"
-) -> Callable[..., Page[R]]:
-    """Return the handler of ``GET /owner/{id}/kind/``: the records whose indexed ``field`` is the owner's id."""
+def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-created_at") -> Callable[..., Page[R]]:
+    """Return the handler of ``GET /owner/{id}/kind/``: the records whose field of the owner's kind has its id."""
 
     def index(world: World, id: str, query: Query) -> Page[R]:
         get_or_404(world, owner, id)
-        return paginate(world.table(kind), {**query, field: id, "ordering": ordering})
+        return paginate(world.table(kind), {**query, owner.kind: id, "ordering": ordering})
 
     return index
 

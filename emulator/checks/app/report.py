@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from emulator.checks import junit
-from emulator.checks.app.cases import FOLLOWS, REPEATED, Case, Place
+from emulator.checks.app.cases import DELIVERY, FOLLOWS, REPEATED, REQUEST, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.checks.runs import counted
 from emulator.document.paths import guide_link
@@ -193,7 +193,7 @@ class AppReport(NamedTuple):
 
     def _notes(self) -> Iterator[str]:
         places = Counter(place.about for place in self.places)
-        yield f"{counted(places['request'], 'request')}, {counted(places['delivery'], 'delivery')}, {self.runs} runs."
+        yield f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')}, {self.runs} runs."
         for note in self.audit:
             yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
         if self.unpaused:
@@ -219,8 +219,8 @@ class AppReport(NamedTuple):
                 "passed": self.passed,
                 "headline": self.headline,
                 "runs": self.runs,
-                "requests": sum(place.about == "request" for place in self.places),
-                "deliveries": sum(place.about == "delivery" for place in self.places),
+                "requests": sum(place.about == REQUEST for place in self.places),
+                "deliveries": sum(place.about == DELIVERY for place in self.places),
                 "problems": [cause.as_json() for cause in causes(self.findings)],
                 "findings": [finding.as_json() for finding in self.findings],
                 "unstable": [_sentence(each) for each in self.unstable],

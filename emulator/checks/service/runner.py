@@ -99,7 +99,7 @@ class Runner:
                 assumptions, settings = outcome.assumptions, resolved(outcome.settings, run.at)
             learnt = {name: value for name, path in probe.learn.items() if (value := run.found(path)) is not None}
         except Waiting as waiting:
-            self._progress.wait(name, run.stored(), waiting.until)
+            self._progress.wait(name, run.stored())
             kind, why = "not_asked", f"It {waiting}."
         except (NoAnswer, LookupError) as error:
             why = str(error)

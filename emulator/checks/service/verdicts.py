@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -145,7 +144,7 @@ class CalibrationProgress:
     def done(self, verdict: Verdict) -> None:
         self.verdicts[verdict.probe] = verdict
 
-    def wait(self, name: str, answers: dict[str, Any], until: datetime) -> None:
+    def wait(self, name: str, answers: dict[str, Any]) -> None:
         """Remember a probe that goes on later."""
         self.waiting[name] = self._mask(answers)
 

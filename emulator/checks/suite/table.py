@@ -5,12 +5,12 @@ What is said of each stands in ``fixtures/mutants.yaml``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from emulator.checks.receiver.service_world import unsigned
 from emulator.checks.suite.search import (
     Alteration,
     ClientRequest,
@@ -63,8 +63,6 @@ STRANGER = "cust_000000000000000000000000"
 
 AMOUNTS = ("amount", "amount_total", "total")
 
-SIGNATURES = ("Service-Signature", "Authorization")
-
 
 def _of_another_customer(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
     own = subject.get("customer")
@@ -83,11 +81,6 @@ def _other_bytes(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedReq
     return msgspec.structs.replace(request, body=request.body + b"\n")
 
 
-def _unsigned(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedRequest:
-    headers = {name: value for name, value in request.headers.items() if name not in SIGNATURES}
-    return msgspec.structs.replace(request, headers=headers)
-
-
 def _keyless(request: ClientRequest) -> ClientRequest:
     headers = {name: value for name, value in request.headers.items() if name != b"idempotency-key"}
     return request._replace(headers=headers) if request.method == "POST" else request
@@ -95,7 +88,7 @@ def _keyless(request: ClientRequest) -> ClientRequest:
 
 def _unfiltered(request: ClientRequest) -> ClientRequest:
     pairs = request.query.decode("latin-1").split("&")
-    paging = [pair for pair in pairs if re.split("=", pair)[0] in PAGING]
+    paging = [pair for pair in pairs if pair.partition("=")[0] in PAGING]
     return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
 
 
@@ -134,7 +127,7 @@ WEBHOOKS: Mapping[str, tuple[Seam, Alteration]] = {
         lambda it, world: {name: it[name] + 1 for name in AMOUNTS if isinstance(it.get(name), int)}
     ),
     "webhook-signed-over-other-bytes": (Seam.SIGNED, _other_bytes),
-    "webhook-unsigned": (Seam.SIGNED, _unsigned),
+    "webhook-unsigned": (Seam.SIGNED, lambda request, endpoint: unsigned(request)),
     "webhook-never-retried": never_run("webhook.attempt"),
 }
 

@@ -167,13 +167,11 @@ class WrongAnswers:
 
     def _held(self, context: RequestContext) -> float:
         """Return how many seconds (real time) the response waits."""
-        request = ClientRequest(context.method, context.path, context.query_string, context.headers)
         world = context.runtime.world if context.runtime else None
-        return self._service.passed(Seam.HELD, 0.0, request, world)
+        return self._service.passed(Seam.HELD, 0.0, _request(context), world)
 
     def _ask(self, context: RequestContext) -> None:
-        right = ClientRequest(context.method, context.path, context.query_string, context.headers)
-        wrong = self._service.passed(Seam.REQUESTED, right)
+        wrong = self._service.passed(Seam.REQUESTED, _request(context))
         context.query_string = wrong.query
         context.headers = dict(wrong.headers)
         context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
@@ -189,3 +187,7 @@ class WrongAnswers:
         headers = [each for each in start["headers"] if each[0] != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         return {**start, "status": wrong.status, "headers": [length, *headers]}, body
+
+
+def _request(context: RequestContext) -> ClientRequest:
+    return ClientRequest(context.method, context.path, context.query_string, context.headers)

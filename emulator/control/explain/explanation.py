@@ -24,7 +24,7 @@ from emulator.core.records import Record
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.presentation.languages.language import Language, language_of
-from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
@@ -46,10 +46,6 @@ EMAIL_EVENTS: Mapping[str, str] = {
     "subscription_canceled": "subscription.canceled",
 }
 """The event that causes each kind of email; other kinds are caused by jobs."""
-
-ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-"""The fields of an email that hold the objects it is about."""
-
 
 Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
 

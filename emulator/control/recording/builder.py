@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from emulator.control.inbox import PREFIX as INBOXES
 from emulator.control.recording.exchanges import (
     ID,
     MOVE,
@@ -116,9 +117,6 @@ def control_call(path: str, body: object) -> ControlCall | None:
 
 
 # -- inboxes
-
-
-INBOXES = "/_emulator/inbox/"
 
 
 def inbox(url: str, exchange: Exchange, lookup: JournalReader, own: str) -> str:

@@ -147,7 +147,7 @@ def delete_for_customer(world: World, event: Event) -> None:
         world.remove(address)
 
 
-index = sublist_handler(Customer, Address, "customer", ordering="-is_default")
+index = sublist_handler(Customer, Address, ordering="-is_default")
 """The default address comes first, then the newest."""
 
 OPERATIONS = {

@@ -121,7 +121,7 @@ def index(world: World, query: Mapping[str, Any]) -> Page[Customer]:
 
 
 _all = list_handler(Customer, {"search": matches_search})
-methods = sublist_handler(Customer, PaymentMethod, "customer")
+methods = sublist_handler(Customer, PaymentMethod)
 
 OPERATIONS = {
     "createCustomer": create,

@@ -220,7 +220,7 @@ _list = list_handler(
         "max_amount": lambda transaction, amount: transaction.amount <= amount,
     },
 )
-of_customer = sublist_handler(Customer, Transaction, "customer")
+of_customer = sublist_handler(Customer, Transaction)
 
 OPERATIONS = {
     "listTransactions": index,

@@ -131,6 +131,10 @@ class Email(Record, frozen=True, kw_only=True):
     first_payment: int | None = None
 
 
+ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
+"""The fields of an email that hold the objects it is about."""
+
+
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
     """Add an email to the outbox and enqueue it for sending; ``about`` are further fields of the email."""
     email = Email(
