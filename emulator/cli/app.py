@@ -16,7 +16,7 @@ import click
 
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, guidance, option, write_text
+from emulator.cli.options import DEFAULT_KEY, DURATION, OUTPUT_FILE, Number, guidance, option, write_text
 from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
@@ -61,7 +61,7 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so.")
-@click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
+@click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -227,7 +227,7 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 @click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
 @click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
-@click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the scenario.")
+@click.option("--then", "afterwards", type=DURATION, default="2d", help="Time after the scenario.")
 def app_scenario(
     *,
     control_token: str | None,

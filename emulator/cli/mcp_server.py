@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Literal
@@ -21,9 +20,11 @@ from emulator.cli.client import ControlClient
 from emulator.cli.everything import results_of
 from emulator.cli.options import DURATION
 from emulator.cli.output import when
+from emulator.cli.server import start_errors
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
 from emulator.engine.reference_data import numbered_assumptions
+from emulator.server.server import bind
 from emulator.version import VERSION
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.origins import OriginGuard
@@ -79,7 +80,9 @@ MISTAKES = {
 
 def serve_http(emulator: ControlClient, port: int) -> None:
     """Serve streamable HTTP on loopback until the process is ended; port 0 is a free one."""
-    with socket.create_server(("127.0.0.1", port)) as listener:
+    with start_errors():
+        listener = bind("127.0.0.1", port)
+    with listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         click.echo(f"MCP at {url}/mcp", err=True)
         config = uvicorn.Config(GuardedApp(emulator, url), log_level="error")

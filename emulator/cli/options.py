@@ -255,7 +255,7 @@ def _assumption(value: str) -> tuple[str, str]:
     name, _, chosen = value.partition("=")
     known = named_assumptions()
     if name not in known:
-        raise ValueError(f"{name!r} is no assumption; there are {', '.join(known)}")
+        raise ValueError(f"{name!r} is not an assumption; there are {', '.join(known)}")
     if chosen not in known[name].values:
         raise ValueError(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}")
     return name, chosen

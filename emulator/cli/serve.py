@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import sys
 import threading
@@ -190,6 +191,8 @@ def _check(chosen: dict[str, Any]) -> None:
     from emulator.server.server import is_loopback
 
     if chosen["otlp"]:
+        if not re.match(r"https?://[^/]", chosen["otlp"]):
+            raise click.UsageError(f"--otlp {chosen['otlp']}: a URL such as http://localhost:4318")
         require_extra("otel", "opentelemetry.sdk")
     permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
     if not permitted and not is_loopback(chosen["host"]):

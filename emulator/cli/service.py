@@ -108,7 +108,7 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
         if number in known.unknowable:
             raise click.UsageError(f"{number} has no probe: {known.unknowable[number]}")
         if number not in asked:
-            raise click.UsageError(f"{number!r} is no assumption; see payments-emulator's page /docs/assumptions")
+            raise click.UsageError(f"{number!r} is not an assumption; see payments-emulator's page /docs/assumptions")
     return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
@@ -117,7 +117,7 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
     import httpx
 
     from emulator.checks.service.runner import Runner, new_word
-    from emulator.checks.service.service import Service
+    from emulator.checks.service.service import Service, Unreachable
     from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
 
     with ExitStack() as stack:
@@ -133,7 +133,10 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
         )
         http = stack.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=60))
         service = Service(http, key, chosen["rate"], chosen["max_requests"])
-        verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
+        try:
+            verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
+        except Unreachable as error:
+            raise click.ClickException(f"{url} cannot be reached: {error}") from None
         return CalibrationReport(
             url=helpers.mask(url), date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts
         )

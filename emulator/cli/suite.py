@@ -137,7 +137,7 @@ def suite(
 
     for name in (*only, *skip):
         if not any(named_by(row, [name]) for row in MUTANTS.values()):
-            raise click.BadParameter(f"{name}: there is no such mutant; --list shows them", param_hint="'NAME'")
+            raise click.BadParameter(f"{name}: there is no such mutant; --list shows them", param_hint="'--only'")
     wanted = {each.group: each.percentage for each in thresholds}
     for group in wanted:
         if groups and group and group not in groups:

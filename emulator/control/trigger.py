@@ -299,7 +299,7 @@ class TriggerRun:
         """Raise 422 for an override that was not used."""
         if self._unused:
             known = ", ".join(sorted(self._taken))
-            raise invalid_field(min(self._unused)[:60], f"is no override of {type} here; there are: {known}")
+            raise invalid_field(min(self._unused)[:60], f"is not an override of {type} here; there are: {known}")
 
     def _named(self, kind: str) -> Record | None:
         """Return the object whose id was given; for a customer also the owner of an object whose id was given."""

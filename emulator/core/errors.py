@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 AUTHENTICATION = "AUTHENTICATION_ERROR"
@@ -206,10 +206,16 @@ def combine(violations: Sequence[ApiError]) -> ApiError:
         if message not in errors.setdefault(field, []):
             errors[field].append(message)
     if len(errors) > 1:
-        return ApiError("VALIDATION_ERROR", errors=errors)
+        return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     return (
         first if len(violations) == 1 else ApiError(first.code, param=first.param, errors=errors, message=first.message)
     )
+
+
+def named(fields: Iterable[str]) -> str:
+    """Return the names of fields in one line, the first ten of them."""
+    names = list(fields)
+    return ", ".join([*names[:10], "…"] if len(names) > 10 else names)
 
 
 def _messages(violations: Sequence[ApiError]) -> Iterator[tuple[str, str]]:

@@ -98,9 +98,9 @@ class Fixtures:
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidFixture(f"{file}: {error}") from None
         if invalid := [name for name in sorted(apps) if not clients.NAME.fullmatch(name)]:
-            raise InvalidFixture(f"{file}: {invalid[0]!r} is no name of an App: 1 to 64 of A-Z a-z 0-9 _ -")
+            raise InvalidFixture(f"{file}: {invalid[0]!r} is not a name for an App: 1 to 64 of A-Z a-z 0-9 _ -")
         if invalid := [key for key in self._all[-1].keys if not clients.SECRET.fullmatch(key)]:
-            raise InvalidFixture(f"{file}: {invalid[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
+            raise InvalidFixture(f"{file}: {invalid[0]!r} is not a secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
 def _valid(file: Path, found: Content) -> Content:

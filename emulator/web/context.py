@@ -39,7 +39,8 @@ class Response(msgspec.Struct, frozen=True):
 async def send_response(response: Response, send: Send) -> None:
     """Send a response as ASGI messages."""
     body = response.body
-    headers = [(b"content-length", b"%d" % len(body))]
+    # A 204 has no body, so nothing says how long it is (RFC 9110).
+    headers = [] if response.status == 204 else [(b"content-length", b"%d" % len(body))]
     if body:
         headers.append((b"content-type", response.media_type))
     if response.headers:
@@ -98,7 +99,7 @@ class RequestContext:
     router sets ``operation_id`` (``""`` until then), ``path_params`` and, for a HEAD, ``method``. Authentication sets
     ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
-    ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
+    ``find_runtime`` finds that of the request's key, for the id and the shape of errors before authentication (B-01, B-10).
     ``settings`` are the App's for a request to the service; None for any other, which no setting concerns.
     ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``connection`` is the one that it came on; None in a client's own process.
@@ -157,9 +158,12 @@ class RequestContext:
                 message = f"{name}: there is more than one such header"
                 raise ApiError("VALIDATION_ERROR", http_status=400, param=name, message=message)
 
+    def _runtime_or_that_of_the_key(self) -> Runtime | None:
+        return self.runtime or (self.find_runtime(self) if self.find_runtime else None)
+
     def body_of(self, error: ApiError) -> bytes:
         """Return the body of an error, in the shape the App has set (B-10)."""
-        runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
+        runtime = self._runtime_or_that_of_the_key()
         shape = settings(runtime.world).error_shape if runtime else "documented"
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
@@ -177,7 +181,8 @@ class RequestContext:
     def request_id(self) -> str:
         """The ``req_`` id: drawn from the world if there is one, so that worlds do not affect each other (B-01)."""
         if self._request_id is None:
-            self._request_id = self._new_id() if self.runtime is None else self.runtime.request_id()
+            runtime = self._runtime_or_that_of_the_key()
+            self._request_id = runtime.request_id() if runtime else self._new_id()
         return self._request_id
 
     @request_id.setter

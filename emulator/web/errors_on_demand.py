@@ -184,7 +184,7 @@ class ForcedErrors:
         if code is None:
             return None
         if code not in CODES:
-            return invalid_field(HEADER, f"{code[:60]!r} is no error code")
+            return invalid_field(HEADER, f"{code[:60]!r} is not an error code")
         return self.error(code, context)
 
     def error(self, code: str, context: RequestContext) -> ApiError:

@@ -66,7 +66,7 @@ class Cors:
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
         """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
         try:
-            return self._engine.runtimes.get(clients.read_key(context.authorization()))
+            return self._engine.runtimes.get(clients.parse_key(context.authorization())[0])
         except ApiError:
             return None
 
@@ -178,7 +178,7 @@ def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
     for authority in context.header_values(b"host"):
         if not _is_known(authority, hosts):
             name = hostname(authority)[:80]
-            return f"This machine does not go by the name {name!r}; start with --allow-host to permit it."
+            return f"{name!r} is not a host name of this emulator; start it with --allow-host {name} to permit it."
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, cached_property
 from ipaddress import IPv4Network
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from emulator.core import calendar
-from emulator.core.errors import ERRORS, ApiError
+from emulator.core.errors import ERRORS, ApiError, named
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.core.vendored import library
 from emulator.document.published import LIMITS
@@ -415,7 +415,7 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
     elif kind.name == "oneOf" and _differ_by_fields(kind.context):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
-        yield from _closest(kind.context, path, prefix)
+        yield from _closest(error, path, prefix)
     else:
         sentence = _sentence(kind, error.message)
         code = "INVALID_CURRENCY" if sentence == EXPLAINED["currency"] else "INVALID_FIELD"
@@ -444,14 +444,16 @@ def _choice(error: Any, path: str) -> Violation:
     return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")
 
 
-def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Violation]:
+def _closest(error: Any, path: str, prefix: str) -> Iterator[Violation]:
     """Yield the violations of the alternative whose type fits; in the document alternatives differ in type."""
-    for branch in branches:
-        if all(error.kind.name != "type" for error in branch):
-            for error in branch:
-                yield from _violations(error, prefix)
+    depth, types = len(error.instance_path), []
+    for branch in error.kind.context:
+        wrong = [each for each in branch if each.kind.name == "type" and len(each.instance_path) == depth]
+        if not wrong:
+            for each in branch:
+                yield from _violations(each, prefix)
             return
-    types = [name for branch in branches for error in branch if error.kind.name == "type" for name in error.kind.types]
+        types += [name for each in wrong for name in each.kind.types]
     yield Violation(path, "type", _one_of(types))
 
 
@@ -493,6 +495,7 @@ _SENTENCES = {
     "minLength": "must have at least {} characters",
     "maxLength": "must have at most {} characters",
     "minimum": "must be at least {}",
+    "exclusiveMinimum": "must be more than {}",
     "maximum": "must be at most {}",
     "minItems": "must have at least {} entries",
     "maxItems": "must have at most {} entries",
@@ -518,12 +521,6 @@ def error_of(violations: Sequence[Violation]) -> ApiError:
         return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     code = first.code if len(codes) == 1 else "INVALID_FIELD"
     return ApiError(code, param=first.path or None, errors=errors, message=f"{first.path}: {first.message}".strip(": "))
-
-
-def named(fields: Iterable[str]) -> str:
-    """Return the names of fields in one line, the first ten of them."""
-    names = list(fields)
-    return ", ".join([*names[:10], "…"] if len(names) > 10 else names)
 
 
 def body_of(error: ApiError, *, request_id: str, docs_url: str, shape: str) -> bytes:

@@ -123,3 +123,18 @@ def test_what_others_do_changes_nothing(players: list[Player]) -> None:
                 player.http.post("/v1/customers/", headers=OTHER, json={"email": f"{number}@example.com", "name": "A"})
             player.ask("POST", "/v1/customers/", SHOP, json={"email": f"{number}@example.com", "name": "A"})
     assert players[0].heard == players[1].heard
+
+
+@pytest.mark.parametrize("players", [[SAME]], indirect=True)
+def test_a_reset_repeats_the_ids_of_requests_that_reach_no_operation(players: list[Player]) -> None:
+    [player] = players
+    runs: list[Any] = []
+    for _ in range(2):
+        player.ask("POST", "/_emulator/reset", SHOP, json={"seed": 42, "clock": "frozen@2028-01-01T00:00:00Z"})
+        player.heard.clear()
+        for method, path in (("GET", "/v1/nope/"), ("PUT", "/v1/customers/"), ("GET", "/v1/customers")):
+            player.ask(method, path, SHOP)
+        player.ask("GET", "/v1/customers/", {"Authorization": "Bearer pk_test_shop"})
+        player.ask("POST", "/v1/customers/", SHOP, json={"email": "a@example.com", "name": "A"})
+        runs.append([*player.heard])
+    assert runs[0] == runs[1]

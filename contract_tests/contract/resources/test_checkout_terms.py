@@ -96,7 +96,7 @@ def test_by_the_other_assumption_success_url_is_required(sandbox: Sandbox) -> No
     read(sandbox, success_url="required")
     body = sandbox.session_body(success_url=...)
     rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
-    assert (rejected["param"], rejected["message"]) == ("success_url", "success_url: is required but in setup mode")
+    assert (rejected["param"], rejected["message"]) == ("success_url", "success_url: is required except in setup mode")
     assert sandbox.session(success_url=..., mode="setup", line_items=[])["success_url"] is None
 
 

@@ -33,6 +33,18 @@ def test_finalization_takes_the_present_tax_and_email(sandbox: Sandbox) -> None:
     assert (amounts, invoice["customer_email"]) == ((5000, 900, 5900, 5900), "new@example.com")
 
 
+@pytest.mark.parametrize("change", [{}, {"line_items": [LINE, LINE]}], ids=["as it is", "new lines"])
+def test_tax_is_of_what_a_discount_leaves(sandbox: Sandbox, change: Any) -> None:
+    """B-65: ``tax_rate`` on subtotal less discount."""
+    sandbox.settings(tax_rate=10)
+    invoice = draft(sandbox)
+    sandbox.control.patch(f"/objects/{invoice['id']}", {"discount_amount": 500})
+    sandbox.api.patch(f"/invoices/{invoice['id']}/", change)
+    invoice = finalized(sandbox, invoice)
+    net = 5000 * len(invoice["line_items"]) - 500
+    assert (invoice["tax_amount"], invoice["total"], invoice["amount_remaining"]) == (net // 10, *[net * 11 // 10] * 2)
+
+
 @pytest.mark.parametrize("field", ["due_date", "description", "footer"])
 def test_null_removes_a_field_of_a_draft(sandbox: Sandbox, field: str) -> None:
     """B-66: GET shows null for it, so PATCH takes null."""

@@ -35,6 +35,35 @@ def test_a_forced_shape_is_that_of_unknown_routes_and_methods(
     assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
 
 
+@pytest.mark.breaks_the_document  # a forced shape is not the documented one
+def test_a_forced_shape_is_that_of_a_public_key_too(sandbox: Sandbox) -> None:
+    """B-10: it names the App."""
+    sandbox.settings(error_shape="nested")
+    public = {"Authorization": f"Bearer pk{sandbox.key[2:]}"}
+    assert sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"] == "public_key_not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/products/", {"name": "Basket", "unit_amount": 0, "currency": "GBP"}),
+        ("/payment-intents/", {"amount": 0, "currency": "GBP"}),
+    ],
+)
+def test_fields_that_break_rules_together_are_named(sandbox: Sandbox, path: str, body: Any) -> None:
+    """B-12."""
+    error = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json=body)
+    assert len(error["errors"]) == 2
+    assert error["message"] == f"Invalid fields: {', '.join(error['errors'])}."
+
+
+def test_a_204_has_no_length(sandbox: Sandbox) -> None:
+    """RFC 9110, 8.6."""
+    customer = sandbox.customer()["id"]
+    response = sandbox.api.request("DELETE", f"/customers/{customer}/")
+    assert (response.status_code, response.content, "content-length" in response.headers) == (204, b"", False)
+
+
 def test_a_plus_that_became_a_space_is_explained(sandbox: Sandbox) -> None:
     """B-17."""
     url = "/payment-links/?created_after=2026-01-01T00:00:00+01:00"

@@ -72,5 +72,5 @@ def test_every_setting_can_be_set_to_what_it_is_and_not_to_nonsense(name: str) -
 
 @pytest.mark.parametrize("name", ["colour", "id", ""])
 def test_a_wrong_name_is_rejected_and_the_right_ones_are_named(name: str) -> None:
-    with pytest.raises(ValueError, match="is no setting; there are main_currency, "):
+    with pytest.raises(ValueError, match="is not a setting; there are main_currency, "):
         changed(USUAL, {name: 1})

@@ -174,6 +174,12 @@ def test_over_http(sandbox: Sandbox, token: str) -> None:
         served.kill()
 
 
+def test_a_port_that_is_taken_is_said_in_one_line(sandbox: Sandbox) -> None:
+    taken = sandbox.url.rpartition(":")[2]
+    ended = run("mcp", "--http", taken, "--url", sandbox.url, "--key", sandbox.key)
+    assert f"Cannot listen on 127.0.0.1:{taken}: Address already in use" in ended.usage_error
+
+
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,

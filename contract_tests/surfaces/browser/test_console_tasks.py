@@ -168,7 +168,7 @@ def test_the_first_request_is_copied_from_the_welcome(sandbox: Sandbox, surf: Su
 def unpaid(person: Person) -> str:
     person.tab.locator("#find").fill("Awa Diop")
     person.click(person.tab.locator("#suggestions [role=option]", has_text="unpaid"))
-    return "5 charges failed, the last one of Airtel +241 …0001, with INSUFFICIENT_FUNDS."
+    return "5 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS."
 
 
 def within_a_month(person: Person) -> str:

@@ -44,13 +44,13 @@ def test_a_subscription_whose_charges_fail_until_it_is_unpaid(sandbox: Sandbox, 
     sandbox.subscribe(FAILING_PHONE, plan=plan["id"])
     id = sandbox.api.get("/subscriptions/")["data"][0]["id"]
     assert explained(sandbox, id)["summary"] == (
-        "Past due since 1 Jan 2026, 00:00 UTC. 1 charge of Airtel +241 …0001 failed, with INSUFFICIENT_FUNDS. "
+        "Past due since 1 Jan 2026, 00:00 UTC. 1 charge to Airtel +241 …0001 failed, with INSUFFICIENT_FUNDS. "
         "The charge is tried again on 2 Jan 2026."
     )
     sandbox.advance("12d")
     assert explained(sandbox, id)["summary"] == (
         "Unpaid since 8 Jan 2026; the first charge failed on 1 Jan 2026. "
-        "5 charges failed, the last one of Airtel +241 …0001, with INSUFFICIENT_FUNDS. "
+        "5 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS. "
         "No further charge is planned; periods continue until you cancel."
     )
 

@@ -78,6 +78,13 @@ WRONG: list[tuple[str, Any]] = [
     ("merchant", {"no_such_field": 1}),
 ]
 
+NESTED = [
+    ({"merchant": {"address": "BP 7"}}, "settings.merchant.address: must be an array"),
+    ({"rate_limit": {"per_second": "a", "burst": 1}}, "settings.rate_limit.per_second: must be a number"),
+    ({"rate_limit": "50, 100"}, "settings.rate_limit: must be null or an object"),
+]
+"""What is wrong within a setting that may also be null, and what is said of it."""
+
 
 def settings(sandbox: Sandbox) -> Any:
     return sandbox.control.get("/app")["settings"]
@@ -110,6 +117,13 @@ def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox,
     assert answer.status_code == 422
     assert name in answer.text
     assert settings(sandbox) == before
+
+
+@pytest.mark.parametrize(("value", "message"), NESTED, ids=str)
+def test_the_field_that_is_wrong_within_a_setting_is_named(sandbox: Sandbox, value: Any, message: str) -> None:
+    assert (
+        sandbox.control.rejected("PATCH", "/app", 422, "INVALID_FIELD", json={"settings": value})["message"] == message
+    )
 
 
 def test_assumptions_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:

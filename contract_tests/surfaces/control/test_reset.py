@@ -80,7 +80,7 @@ def test_fixtures_come_on_top_of_those_of_the_server(sandbox: Sandbox) -> None:
         ({"clock": "frozen@noon"}, "frozen@ and an instant"),
         ({"clock": "stopped"}, ""),
         ({"seed": "7"}, ""),
-        ({"fixtures": {"settings": {"tax": 18}}}, "tax is no setting"),
+        ({"fixtures": {"settings": {"tax": 18}}}, "tax is not a setting"),
         ({"fixtures": {"settings": {"tax_rate": "much"}}}, "tax_rate"),
         ({"fixtures": {"settings": {"main_currency": "GBP"}}}, "not among currencies"),
         ({"fixtures": {"keys": ["sk_test_shop"]}}, "leave them out"),

@@ -180,7 +180,7 @@ def test_what_does_not_go_with_it_is_rejected(
 def test_an_override_that_an_event_does_not_take_is_answered_with_those_it_takes(sandbox: Sandbox) -> None:
     body = {"event": "invoice.paid", "overrides": {"amount": -1}}
     rejected = sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
-    assert "is no override of invoice.paid here; there are: " in rejected["message"]
+    assert "is not an override of invoice.paid here; there are: " in rejected["message"]
     assert {"customer", "invoice", "line_items"} <= set(rejected["message"].replace(",", "").split())
 
 

@@ -269,6 +269,15 @@ def test_a_card_that_is_checked_is_saved_once_its_buyer_confirms(sandbox: Sandbo
     assert len(methods) == (1 if ends == "complete" else 0)
 
 
+def test_a_subscription_needs_an_email_and_no_name(sandbox: Sandbox) -> None:
+    """B-58: both are asked for; renewals are notified by email."""
+    made = session(sandbox, mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}])
+    with buyer(sandbox, made) as awa:
+        assert awa.pay(**CARD, name="Awa Diop").status_code == 422
+        assert awa.pay(**CARD, email="awa@example.com").status_code == 303
+    assert sandbox.api.get("/customers/")["data"][0]["firstname"] == "awa"
+
+
 def test_a_subscription_says_what_it_will_charge(sandbox: Sandbox) -> None:
     plan = sandbox.plan(trial_period_days=7)
     made = session(sandbox, mode="subscription", line_items=[{"plan": plan["id"]}], customer=sandbox.customer()["id"])

@@ -70,7 +70,7 @@ def test_settings_and_fixture_files_say_how_the_world_starts(local_server: Local
         ({"clock": 7}, "clock=7"),
         ({"seed": "x"}, "seed='x': a whole number"),
         ({"settings": ["x"]}, "a dict of settings"),
-        ({"settings": {"tax": 1}}, "tax is no setting"),
+        ({"settings": {"tax": 1}}, "tax is not a setting"),
         ({"settings": {"tax_rate": "much"}}, "tax_rate"),
         ({"fixtures": 7}, "a path, or a list of paths"),
         ({"fixtures": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
@@ -350,7 +350,7 @@ def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
     with elsewhere(seed=7) as second:
         assert settings(second) == [0, 100, 99999999]
         assert (second.clock.show()["mode"], subscribe(second)["id"]) == ("frozen", ids)
-    with pytest.raises(RequestRefused, match="tax is no setting"):
+    with pytest.raises(RequestRefused, match="tax is not a setting"):
         elsewhere(settings={"tax": 1})
 
 
@@ -368,7 +368,7 @@ def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPat
 
 def test_a_start_that_fails_leaves_nothing_running() -> None:
     before = threading.enumerate()
-    with pytest.raises(ValueError, match="tax is no setting"):
+    with pytest.raises(ValueError, match="tax is not a setting"):
         Emulator(settings={"tax": 1})
     # Other servers of the process may start threads for look-ups of names and the like at any time.
     started = [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")]

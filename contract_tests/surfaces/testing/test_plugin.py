@@ -128,7 +128,7 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
         ("seed='x'", "payments: seed='x': a whole number"),
         ("clock='tomorrow'", "clock='tomorrow': 'running', 'frozen', or an instant"),
         ("settings=[1]", "settings=[1]): a dict, such as"),
-        ("settings={'tax': 1}", "the world of this test cannot start: tax is no setting; there are"),
+        ("settings={'tax': 1}", "the world of this test cannot start: tax is not a setting; there are"),
         ("fixtures=7", "fixtures=7): a path, or a list of paths"),
         ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
     ],

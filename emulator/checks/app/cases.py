@@ -190,7 +190,7 @@ def _unknown(pattern: str, every: Sequence[Case]) -> str:
     has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
     if not number and kind not in {each.name for each in FAULT_KINDS}:
         has = f"kinds of fault are {', '.join(each.name for each in FAULT_KINDS)}"
-    return f"{pattern} is no case of this scenario; {has}"
+    return f"{pattern} is not a case of this scenario; {has}"
 
 
 def parts(case: Case) -> Iterator[Case]:

@@ -137,6 +137,10 @@ LONGEST = 120.0
 """Seconds that a Retry-After is obeyed at most."""
 
 
+class Unreachable(Exception):
+    """Nothing listens there; the message says why."""
+
+
 class NoAnswer(Exception):
     """The service gave no usable answer; the message says why."""
 
@@ -173,6 +177,7 @@ class Service:
         self._timing = timing
         self._next = timing.clock()
         self.sent = 0
+        self._is_there = False
 
     def send(
         self, method: str, path: str, sent: Any, raw: str | None, headers: Mapping[str, str | None]
@@ -181,7 +186,7 @@ class Service:
         ``exchange``.
 
         An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an Idempotency-Key for that.
-        Raises :class:`NoAnswer`.
+        Raises :class:`NoAnswer`, or :class:`Unreachable` where nothing listens at the start.
         """
         content = raw.encode() if raw is not None else b"" if sent is None else json.dumps(sent).encode()
         usual = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -194,8 +199,11 @@ class Service:
                 answer = self._http.request(method, path.lstrip("/"), content=content, headers=given)
             except httpx.HTTPError as error:
                 why = f"{type(error).__name__}: {error}"
+                if isinstance(error, httpx.ConnectError) and not self._is_there:
+                    raise Unreachable(str(error)) from None
                 self._timing.sleep(2**attempt)
                 continue
+            self._is_there = True
             if answer.status_code != 429 and answer.status_code < 500:
                 return _answer(answer, method, path, sent)
             why = f"{method} {path} was answered with {answer.status_code} {ATTEMPTS} times"

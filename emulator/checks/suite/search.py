@@ -139,7 +139,10 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
 # -- the report: which mutants the command caught, and the score
 
 
-NONE_CONCERNS = "No mutant concerns what the command does."
+NONE_CONCERNS = (
+    "No mutant concerns what the command does; if it sends requests, let it use PAYMENTS_EMULATOR_URL and "
+    "PAYMENTS_EMULATOR_KEY."
+)
 
 ASSERTS_NOTHING = "The command passes whatever the service does wrong: it asserts nothing about it."
 

@@ -152,8 +152,8 @@ def _failed_charges(answer: AnswerWriter, each: Subscription) -> str:
     if not failed:
         return ""
     return answer.ngettext(
-        "1 charge of {method} failed, with {reason}.",
-        "{count} charges failed, the last one of {method}, with {reason}.",
+        "1 charge to {method} failed, with {reason}.",
+        "{count} charges failed, the last to {method}, with {reason}.",
         len(failed),
         method=answer.paid_with(failed[-1]),
         reason=answer.reason(failed[-1]),
@@ -234,8 +234,8 @@ INTENTS: Mapping[str, str] = {
     "requires_payment_method": N_("No payment method is chosen yet."),
     "requires_confirmation": N_("A payment method is chosen; the payment is not confirmed yet."),
     "requires_action": N_("The buyer has to confirm {amount} with {method}."),
-    "processing": N_("{amount} of {method} is on its way."),
-    "requires_capture": N_("{amount} of {method} is held; capture it to receive it."),
+    "processing": N_("{amount} from {method} is on its way."),
+    "requires_capture": N_("{amount} from {method} is held; capture it to receive it."),
     "succeeded": N_("{amount} was received from {method} on {day}."),
 }
 """How a payment stands, by its status."""
@@ -256,8 +256,8 @@ def _payment_intent(answer: AnswerWriter, each: PaymentIntent) -> list[str]:
 
 
 DEPOSITS: Mapping[str, str] = {
-    "pending": N_("{amount} of {method} is on its way."),
-    "approved": N_("{amount} of {method} is approved; the money has not arrived yet."),
+    "pending": N_("{amount} from {method} is on its way."),
+    "approved": N_("{amount} from {method} is approved; the money has not arrived yet."),
     "failed": N_("{method} was not charged {amount}."),
     "canceled": N_("Canceled: {amount} was not charged."),
 }

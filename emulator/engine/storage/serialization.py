@@ -247,7 +247,7 @@ def _number(text: Any) -> int:
 
 def key(text: Any) -> Key:
     if not isinstance(text, str) or not SECRET.fullmatch(text):
-        raise InvalidState("it holds a world whose key is no secret key")
+        raise InvalidState("it holds a world whose key is not a secret key")
     return Key(text.split("_", 2)[2], text.startswith("sk_prod_"))
 
 
@@ -261,7 +261,7 @@ def version(found: Any) -> int:
     except (KeyError, TypeError):
         number = None
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidState("it does not say the version of its format")
+        raise InvalidState("it is no file that the emulator wrote: it does not say the version of its format")
     return number
 
 

@@ -34,6 +34,14 @@ class Key(NamedTuple):
 
 def read_key(header: str | None) -> Key:
     """Return the key in an ``Authorization`` header. Raises the five 401 of B-03 and 403 ``PUBLIC_KEY_NOT_ALLOWED``."""
+    key, is_public = parse_key(header)
+    if is_public:
+        raise ApiError("PUBLIC_KEY_NOT_ALLOWED")
+    return key
+
+
+def parse_key(header: str | None) -> tuple[Key, bool]:
+    """Return the key in an ``Authorization`` header, and whether it is a public one. Raises the 401 of B-03."""
     if header is None:
         raise ApiError("MISSING_API_KEY")
     scheme, _, token = header.strip().partition(" ")
@@ -43,9 +51,7 @@ def read_key(header: str | None) -> Key:
     if match is None:
         raise ApiError("INVALID_TOKEN")
     kind, side, name = match.groups()
-    if kind == "pk":
-        raise ApiError("PUBLIC_KEY_NOT_ALLOWED")
-    return Key(name, side == "prod")
+    return Key(name, side == "prod"), kind == "pk"
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

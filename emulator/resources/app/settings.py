@@ -214,13 +214,15 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
     if not changes:
         return old
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
-        raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
+        raise ValueError(
+            f"{sorted(unknown)[0]} is not a setting; there are {', '.join(Settings.__struct_fields__[1:])}"
+        )
     if isinstance(read := changes.get("assumptions"), Mapping):
         older = {name: value for name, value in read.items() if name in OLDER_SETTINGS}
         newer = {name: value for name, value in read.items() if name not in OLDER_SETTINGS}
         if unknown := newer.keys() - set(Assumptions.__struct_fields__):
             names = ", ".join((*Assumptions.__struct_fields__, *OLDER_SETTINGS))
-            raise ValueError(f"assumptions: {sorted(unknown)[0]} is no assumption; there are {names}")
+            raise ValueError(f"assumptions: {sorted(unknown)[0]} is not an assumption; there are {names}")
         changes = {**changes, **older, "assumptions": {**msgspec.to_builtins(old.assumptions), **newer}}
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:

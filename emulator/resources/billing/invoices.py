@@ -65,18 +65,19 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> I
     return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
 
 
-def totals(world: World, lines: InvoiceLines) -> Mapping[str, Any]:
+def totals(world: World, lines: InvoiceLines, discount: int = 0) -> Mapping[str, Any]:
     """Return the amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
 
-    Tax is that rate of the subtotal, half up (B-23, B-65).
+    Tax is that rate of the subtotal less the discount, half up (B-23, B-65).
     """
-    return _totals(sum(line.amount for line in lines), settings(world).tax_rate)
+    return _totals(sum(line.amount for line in lines), discount, settings(world).tax_rate)
 
 
 @lru_cache(maxsize=4096)  # plans have few prices and many subscribers, whose invoices share these numbers
-def _totals(subtotal: int, rate: float) -> Mapping[str, Any]:
-    tax = amounts.percent(subtotal, rate)
-    sums = {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
+def _totals(subtotal: int, discount: int, rate: float) -> Mapping[str, Any]:
+    net = max(subtotal - discount, 0)
+    tax = amounts.percent(net, rate)
+    sums = {"subtotal": subtotal, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
     # A float whatever number was set: a stored invoice is read back with one.
     return {**sums, "tax_rate": float(rate)}
 
@@ -185,7 +186,7 @@ def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
     """Finalize a draft with today's tax rate and its customer's present email, and watch its due date (B-65)."""
     customer = world.get(Customer, invoice.customer)
     email = invoice.customer_email if customer is None else customer.email
-    sums = totals(world, invoice.line_items)
+    sums = totals(world, invoice.line_items, invoice.discount_amount)
     return schedule_overdue(world, finalize_now(world, invoice, customer_email=email, **sums))
 
 
@@ -333,7 +334,7 @@ def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[
         check_currency(world, invoice.line_items, currency)
         return {"currency": currency}
     lines = priced(world, body["line_items"], currency)
-    return {"currency": currency, "line_items": lines, **totals(world, lines)}
+    return {"currency": currency, "line_items": lines, **totals(world, lines, invoice.discount_amount)}
 
 
 def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -221,7 +221,7 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
-            raise missing_field("success_url", "is required but in setup mode")
+            raise missing_field("success_url", "is required except in setup mode")
     with found:
         if "customer" in body and "customer_email" in body:
             raise invalid_field("customer_email", "cannot be given beside customer")
@@ -243,7 +243,7 @@ def _check_lines(
 ) -> CheckoutLines | None:
     """Return the rules for the lines and their sum; the lines, or None where one is broken."""
     if not items and mode not in ("setup", None):
-        raise invalid_field("line_items", "must not be empty but in setup mode")
+        raise invalid_field("line_items", "must not be empty except in setup mode")
     check_plans(found, items, mode)
     lines = check_lines(found, world, items, currency)
     if lines is not None:

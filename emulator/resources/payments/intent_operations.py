@@ -241,7 +241,7 @@ def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> Payment
     After an approval the operator decides by the magic value of the number (B-54). An ignored prompt expires in time.
     """
     if "pin" in body and body["answer"] != "approve":
-        raise invalid_field("pin", "goes with the answer approve only")
+        raise invalid_field("pin", "is taken with the answer approve only")
     intent = _asked(world, number, body.get("payment_intent"))
     if body["answer"] == "ignore":
         world.cancel_jobs(intent, "payment_intent.answer")

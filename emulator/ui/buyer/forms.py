@@ -156,7 +156,7 @@ def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str,
     name, email = _text(form, "name"), _text(form, "email")
     if not name and payable.asks == "required":
         _wrong("name", errors)
-    if (email or payable.asks == "required") and not FORMATS["email"](email):
+    if (email or payable.asks != "optional") and not FORMATS["email"](email):
         _wrong("email", errors)
     return {field: text for field, text in (("name", name), ("email", email)) if text}
 

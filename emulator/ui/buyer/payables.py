@@ -99,6 +99,10 @@ class PayableLine:
     image: str | None = None
 
 
+Asks = Literal["nothing", "optional", "email", "required"]
+"""Whether a page asks for name and email: for none, for both and both may be left out, the name may, or neither may."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """A product the buyer can choose; without an ``amount`` (minor units) the buyer decides how much to pay."""
@@ -115,7 +119,7 @@ class Payable:
 
     ``image`` is the URL of a picture of the product, if a link sells just one.
     ``next_charge_at`` is when a subscription charges next, ``tax_rate`` per cent if known.
-    ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
+    ``asks`` says which of name and email have to be given. ``intent`` is the payment this page is about, if one was tried;
     ``saving`` the method that is being saved without a payment;
     ``available`` says whether others may still pay.
     """
@@ -140,7 +144,7 @@ class Payable:
     methods: tuple[str, ...]
     customer: Customer | None = None
     email: str | None = None
-    asks: Literal["nothing", "optional", "required"] = "nothing"
+    asks: Asks = "nothing"
     success_url: str | None = None
     cancel_url: str | None = None
     expires_at: str | None = None
@@ -244,13 +248,13 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
 
-def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
-    """Return which of name and email are asked for: required where a subscription or a saved method needs a customer (B-58)."""
+def _session_asks(world: World, session: CheckoutSession) -> Asks:
+    """Return what the page asks of the buyer: an email where a subscription or a saved method needs a customer (B-58)."""
     if session.customer is not None:
         return "nothing"
     anonymous = settings(world).assumptions.anonymous_customer == "made"
     optional = session.mode == "payment" or (session.mode == "setup" and anonymous)
-    return "optional" if optional else "required"
+    return "optional" if optional else "email"
 
 
 def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:

@@ -142,7 +142,7 @@ def test_what_a_rule_finds_can_be_ignored() -> None:
 )
 def test_a_case_that_the_scenario_does_not_have_is_a_usage_error(case: str, instead: str) -> None:
     ended = sweep("--only", case, "--", *CLIENT)
-    assert (ended.returncode, f"{case} is no case of this scenario; {instead}" in ended.stderr) == (2, True), (
+    assert (ended.returncode, f"{case} is not a case of this scenario; {instead}" in ended.stderr) == (2, True), (
         ended.stderr
     )
 

@@ -172,8 +172,9 @@ def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
         (["http://SK_PROD_x@127.0.0.1:1", "--key", "sk_test_x"], "test App"),
         (["127.0.0.1:1", "--key", "sk_test_x"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-07"], "would erase the data"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is no assumption"),
+        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is not an assumption"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--time"], "--resume"),
+        (["http://127.0.0.1:1", "--key", "sk_test_x"], "http://127.0.0.1:1 cannot be reached: "),
     ],
 )
 def test_wrong_usage_is_explained(arguments: list[str], message: str) -> None:

@@ -83,5 +83,5 @@ test("a scenario that fails by itself is not tried, and an unknown case is said"
     throw new Error("sold out");
   };
   await assert.rejects(() => payments.testApp(failing), /fails without any fault.*Error: sold out/);
-  await assert.rejects(() => payments.testApp(scenario(true), { only: ["99:lost"] }), /99:lost is no case of this scenario/);
+  await assert.rejects(() => payments.testApp(scenario(true), { only: ["99:lost"] }), /99:lost is not a case of this scenario/);
 }));
