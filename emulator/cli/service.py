@@ -117,7 +117,7 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
     import httpx
 
     from emulator.checks.service.runner import Runner, new_word
-    from emulator.checks.service.service import Service, Unreachable
+    from emulator.checks.service.service import NothingListens, Service
     from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
 
     with ExitStack() as stack:
@@ -135,7 +135,7 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
         service = Service(http, key, chosen["rate"], chosen["max_requests"])
         try:
             verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
-        except Unreachable as error:
+        except NothingListens as error:
             raise click.ClickException(f"{url} cannot be reached: {error}") from None
         return CalibrationReport(
             url=helpers.mask(url), date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts

@@ -137,7 +137,7 @@ LONGEST = 120.0
 """Seconds that a Retry-After is obeyed at most."""
 
 
-class Unreachable(Exception):
+class NothingListens(Exception):
     """Nothing listens there; the message says why."""
 
 
@@ -186,7 +186,7 @@ class Service:
         ``exchange``.
 
         An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an Idempotency-Key for that.
-        Raises :class:`NoAnswer`, or :class:`Unreachable` where nothing listens at the start.
+        Raises :class:`NoAnswer`, or :class:`NothingListens` where nothing listens at the start.
         """
         content = raw.encode() if raw is not None else b"" if sent is None else json.dumps(sent).encode()
         usual = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -200,7 +200,7 @@ class Service:
             except httpx.HTTPError as error:
                 why = f"{type(error).__name__}: {error}"
                 if isinstance(error, httpx.ConnectError) and not self._is_there:
-                    raise Unreachable(str(error)) from None
+                    raise NothingListens(str(error)) from None
                 self._timing.sleep(2**attempt)
                 continue
             self._is_there = True
