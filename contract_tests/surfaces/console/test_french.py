@@ -117,7 +117,7 @@ def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
             "match.path": visitor.do("fault", "failures", **{"then.status:number": "503", "match.path": "/nowhere/"}),
         }
         assert wrong["settings.main_currency"].said("notice").endswith("doit être un code ISO 4217 en majuscules")
-        assert wrong["settings.tax_rate"].said("notice").endswith("doit être au plus 100")
+        assert wrong["settings.tax_rate"].said("notice").endswith("doit être d’au plus 100")
         assert wrong["match.path"].said("notice").endswith("le service n’a pas de path /nowhere/")
         assert {field: page.elements["notice"]["data-fields"] for field, page in wrong.items()} == {
             field: field for field in wrong
