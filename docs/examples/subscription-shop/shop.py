@@ -95,6 +95,7 @@ class Shop:
 
     def pay_with(self, account, phone):
         """Charge another phone from now on."""
+        # Only a sandbox has this: at the service the buyer saves a method in a checkout session in setup mode.
         method = {"customer": self.customers[account], "type": "mobile_money", "phone": phone}
         made = self._call("POST", "/v1/payment-methods/", method, key=f"phone-{account}-{phone}")
         self._change(account, {"payment_method": made["id"]})

@@ -78,6 +78,7 @@ export class Shop {
 
   // Charges another phone from now on.
   async payWith(account, phone) {
+    // Only a sandbox has this: at the service the buyer saves a method in a checkout session in setup mode.
     const method = { customer: this.customers.get(account), type: "mobile_money", phone };
     const { id } = await this.#call("POST", "/v1/payment-methods/", method, `phone-${account}-${phone}`);
     await this.#change(account, { payment_method: id });
