@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, DURATION, OUTPUT_FILE, Number, guidance, option, write_text
 from emulator.cli.output import fitted
-from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
+from emulator.cli.runs import SLOWER, CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -32,6 +33,9 @@ NOTHING_SEEN = (
     "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use PAYMENTS_EMULATOR_URL "
     "and that key."
 )
+
+PATIENCE = 60.0
+"""Seconds (real time) that a run may take at least, however quick the baseline was: faults make an application wait."""
 
 OWN_WORLDS = (
     "COMMAND uses worlds of other keys ({}), in which no fault applies: let it use the key in PAYMENTS_EMULATOR_KEY; "
@@ -159,6 +163,7 @@ class CommandRuns:
         self._afterwards = afterwards
         self._chosen = chosen
         self._commands = CapturedCommands()
+        self._time_limit: float | None = None
         self.other_apps: set[str] = set()
 
     def stop(self) -> None:
@@ -178,10 +183,13 @@ class CommandRuns:
             variables[FOLDER] = folder
             with Api(server.url, self._key, token=token) as api:
                 arrange(api, case)
-                status, output = self._run(self._scenario, variables, ends.append)
-                if killer and killer.has_struck:
-                    status, output = self._run(self._restart, variables)
-                failure = failure_of(status, output)
+                started = time.monotonic()
+                failure = self._run(self._scenario, variables, ends.append)[0]
+                if case is None:
+                    self._time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
+                if killer:
+                    killer.end()
+                    failure = self._run(self._restart, variables)[0] if killer.has_struck else failure
                 check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
                 ending = finish(api, case, failure, check, self._afterwards)
                 own = self._key.split("_", 2)[-1]
@@ -206,16 +214,21 @@ class CommandRuns:
         command: Sequence[str],
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
-    ) -> tuple[int, str]:
+    ) -> tuple[str | None, str]:
+        """Run a command to its end; why it failed, if it did, and its output."""
+        from subprocess import TimeoutExpired
+
         try:
-            status, output = self._commands.run(command, variables, begun=begun)
+            status, output = self._commands.run(command, variables, self._time_limit, begun)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
-        return status, output.strip()
+        except TimeoutExpired:
+            return f"it does not end: after {self._time_limit:.0f} s it was killed", ""
+        return failure_of(status, output), output.strip()
 
 
-def _outcome(status: int, output: str) -> str:
-    return output if status == 0 else f"exit status {status}, {output}"
+def _outcome(failure: str | None, output: str) -> str:
+    return output if failure is None else f"{failure}, {output}"
 
 
 REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'

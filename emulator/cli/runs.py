@@ -25,10 +25,13 @@ WITHOUT_PAGES = "PAYMENTS_EMULATOR_WITHOUT_PAGES"
 OWN_GROUP = 0 if os.name == "posix" else None
 """A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
 
-ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
-"""How programs begin the line that names an error; Node's last line is its version."""
+ERROR = re.compile(r"FAILED |not ok |(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
+"""How programs begin the line that names an error or a failed test; the last line may be Node's version, or a count."""
 
 LONGEST_LINE = 300
+
+SLOWER = 10
+"""How many times longer than the first run of a command another one may take."""
 
 
 def failure_of(status: int, output: str) -> str | None:

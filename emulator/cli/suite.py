@@ -18,7 +18,7 @@ from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Parsed, Words, guidance, option, write_text
 from emulator.cli.output import counted, fitted
-from emulator.cli.runs import CapturedCommands, ProgressLine, failure_of
+from emulator.cli.runs import SLOWER, CapturedCommands, ProgressLine, failure_of
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -31,9 +31,6 @@ LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "str
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
-
-SLOWER = 10
-"""How many times longer than with the right service a run may take."""
 
 PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""

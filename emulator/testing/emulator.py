@@ -211,9 +211,16 @@ class Emulator(BaseEmulator):
         at a time, in threads: more than one where runs wait, such as for the pauses between attempts. Then ids differ
         from run to run, and what the function returns must hold none.
 
-        Raises ``AssertionError`` with everything that was found.
+        Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule and ``LookupError``
+        for a pattern that names no case.
         """
         __tracebackhide__ = True
+        # Imported here: most tests make no examination.
+        from emulator.control.audit.audit import rules
+
+        known = [rule.name for rule in rules()]
+        if unknown := [name for name in ignore if name not in known]:
+            raise ValueError(f"ignore: there is no rule {unknown[0]!r}; there are {', '.join(known)}")
         search = Search(only, pairs=pairs, ignore=ignore, in_test=True)
         return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
 

@@ -159,7 +159,7 @@ def pairs(cases: Sequence[Case]) -> list[Case]:
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     """Return the cases that patterns name: ``5:drop-after``, ``*:twice``, ``5:*``, a kind such as ``twice``, or a pair.
 
-    Raises ``LookupError`` for a pattern that names none.
+    Raises ``LookupError`` for a pattern that names none, and where the scenario has no case of the kinds that are named.
     """
     if not patterns:
         return [case for case in cases if not case.kind.asked]
@@ -170,6 +170,8 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
         if not matching and pattern not in (KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)):
             raise LookupError(_unknown(pattern, cases))
         found |= {case.name: case for case in matching}
+    if not found:
+        raise LookupError(f"the scenario has no case of {', '.join(patterns)}")
     return list(found.values())
 
 
@@ -188,7 +190,7 @@ def _unknown(pattern: str, every: Sequence[Case]) -> str:
     near = sorted(case.name for case in every if str(case.place.number) == number)
     last = max((case.place.number for case in every), default=0)
     has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
-    if not number and kind not in {each.name for each in FAULT_KINDS}:
+    if not number.isdecimal() and not any(fnmatchcase(each.name, kind) for each in FAULT_KINDS):
         has = f"kinds of fault are {', '.join(each.name for each in FAULT_KINDS)}"
     return f"{pattern} is not a case of this scenario; {has}"
 

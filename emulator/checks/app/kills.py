@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -16,10 +17,10 @@ from emulator.engine.http_client import RawBody
 from emulator.engine.outbox import WebhookSender
 from emulator.server.sandbox import Parts
 from emulator.web.context import context_of
-from emulator.web.errors_on_demand import read_ahead
+from emulator.web.errors_on_demand import cut, read_ahead
 
 GRACE = 0.25
-"""Seconds (real time) that the application has to act on what it got before it is killed."""
+"""Seconds (real time) at most that the application has to act on what it got before it is killed."""
 
 NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
 
@@ -40,13 +41,19 @@ class KillPoint(NamedTuple):
 
 
 class Killer:
-    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path."""
+    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path.
+
+    ``is_due``: the point is passed, and the application's next request is not executed any more.
+    """
 
     def __init__(self, point: KillPoint, title: Callable[[str, str], str], kill: Callable[[], object]) -> None:
         self.point = point
         self.title = title
         self._kill = kill
         self._seen: set[str] = set()
+        self._lock = threading.Lock()
+        self._is_over = False
+        self.is_due = False
         self.has_struck = False
 
     def parts(self) -> Parts:
@@ -64,9 +71,24 @@ class Killer:
         return len(self._seen) == wanted.nth
 
     def strike(self) -> None:
-        """Kill the application, which has not been killed yet."""
-        self.has_struck = True
+        """Kill the application, unless it was killed, or has ended by itself."""
+        with self._lock:
+            self.is_due = False
+            if self._is_over or self.has_struck:
+                return
+            self.has_struck = True
         self._kill()
+
+    async def strike_soon(self) -> None:
+        """Kill the application at its next request, or after ``GRACE``: whatever it does next, the world is as it was."""
+        self.is_due = True
+        await asyncio.sleep(GRACE)
+        self.strike()
+
+    def end(self) -> None:
+        """Kill nothing any more: the application has ended by itself."""
+        with self._lock:
+            self._is_over, self.is_due = True, False
 
 
 class WatchedSender(WebhookSender):
@@ -84,8 +106,7 @@ class WatchedSender(WebhookSender):
             return await sending
         if not self._killer.point.is_before:
             result = await sending
-            await asyncio.sleep(GRACE)
-            self._killer.strike()
+            await self._killer.strike_soon()
             return result
         await asyncio.wait([sending], timeout=GRACE)
         self._killer.strike()
@@ -102,6 +123,10 @@ class WatchedRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
+        if self._killer.is_due:
+            self._killer.strike()
+            await cut(context, receive)
+            return
         title = self._killer.title(context.method, context.path)
         if not self._killer.is_at(REQUEST, title, context.request_id):
             await self._app(scope, receive, send)
@@ -112,8 +137,7 @@ class WatchedRequests:
             await self._app(scope, receive, _to_nobody(send))
             return
         await self._app(scope, receive, send)
-        await asyncio.sleep(GRACE)
-        self._killer.strike()
+        await self._killer.strike_soon()
 
 
 def _to_nobody(send: Send) -> Send:

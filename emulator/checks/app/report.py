@@ -178,7 +178,7 @@ class AppReport(NamedTuple):
         """Yield the report for people; with ``colour`` as a terminal shows it."""
         verdict = self.headline
         yield (
-            click.style(verdict, fg="green" if self.passed and not self.remaining else "red", bold=True)
+            click.style(verdict, fg="green" if self.passed and self.runs and not self.remaining else "red", bold=True)
             if colour
             else verdict
         )

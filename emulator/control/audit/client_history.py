@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from emulator.control import inbox
 from emulator.control.explain.causality import Causality, LoggedUnit
+from emulator.core import calendar
 from emulator.core.errors import public_code
 from emulator.core.world import World, json_object
 from emulator.engine.journal import LoggedRequest, redacted_text
@@ -93,6 +94,12 @@ class Repetition(NamedTuple):
     def pause(self) -> float:
         """Seconds (real time) between the response and the second request."""
         return self.again.entry.began - self.first.entry.answered
+
+    @property
+    def waited(self) -> float:
+        """How long the client waited, in seconds: real time, or the world's where a tester moved it on meanwhile."""
+        begun, again = self.first.entry.checkpoint.now, self.again.entry.checkpoint.now
+        return max(self.pause, calendar.seconds_between(begun, again))
 
 
 class ClientHistory:

@@ -158,8 +158,8 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
 
     A read that succeeded, and that was sent after them all the same, is another one, such as that of a second webhook.
     """
-    if pair.pause >= wanted or pair.again.status >= 400:
-        return pair.pause < wanted
+    if pair.waited >= wanted or pair.again.status >= 400:
+        return pair.waited < wanted
     pauses = [
         each.entry.began - pair.first.entry.answered
         for each in history.requests

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from emulator.cli import app
 from emulator.cli.main import main
 
 EXECUTED = ("drop-after", "error-after", "garbled", "timeout")
@@ -145,6 +146,67 @@ def test_a_case_that_the_scenario_does_not_have_is_a_usage_error(case: str, inst
     assert (ended.returncode, f"{case} is not a case of this scenario; {instead}" in ended.stderr) == (2, True), (
         ended.stderr
     )
+
+
+REQUEST = """
+import json, os, time
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+def post(path, body):
+    headers = {"Authorization": "Bearer " + os.environ["PAYMENTS_EMULATOR_KEY"], "Content-Type": "application/json"}
+    with urlopen(Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, json.dumps(body).encode(), headers)) as response:
+        return json.load(response)
+
+made = Path(os.environ["PAYMENTS_EMULATOR_FOLDER"], "made")
+def make():
+    if not made.exists():
+        post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+        made.touch()
+"""
+"""How a scenario makes one customer, once in its folder."""
+
+
+def scenario(code: str) -> tuple[str, ...]:
+    return ("--", sys.executable, "-c", REQUEST + code)
+
+
+def test_a_kind_that_the_scenario_has_no_case_of_is_a_usage_error() -> None:
+    """Nothing was tried, so nothing passed."""
+    ended = sweep("--only", "twice", *scenario("make()"))
+    assert (ended.returncode, "the scenario has no case of twice" in ended.stderr) == (2, True)
+
+
+def test_it_is_killed_before_it_does_anything_more(tmp_path: Path) -> None:
+    """A world that had moved on by then would be blamed on the kill."""
+    log = tmp_path / "log"
+    moves_on = f"""
+make()
+now = post("/_emulator/clock/advance", {{"by": "2d"}})["now"]
+with open({str(log)!r}, "a") as log:
+    log.write(now[:10] + " ")
+"""
+    ended = sweep("--only", "1:killed-answered", "--clock", "frozen@2026-01-01T00:00:00Z", *scenario(moves_on))
+    assert ended.stdout.startswith("No problem in 1 case."), ended.stdout
+    assert "Not reached" not in ended.stdout
+    assert log.read_text() == "2026-01-03 " * 3, "two baselines, and the application that was started again"
+
+
+def test_a_command_that_has_ended_is_not_reached() -> None:
+    ended = sweep("--only", "1:killed-answered", *scenario("make()"))
+    assert "Not reached by the scenario: 1:killed-answered." in ended.stdout, ended.stdout
+
+
+def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "PATIENCE", 5.0)
+    waits = """
+try:
+    make()
+except OSError:
+    time.sleep(3600)
+"""
+    ended = sweep("--only", "1:drop-after", *scenario(waits))
+    assert "the scenario fails: it does not end: after " in ended.stdout, ended.stdout
 
 
 def test_a_command_that_fails_by_itself_is_not_swept() -> None:
