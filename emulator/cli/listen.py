@@ -230,7 +230,8 @@ def destination(text: str, given_as: str) -> str:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
         parts = httpx.URL("")
-    if parts.scheme not in ("http", "https") or not parts.host:
+    # Some libraries take any number for a port.
+    if parts.scheme not in ("http", "https") or not parts.host or not 0 < (parts.port or 80) < 65536:
         raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
     return url
 

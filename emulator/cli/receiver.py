@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.listen import PATIENCE, destination
-from emulator.cli.options import DEFAULT_KEY, ID, Number, as_json, option, racing
+from emulator.cli.options import DEFAULT_KEY, ID, Number, as_json, option, racing, writing
 from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
@@ -134,11 +134,12 @@ def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
     """Write each delivery to a file, and say how many there are of each kind; the exit status."""
     from emulator.checks.receiver.certifier import exported
 
-    folder.mkdir(parents=True, exist_ok=True)
     expected = []
-    for name, delivery in exported(service):
-        (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        expected.append(delivery["expected"])
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, delivery in exported(service):
+            (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            expected.append(delivery["expected"])
     counts = {"accepted": expected.count("accepted"), "refused": expected.count("refused")}
     print_line(counts | {"folder": str(folder)}, _exported_line, as_json)
     return 0

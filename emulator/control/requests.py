@@ -195,9 +195,11 @@ def target(journal: Journal, body: Query) -> LoggedRequest:
     """
     if "to" in body:
         return find(journal, body["to"], "to")
-    if body["steps"] > len(journal.entries):
-        raise invalid_field("steps", f"there are only {len(journal.entries)} requests in the journal")
-    return min(journal.entries[-body["steps"] :], key=lambda entry: entry.checkpoint.units)
+    # Going back once more is no return from the last time.
+    entries = [entry for entry in journal.entries if entry.operation != "rewind"]
+    if body["steps"] > len(entries):
+        raise invalid_field("steps", f"there are only {len(entries)} requests in the journal")
+    return min(entries[-body["steps"] :], key=lambda entry: entry.checkpoint.units)
 
 
 def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:

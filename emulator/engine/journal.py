@@ -411,7 +411,13 @@ class Journal:
             self._units.pop()
         self.count = self._last_covered_unit = self._last_answered_unit = to.units
         self.failures = [failure for failure in self.failures if failure.unit.number <= to.units]
-        while self.entries and self.entries[-1].checkpoint.units >= to.units and self.entries[-1].last_unit > to.units:
+        # Also those that changed nothing: their ids are given out again.
+        drawn = to.counters.get("draw", 0)
+        while (
+            self.entries
+            and (at := self.entries[-1].checkpoint).units >= to.units
+            and at.counters.get("draw", 0) >= drawn
+        ):
             self.entries.pop()
 
     def clear(self) -> None:

@@ -102,6 +102,19 @@ def test_it_goes_back_by_steps(sandbox: Sandbox) -> None:
     assert world(sandbox) == before
 
 
+def test_it_goes_back_step_by_step(sandbox: Sandbox) -> None:
+    """Reads count as requests, and no id is given out twice."""
+    for number in range(3):
+        sandbox.api.post("/customers/", {"email": f"{number}@example.com", "name": "Awa"})
+        sandbox.api.get("/products/")
+    for left in (3, 2, 2, 1, 1, 0):
+        sandbox.control.post("/rewind", {"steps": 1})
+        assert sandbox.control.get("/counts")["customer"] == left
+    sandbox.api.get("/products/")
+    ids = [row["id"] for row in journal(sandbox)]
+    assert len(ids) == len({*ids})
+
+
 def test_steps_include_a_request_that_was_answered_last_but_began_first(sandbox: Sandbox, receiver: Receiver) -> None:
     """It waited for a webhook, and the receiver of the webhook sent a request of its own first."""
     session = sandbox.session()

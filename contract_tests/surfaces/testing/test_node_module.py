@@ -45,6 +45,18 @@ def run(root: Path, *command: str, folder: str = "node-test", **variables: str) 
     return done.stdout
 
 
+RECORDED = """
+import { test } from "node:test";
+import { withPayments } from "payments-emulator";
+
+test("a renewal", withPayments(async (payments) => {
+  payments.record("renewal");
+  await payments.api.post("/v1/customers/", { email: "awa@example.com", name: "Awa Diop" });
+  throw new Error("as it should not be");
+}));
+"""
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     prepare(tmp_path)
@@ -58,6 +70,18 @@ def test_its_own_suite_passes_with_an_emulator_that_it_starts(root: Path) -> Non
     assert "# pass 24" in told
     assert "# fail 0" in told
     assert [each.name for each in left.iterdir()] == []
+
+
+def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
+    folder = root / "node-test"
+    (folder / "recorded.mjs").write_text(RECORDED, encoding="utf-8")
+    failed = subprocess.run(
+        ("node", "recorded.mjs"), cwd=folder, env=environment(root), capture_output=True, text=True, check=False
+    )
+    file = folder / "payments-recordings" / "renewal.test.mjs"
+    assert failed.returncode == 1
+    assert f"run it again: node --test {file}" in failed.stdout
+    assert "# pass 1" in run(root, *NODE, str(file))
 
 
 def test_the_renewal_matrix(root: Path) -> None:
@@ -123,7 +147,7 @@ def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
     ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in dir(SAME[kind]) if each[0] != "_"}
     # Properties of Python types, old names, and the exceptions of applications called in-process.
-    of_python = {"client", "record", "recording", "told", "datetime", "soFar", "raiseError"}
+    of_python = {"client", "told", "datetime", "soFar", "raiseError"}
     # Attributes that __init__ sets, and what only an asynchronous class needs.
     of_node = {"api", "clock", "emails", "events", "key", "ledger", "open", "raiseErrors", "url", "webhooks"}
     assert ours - of_python <= theirs, ours - of_python - theirs

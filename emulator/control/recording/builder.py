@@ -427,6 +427,6 @@ class Builder:
 
 
 def _cuts(exchange: Exchange) -> bool:
-    """Return whether it arranges a fault that cuts connections: what is recorded was answered, and is not tried again."""
+    """Return whether it arranges a fault after which there is no response: what is recorded was answered."""
     body = exchange.body if exchange.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
-    return isinstance(then := body.get("then"), dict) and "drop" in then
+    return isinstance(then := body.get("then"), dict) and not then.keys().isdisjoint(("drop", "hang_ms"))

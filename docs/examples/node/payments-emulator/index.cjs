@@ -847,6 +847,16 @@ class Emulator {
     return testScenario(this, scenario, options);
   }
 
+  /** Have a recording of this world written if the test fails: NAME.test.mjs in the folder payments-recordings. */
+  record(name) {
+    if (!/^\w[\w.-]{0,100}$/.test(name)) throw new TypeError(`${name}: letters, digits, ".", "_" and "-"`);
+    this.recordedAs = name;
+  }
+
+  async recording(form = "node") {
+    return (await new Api(this.url, this.key).request("GET", `/_emulator/recording?as=${form}`)).text();
+  }
+
   async story() {
     const api = new Api(this.url, this.key);
     return `world ${this.key} at ${this.url}\n${await worldReport(api, new Clock(api), this.webhooks.deliveries)}`;
@@ -902,8 +912,20 @@ function keyOf(context) {
   return `sk_test_${randomUUID().slice(-12)}${words && `-${words}`}`;
 }
 
+/** Write the recording of a world, and say where it is. */
+async function recorded(payments) {
+  const file = path.resolve("payments-recordings", `${payments.recordedAs}.test.mjs`);
+  const text = await payments.recording();
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+  return `recording: ${file}\nrun it again: node --test ${file}`;
+}
+
 async function told(error, payments) {
-  const story = await payments.story().catch((problem) => `(no report of the world: ${problem.message})`);
+  let story = await payments.story().catch((problem) => `(no report of the world: ${problem.message})`);
+  if (payments.recordedAs) {
+    story += `\n${await recorded(payments).catch((problem) => `(no recording: ${problem.message})`)}`;
+  }
   if (!(error instanceof Error) && typeof error?.message !== "string") return error;
   const before = error.message;
   error.message = `${before}\n\n${story}`;

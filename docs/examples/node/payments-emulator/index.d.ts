@@ -204,6 +204,10 @@ export class Emulator {
   testApp(scenario: (payments: Emulator) => unknown, options?: AppOptions): Promise<AppReport>;
   /** The world of another App on the same server; close it as well. */
   another(name: string, options?: WorldOptions): Promise<Emulator>;
+  /** Have a recording of this world written if the test fails: `NAME.test.mjs` in the folder `payments-recordings`. */
+  record(name: string): void;
+  /** A recording of this world so far, in a form of `GET /_emulator/recording`. */
+  recording(form?: string): Promise<string>;
   /** What happened in the world so far. */
   story(): Promise<string>;
   /** Discard the world, or `keep` it on its server as it is. */
