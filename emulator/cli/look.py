@@ -122,7 +122,7 @@ def logs(
             recent(),
             request_row,
             as_json,
-            nothing="No requests yet.",
+            nothing="No such requests." if any(filters.values()) else "No requests yet.",
             following=lambda entry: f"logs {entry['id']}",
         )
         return
@@ -198,7 +198,7 @@ def emails(
             newest[::-1],
             email_row,
             as_json,
-            nothing="No emails yet.",
+            nothing="No such emails." if any(filters.values()) else "No emails yet.",
             following=lambda newest: f"emails {newest['id']}",
         )
     elif form:

@@ -46,6 +46,9 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
     if "times" in body and "probability" in body:
         raise invalid_field("times", "goes without a probability")
     schedule = {name: _instant(runtime, body, name) for name in SCHEDULE}
+    begins, ends = (schedule[name] for name in SCHEDULE)
+    if ends is not None and ends <= (begins or runtime.now()):
+        raise invalid_field(SCHEDULE[1], "must be later than the beginning of the outage")
     arguments = {"body": body, "seconds": _seconds(runtime, then), **schedule}
     fault: Fault = await runtime.serve(faults.arrange, arguments, None)
     return fault

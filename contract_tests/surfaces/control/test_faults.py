@@ -144,6 +144,8 @@ def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
         ({"then": {"outage": "silent"}, "match": {"method": "POST"}}, "match.method"),
         ({"then": {"outage": "silent"}, "times": 2}, "times"),
         ({"then": {"outage": "silent"}, "starts_at": "soon"}, "starts_at"),
+        ({"then": {"outage": "silent"}, "starts_at": "5d", "ends_at": "2d"}, "ends_at"),
+        ({"then": {"outage": "silent"}, "ends_at": "2020-01-01T00:00:00Z"}, "ends_at"),
         ({"then": FAILING, "ends_at": "2h"}, "ends_at"),
         ({"then": {"delay_ms": 600001}}, "then.delay_ms"),
         ({"then": {"drop": "during"}}, "then.drop"),
