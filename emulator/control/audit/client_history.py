@@ -97,7 +97,7 @@ class Repetition(NamedTuple):
 
     @property
     def waited(self) -> float:
-        """How long the client waited, in seconds: real time, or the world's where a tester moved it on meanwhile."""
+        """How long the client waited, in seconds: real time, or the world's where a tester moved that further."""
         begun, again = self.first.entry.checkpoint.now, self.again.entry.checkpoint.now
         return max(self.pause, calendar.seconds_between(begun, again))
 
