@@ -22,7 +22,7 @@ from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Words, option
 from emulator.cli.output import fitted
 from emulator.cli.runs import CapturedCommands, ProgressLine
 from emulator.cli.serve import serve
-from emulator.cli.suite import LEFT_OUT
+from emulator.cli.suite import OWN_OPTIONS
 from emulator.cli.suite import player as mutant_player
 from emulator.version import VERSION
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from emulator.checks.runs import RunLimits
 
 
-PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
+PARAMETERS = [each for each in serve.params if each.name not in OWN_OPTIONS]
 
 
 NO_STORY = (

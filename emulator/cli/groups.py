@@ -210,7 +210,7 @@ class SandboxCommand(click.Command):
             formatter.write_text(", ".join(max(each.opts, key=len) for each in shared))
 
 
-LEFT_OUT = (
+NOT_REPEATED = (
     *("--only", "--skip", "--junit", "--control-token", "--budget", "--jobs", "--fail-on"),
     *("--story", "--receiver", "--secret", "--sample", "--html", "--sarif", "--badge"),
 )
@@ -246,7 +246,7 @@ def repeating(
     stays = [
         each
         for number, each in enumerate(options)
-        if each.partition("=")[0] not in LEFT_OUT and (number == 0 or options[number - 1] not in LEFT_OUT)
+        if each.partition("=")[0] not in NOT_REPEATED and (number == 0 or options[number - 1] not in NOT_REPEATED)
     ]
     path = other or context.command_path.split(" ")[1:]
     line = shlex.join([PROGRAM, *path, *case, *stays, "--", *(runs or arguments[split:])])

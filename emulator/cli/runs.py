@@ -114,7 +114,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class ProgressLine:
-    """The line. ``quiet``: nothing is shown; ``title`` stands before the numbers."""
+    """The line on a terminal that says how many runs are done. ``quiet``: none; ``title`` stands before the numbers."""
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
         self._is_shown = not quiet and os.isatty(2)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from emulator.checks.suite.usage import WorldRecorder
 
 
-LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
+OWN_OPTIONS = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
 
-PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
+PARAMETERS = [each for each in serve.params if each.name not in OWN_OPTIONS]
 
 PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""

@@ -67,7 +67,9 @@ LOOPS_PER_PAUSE = 6
 
 
 class TimeSlice:
-    """Measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
+    """Some milliseconds of work, after which other tasks run.
+
+    It is measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
     process later does not reach it, and other tasks still run.
 
     Tasks that share ``pauses`` pause one after the other, so that between any two of their slices other tasks get a

@@ -84,8 +84,8 @@ CHECK_SECONDS = 1.0
 START_SECONDS = 2.0
 """Seconds (real time) in which a start opens such worlds before it serves; the others are opened beside requests."""
 
-SECONDS = 0.05
-"""Seconds (real time) of one run, of as many in between: there may be thousands of worlds, and requests come first."""
+TAKEOVER_SECONDS = 0.05
+"""Seconds (real time) for which worlds are taken over at a time; then requests run as long, for they come first."""
 
 
 class Takeover:
@@ -110,7 +110,7 @@ class Takeover:
         if handed_over:
             self._free = [key for key in self._free if key not in handed_over]
         time_slice = TimeSlice(self._pauses)
-        while self._free and time.monotonic() - began < SECONDS:
+        while self._free and time.monotonic() - began < TAKEOVER_SECONDS:
             # One that cannot be read must not hold up the others; a request for it says why.
             with suppress(StorageError, CorruptStore):
                 self._open(self._free.pop())

@@ -72,7 +72,7 @@ class UrlParts(NamedTuple):
 
 
 class HttpClient:
-    """No cookies, redirects or proxies of the environment, and a connection for each POST: none affects another."""
+    """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies: none affects another."""
 
     async def post(
         self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int

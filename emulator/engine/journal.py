@@ -172,7 +172,7 @@ _changes_of, _events_of, _type_of = attrgetter("changes"), attrgetter("events"),
 
 
 class Coverage:
-    """It outlasts the journal, and holds names alone, no value that was sent.
+    """How much of the document was used. It outlasts the journal, and holds names alone, no value that was sent.
 
     ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
     succeeded, by operation; the fields within a field by both names: ``createWebhook retry_policy``. ``transitions``

@@ -11,12 +11,12 @@ from emulator.checks.document.exceptions import RULES
 from emulator.checks.document.links import operations
 from emulator.checks.document.object_factory import (
     CHANGES,
-    LEFT_OUT,
     OF_FIELD,
     OF_OPERATION,
     OF_PARAMETER,
     OF_PATH,
     PREREQUISITES,
+    UNSENT_PARAMETERS,
     documented,
 )
 from emulator.document import bundles
@@ -43,7 +43,7 @@ def test_it_has_an_object_for_every_path_with_an_id() -> None:
     """Listed, or made as the document's example is."""
     words = {each.path.split("/")[1] for each in OPERATIONS.values() if "{id}" in each.path}
     assert words <= OF_PATH.keys() | documented(SERVICE).keys()
-    assert OF_OPERATION.keys() | CHANGES.keys() | LEFT_OUT.keys() <= OPERATIONS.keys()
+    assert OF_OPERATION.keys() | CHANGES.keys() | UNSENT_PARAMETERS.keys() <= OPERATIONS.keys()
 
 
 def test_every_object_it_names_is_one_it_can_create() -> None:

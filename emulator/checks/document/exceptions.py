@@ -40,7 +40,7 @@ MAX_DIGITS = 300
 """Digits of an integer; the service reads no longer ones (B-12)."""
 
 FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])
-"""The codes for a malformed request. Rules that forbid a well-formed one have others (:mod:`.state_rules`)."""
+"""The codes for a malformed request. Rules that forbid a well-formed one have others (:func:`codes`)."""
 
 MONEY = ("*currency", "*amount")
 """Fields whose rules have codes of their own, except among several violations, which share one code (B-12)."""

@@ -44,7 +44,7 @@ OF_PATH: dict[str, str] = TABLES["of_path"]
 OF_OPERATION: dict[str, str] = TABLES["of_operation"]
 OF_PARAMETER: dict[str, str] = TABLES["of_parameter"]
 OF_FIELD: dict[str, str] = TABLES["of_field"]
-LEFT_OUT: dict[str, str] = TABLES["left_out"]
+UNSENT_PARAMETERS: dict[str, str] = TABLES["left_out"]
 CHANGES: dict[str, dict[str, Any]] = TABLES["changes"]
 
 

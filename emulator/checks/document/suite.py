@@ -26,7 +26,7 @@ from emulator.checks.document.links import (
     operations,
     with_standard_keywords,
 )
-from emulator.checks.document.object_factory import LEFT_OUT, CannotCreate, ObjectFactory
+from emulator.checks.document.object_factory import UNSENT_PARAMETERS, CannotCreate, ObjectFactory
 from emulator.checks.document.report import Report
 from emulator.document.tree import Document
 
@@ -178,7 +178,7 @@ class Suite:
         if case.path_parameters and "PATH" not in invalid:
             case.path_parameters.update(objects.parameters(id, case.operation.path, scene))
         if case.query and "QUERY" not in invalid:
-            case.query.pop(LEFT_OUT.get(id), None)
+            case.query.pop(UNSENT_PARAMETERS.get(id), None)
         if isinstance(case.body, dict) and "BODY" not in invalid:
             case.body = objects.with_references(case.body, scene)
 

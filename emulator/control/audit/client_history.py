@@ -28,7 +28,7 @@ RETRY_WINDOW = 60.0
 Ids = Iterable[str]
 """Ids of requests, or of objects, oldest first."""
 
-PAGING = frozenset({"page", "page_size"})
+PAGE_PARAMETERS = frozenset({"page", "page_size"})
 
 
 class Request:
@@ -210,7 +210,7 @@ def list_of(request: Request) -> Hashable:
     """Return the path and the filters of a list, without the page; None if the request reads no list."""
     if not request.operation.startswith("list") or request.status != 200:
         return None
-    return request.entry.path, frozenset(pair for pair in request.query.items() if pair[0] not in PAGING)
+    return request.entry.path, frozenset(pair for pair in request.query.items() if pair[0] not in PAGE_PARAMETERS)
 
 
 def sequences(requests: list[Request], continues: Callable[[Request, Request], bool]) -> Iterator[list[Request]]:

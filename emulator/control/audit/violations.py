@@ -13,7 +13,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from emulator.control.audit.client_history import (
-    PAGING,
+    PAGE_PARAMETERS,
     RETRY_WINDOW,
     ClientHistory,
     Ids,
@@ -259,7 +259,7 @@ def long_lists(history: ClientHistory) -> list[Request]:
 def first_pages(history: ClientHistory) -> Ids:
     """Yield reads of lists with several pages of which no other page, and no other page size, was ever requested."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
-        if not any(PAGING & each.query.keys() for each in group):
+        if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
             yield from (each.id for each in group if _next(each))
 
 

@@ -162,7 +162,7 @@ def _failure(exchange: Exchange, lookup: JournalReader, own: str) -> int | None:
 # -- the builder
 
 
-LEFT_OUT = frozenset(
+NO_STEPS = frozenset(
     [
         *("freezeClock", "runClock", "stopClockAdvance"),
         *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
@@ -275,7 +275,7 @@ class Builder:
     def _is_step(self, exchange: Exchange) -> bool:
         if exchange.operation is None:
             return control_call(exchange.path, exchange.body) is not None and exchange.status < 400
-        is_left_out = exchange.operation in LEFT_OUT or exchange.operation == MOVE or exchange.status in (0, 401, 429)
+        is_left_out = exchange.operation in NO_STEPS or exchange.operation == MOVE or exchange.status in (0, 401, 429)
         return exchange.method != "GET" and not is_left_out and not _cuts(exchange)
 
     # -- steps
