@@ -158,12 +158,9 @@ class RequestContext:
                 message = f"{name}: there is more than one such header"
                 raise ApiError("VALIDATION_ERROR", http_status=400, param=name, message=message)
 
-    def _runtime_or_that_of_the_key(self) -> Runtime | None:
-        return self.runtime or (self.find_runtime(self) if self.find_runtime else None)
-
     def body_of(self, error: ApiError) -> bytes:
         """Return the body of an error, in the shape the App has set (B-10)."""
-        runtime = self._runtime_or_that_of_the_key()
+        runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
         shape = settings(runtime.world).error_shape if runtime else "documented"
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
@@ -181,7 +178,7 @@ class RequestContext:
     def request_id(self) -> str:
         """The ``req_`` id: drawn from the world if there is one, so that worlds do not affect each other (B-01)."""
         if self._request_id is None:
-            runtime = self._runtime_or_that_of_the_key()
+            runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
             self._request_id = runtime.request_id() if runtime else self._new_id()
         return self._request_id
 
