@@ -39,10 +39,11 @@ class Response(msgspec.Struct, frozen=True):
 async def send_response(response: Response, send: Send) -> None:
     """Send a response as ASGI messages."""
     body = response.body
-    # A 204 has no body, so nothing says how long it is (RFC 9110).
-    headers = [] if response.status == 204 else [(b"content-length", b"%d" % len(body))]
+    headers = [(b"content-length", b"%d" % len(body))]
     if body:
         headers.append((b"content-type", response.media_type))
+    elif response.status == 204:
+        headers.clear()  # without a body there is no length (RFC 9110)
     if response.headers:
         headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
@@ -178,8 +179,11 @@ class RequestContext:
     def request_id(self) -> str:
         """The ``req_`` id: drawn from the world if there is one, so that worlds do not affect each other (B-01)."""
         if self._request_id is None:
-            runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
-            self._request_id = runtime.request_id() if runtime else self._new_id()
+            if self.runtime is not None:
+                self._request_id = self.runtime.request_id()
+            else:
+                runtime = self.find_runtime and self.find_runtime(self)
+                self._request_id = runtime.request_id() if runtime else self._new_id()
         return self._request_id
 
     @request_id.setter
