@@ -57,8 +57,14 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     markdown = _PICTURE.sub(rf'"{"../" * page.url.count("/")}images/\1"', markdown)
     language = "fr" if page.file.src_uri.startswith("fr/") else "en"
     key = next(iter(_KEY.findall(markdown)), None)
-    linked = _SAMPLE.sub(lambda match: match[0] + _links(match["text"], key, language), markdown)
-    return _TABS.sub(_tabs, linked)
+
+    def linked(match: re.Match[str]) -> str:
+        nonlocal key
+        # A sample goes on with the key of the one before.
+        key = next(iter(_KEY.findall(match["text"])), key)
+        return match[0] + _links(match["text"], key, language)
+
+    return _TABS.sub(_tabs, _SAMPLE.sub(linked, markdown))
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -158,7 +164,6 @@ def _fixture(name: str) -> Any:
 
 def _links(text: str, key: str | None, language: str) -> str:
     """Return one link for each request of a sample that the explorer has."""
-    key = next(iter(_KEY.findall(text)), key)
     found = dict(filter(None, (_link(match, key) for match in _REQUEST.finditer(text))))
     if not found:
         return ""

@@ -26,6 +26,7 @@ from emulator.engine.journal import Journal
 from emulator.engine.runtime import Runtime
 from emulator.presentation.languages.language import Language, language_of
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -92,7 +93,7 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     if isinstance(record, Event):
         for path, message in invalid_subject(world, wanted["data"]["object"]):
             raise invalid_field(path, message)
-    values = _typed(type(record), fields)
+    values = _typed(world, type(record), fields)
     _require_unique(world, record, values)
     world.arrange()
     return world.replace(record, **values)
@@ -112,9 +113,14 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
             raise invalid_field(field, f"is the {field} of another {record.kind.replace('_', ' ')}")
 
 
-def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
-    """Return the values in the types of the record: nested objects become structs, lists become tuples."""
+def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
+    """Return the values in the types of the record: nested objects become structs, lists become tuples.
+
+    Raises 422 for metadata that only one assumption allows (B-22).
+    """
     hints, values = get_type_hints(kind), {}
+    if settings(world).assumptions.metadata_values == "any":
+        hints["metadata"] = dict[str, Any]
     for name, value in fields.items():
         try:
             values[name] = msgspec.convert(value, hints[name])

@@ -127,3 +127,12 @@ def test_an_event_keeps_an_object_of_the_service(sandbox: Sandbox, object: Any) 
     assert sandbox.events() == [event]
     renamed = {"data": {"object": {**customer, "name": "Awa"}}}
     assert sandbox.control.patch(f"/objects/{event['id']}", renamed)["data"]["object"]["name"] == "Awa"
+
+
+def test_metadata_is_what_the_assumption_in_force_allows(sandbox: Sandbox) -> None:
+    """B-22."""
+    customer = sandbox.customer()
+    sandbox.settings(assumptions={"metadata_values": "any"})
+    metadata = {"a": {"b": [1, None]}}
+    assert sandbox.control.patch(f"/objects/{customer['id']}", {"metadata": metadata})["metadata"] == metadata
+    assert sandbox.api.get(f"/customers/{customer['id']}/")["metadata"] == metadata
