@@ -240,6 +240,17 @@ def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-create
     return index
 
 
+def clear_handler(kind: type[Record]) -> Callable[..., None]:
+    """Return the handler that removes all records of a kind, or the one with this id, which may be gone already."""
+
+    def clear(world: World, id: str | None = None) -> None:
+        for record in world.table(kind):
+            if id in (None, record.id):
+                world.remove(record)
+
+    return clear
+
+
 def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Page[R]]:
     """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
 

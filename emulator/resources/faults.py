@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from emulator.core import calendar
 from emulator.core.events import Event
-from emulator.core.handlers import Page, Query, paginate
+from emulator.core.handlers import clear_handler, list_handler
 from emulator.core.idempotency import StoredResponse
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import HIDDEN, Record
@@ -200,16 +200,11 @@ def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool
     return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
 
 
-def index(world: World, query: Query) -> Page[Fault]:
-    """GET /_emulator/faults: those that are not used up, newest first."""
-    return paginate(world.table(Fault), query)
+index = list_handler(Fault)
+"""GET /_emulator/faults: those that are not used up, newest first."""
 
-
-def clear(world: World, id: str | None = None) -> None:
-    """DELETE /_emulator/faults: all of them, or the one with this id; one that was used up is gone already."""
-    for fault in world.table(Fault):
-        if id in (None, fault.id):
-            world.remove(fault)
+clear = clear_handler(Fault)
+"""DELETE /_emulator/faults."""
 
 
 # -- the reset

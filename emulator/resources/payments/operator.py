@@ -11,7 +11,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Page, Query, paginate
+from emulator.core.handlers import clear_handler, list_handler
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources import faults
@@ -95,16 +95,11 @@ def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
     return None
 
 
-def arranged(world: World, query: Query) -> Page[Outcome]:
-    """GET /_emulator/outcomes: those that still apply, newest first."""
-    return paginate(world.table(Outcome), query)
+arranged = list_handler(Outcome)
+"""GET /_emulator/outcomes: those that still apply, newest first."""
 
-
-def clear_arranged(world: World, id: str | None = None) -> None:
-    """DELETE /_emulator/outcomes: all of them, or the one with this id; one that was used up is gone already."""
-    for outcome in world.table(Outcome):
-        if id in (None, outcome.id):
-            world.remove(outcome)
+clear_arranged = clear_handler(Outcome)
+"""DELETE /_emulator/outcomes."""
 
 
 # -- the operator
