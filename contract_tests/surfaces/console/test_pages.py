@@ -315,7 +315,7 @@ def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
     assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
     assert "Not exercised" in page.text
     assert "avertissement" in french.said("findings")
-    assert "Non exercé" in french.text
+    assert "Non vérifié" in french.text
 
 
 def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:

@@ -324,7 +324,7 @@ def test_payments_say_whether_their_money_arrived(sandbox: Sandbox) -> None:
     sandbox.advance("10d")
     assert "5,000 XAF was received" in said_of(sandbox, later["id"])
     held = sandbox.pay(capture_method="manual")
-    assert said_of(sandbox, held["id"]).startswith("5,000 XAF of visa …4242 is held")
+    assert said_of(sandbox, held["id"]).startswith("5,000 XAF from visa …4242 is held")
     sandbox.api.post(f"/payment-intents/{held['id']}/capture/", {"amount": 2000})
     assert said_of(sandbox, held["id"]).startswith("2,000 XAF was received")
     session = sandbox.session()
@@ -335,8 +335,8 @@ def test_payments_say_whether_their_money_arrived(sandbox: Sandbox) -> None:
 def test_a_transaction_of_each_status_says_so(sandbox: Sandbox) -> None:
     deposit = sandbox.deposit()
     for status, begins in (
-        ("pending", "5,000 XAF of visa …4242 is on its way."),
-        ("approved", "5,000 XAF of visa …4242 is approved; the money has not arrived yet."),
+        ("pending", "5,000 XAF from visa …4242 is on its way."),
+        ("approved", "5,000 XAF from visa …4242 is approved; the money has not arrived yet."),
         ("completed", "5,000 XAF was received from visa …4242 on 1 Jan 2026"),
         ("failed", "visa …4242 was not charged 5,000 XAF."),
         ("canceled", "Canceled: 5,000 XAF was not charged."),
