@@ -19,7 +19,7 @@ from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, DURATION, OUTPUT_FILE, Number, guidance, option, write_text
 from emulator.cli.output import fitted
-from emulator.cli.runs import SLOWER, CapturedCommands, ProgressLine, failure_of
+from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -186,7 +186,7 @@ class CommandRuns:
                 started = time.monotonic()
                 failure = self._run(self._scenario, variables, ends.append)[0]
                 if case is None:
-                    self._time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
+                    self._time_limit = limit_after(started, PATIENCE)
                 if killer:
                     killer.end()
                     failure = self._run(self._restart, variables)[0] if killer.has_struck else failure
@@ -219,12 +219,9 @@ class CommandRuns:
         from subprocess import TimeoutExpired
 
         try:
-            status, output = self._commands.run(command, variables, self._time_limit, begun)
-        except OSError as error:
-            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+            return self._commands.attempt(command, variables, self._time_limit, begun)
         except TimeoutExpired:
             return f"it does not end: after {self._time_limit:.0f} s it was killed", ""
-        return failure_of(status, output), output.strip()
 
 
 def _outcome(failure: str | None, output: str) -> str:

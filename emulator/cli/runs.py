@@ -34,6 +34,11 @@ SLOWER = 10
 """How many times longer than the first run of a command another one may take."""
 
 
+def limit_after(started: float, least: float) -> float:
+    """Return the seconds that a run may take after one that began at ``started`` (``time.monotonic``) has ended."""
+    return max(least, SLOWER * (time.monotonic() - started))
+
+
 def failure_of(status: int, output: str) -> str | None:
     """Return why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
     if status == 0:
@@ -96,6 +101,23 @@ class CapturedCommands:
         if process.returncode == -signal.SIGINT:
             raise KeyboardInterrupt  # from a terminal, before the command led a group of its own
         return process.returncode, output.decode(errors="replace")
+
+    def attempt(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        time_limit: float | None = None,
+        begun: Callable[[Callable[[], None]], None] | None = None,
+    ) -> tuple[str | None, str]:
+        """Run a command as :meth:`run` does; why it failed, if it did, and its output.
+
+        Raises ``ClickException`` if it cannot be run.
+        """
+        try:
+            status, output = self.run(command, variables, time_limit, begun)
+        except OSError as error:
+            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        return failure_of(status, output), output.strip()
 
     def stop(self) -> None:
         """End every command that runs, and each that is started from now on."""

@@ -18,7 +18,7 @@ from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Parsed, Words, guidance, option, write_text
 from emulator.cli.output import counted, fitted
-from emulator.cli.runs import SLOWER, CapturedCommands, ProgressLine, failure_of
+from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
@@ -210,7 +210,7 @@ def player(
             started = time.monotonic()
             failure = _failure(commands, command, variables, time_limit)
         if row is None:
-            time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
+            time_limit = limit_after(started, PATIENCE)
             if recorder:
                 recorder.collect(server.sandbox.engine)
         return MutantRun(failure, service.reached)
@@ -225,12 +225,9 @@ def _failure(
     from subprocess import TimeoutExpired
 
     try:
-        status, output = commands.run(command, variables, time_limit)
-    except OSError as error:
-        raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        return commands.attempt(command, variables, time_limit)[0]
     except TimeoutExpired:
         return f"no end within {time_limit:g} s"
-    return failure_of(status, output)
 
 
 def percentage(group: Any) -> float:

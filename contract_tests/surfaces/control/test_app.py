@@ -83,7 +83,7 @@ NESTED = [
     ({"rate_limit": {"per_second": "a", "burst": 1}}, "settings.rate_limit.per_second: must be a number"),
     ({"rate_limit": "50, 100"}, "settings.rate_limit: must be null or an object"),
 ]
-"""What is wrong within a setting that may also be null, and what is said of it."""
+"""Wrong values within settings that may also be null, and their messages."""
 
 
 def settings(sandbox: Sandbox) -> Any:

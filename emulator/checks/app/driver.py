@@ -97,8 +97,8 @@ def _findings(cases: Sequence[Case], baseline: Ending, endings: Mapping[str, End
         if ending is None or not (found := compare(baseline, ending, case)):
             continue
         if ending.reached:
-            told = ((part, _repetition(part, baseline, ending)) for part in parts(case))
-            part, problem = next(((part, said) for part, said in told if said), (case, case.kind.advice.problem))
+            repetitions = ((part, _repetition(part, baseline, ending)) for part in parts(case))
+            part, problem = next(((part, how) for part, how in repetitions if how), (case, case.kind.advice.problem))
             yield AppFinding(case, found, problem, part.kind.advice.section)
         elif case.second is None:
             # Of a pair one fault may strike, and keep the other from being reached.

@@ -41,10 +41,7 @@ class KillPoint(NamedTuple):
 
 
 class Killer:
-    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path.
-
-    ``is_due``: the point is passed, and the application's next request is not executed any more.
-    """
+    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path."""
 
     def __init__(self, point: KillPoint, title: Callable[[str, str], str], kill: Callable[[], object]) -> None:
         self.point = point
@@ -52,9 +49,14 @@ class Killer:
         self._kill = kill
         self._seen: set[str] = set()
         self._lock = threading.Lock()
+        self._is_passed = False
         self._is_over = False
-        self.is_due = False
         self.has_struck = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the point is passed: the application's next request is not executed any more."""
+        return self._is_passed and not self._is_over and not self.has_struck
 
     def parts(self) -> Parts:
         """Return the parts of a sandbox in which it strikes."""
@@ -73,7 +75,6 @@ class Killer:
     def strike(self) -> None:
         """Kill the application, unless it was killed, or has ended by itself."""
         with self._lock:
-            self.is_due = False
             if self._is_over or self.has_struck:
                 return
             self.has_struck = True
@@ -81,14 +82,14 @@ class Killer:
 
     async def strike_soon(self) -> None:
         """Kill the application at its next request, or after ``GRACE``: whatever it does next, the world is as it was."""
-        self.is_due = True
+        self._is_passed = True
         await asyncio.sleep(GRACE)
         self.strike()
 
     def end(self) -> None:
         """Kill nothing any more: the application has ended by itself."""
         with self._lock:
-            self._is_over, self.is_due = True, False
+            self._is_over = True
 
 
 class WatchedSender(WebhookSender):

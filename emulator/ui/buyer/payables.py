@@ -100,7 +100,7 @@ class PayableLine:
 
 
 Asks = Literal["nothing", "optional", "email", "required"]
-"""Whether a page asks for name and email: for none, for both and both may be left out, the name may, or neither may."""
+"""What a page asks of a buyer: nothing, an optional name and email, an email and an optional name, or both."""
 
 
 @dataclass(frozen=True, kw_only=True)
