@@ -146,10 +146,8 @@ def test_a_server_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
     file = tmp_path / "worlds.json"
     file.write_text("{}")
     rejected = CliRunner().invoke(cli, ["serve", "--port", "0", "--state", f"tinydb:{file}"], standalone_mode=False)
-    assert (
-        one_line(rejected.exception)
-        == f"{file}: it is no file that the emulator wrote: it does not say the version of its format"
-    )  # type: ignore[arg-type]  # a usage error it is
+    said = one_line(rejected.exception)  # type: ignore[arg-type]  # a usage error it is
+    assert said == f"{file}: it is no file that the emulator wrote: it does not say the version of its format"
 
 
 PLACES = {

@@ -383,3 +383,9 @@ def test_the_environment_names_the_server_and_the_key(
     with Emulator() as world:
         assert (world.url, world.key) == (local_server.url, "sk_test_environment")
         assert world.api.get("/_emulator/app")["name"] == "environment"
+
+
+def test_an_unknown_rule_is_not_ignored_in_silence(local_server: LocalServer) -> None:
+    unknown = pytest.raises(ValueError, match="there is no rule 'nope'; there are ")
+    with Emulator(key="sk_test_ignores", server=local_server) as world, unknown:
+        world.test_app(lambda other: None, ignore=["nope"])

@@ -221,6 +221,12 @@ def test_the_line_that_names_the_error_is_shown() -> None:
     assert "exit status 1, TypeError [CODE]: no shop here\n" in sweep("--", sys.executable, "-c", code).stdout
 
 
+def test_the_test_that_failed_is_named() -> None:
+    """pytest ends with a count."""
+    code = "import sys; sys.exit('FAILED test_shop.py::test_refund - assert 1 == 2\\n1 failed, 3 passed in 3.79s')"
+    assert "exit status 1, FAILED test_shop.py::test_refund - " in sweep("--", sys.executable, "-c", code).stdout
+
+
 def test_a_line_without_end_is_shown_by_its_beginning() -> None:
     said = sweep("--", sys.executable, "-c", "import sys; sys.exit('no shop here' + 5000 * '.')").stdout
     assert "exit status 1, no shop here..." in said
