@@ -1,4 +1,4 @@
-"""``compare``: a service with the OpenAPI document, with the assumptions, and request by request with the emulator."""
+"""``compare``: a service with the OpenAPI document and with the assumptions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from emulator.cli.groups import LazyGroup
     table={
         "document": ("document:document", "Check the server at URL against the OpenAPI document."),
         "service": ("service:service", "Find out which assumptions hold at the service at URL."),
-        "traffic": ("traffic:traffic", "Compare the real service with the emulator, request by request."),
     },
 )
 def compare() -> None:
-    """Compare a service with the document, with the assumptions, and with the emulator.
+    """Compare a service with the document and with the assumptions.
 
     \b
     payments-emulator compare document
     payments-emulator compare service https://sandbox.example.com --key sk_test_mine --out profile.yaml
-    payments-emulator compare traffic --upstream https://sandbox.example.com -- npm test
     """

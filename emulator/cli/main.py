@@ -54,9 +54,9 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "record": (
         "what was done becomes a test",
-        {"record": ("record:record", "record"), "replay": ("traffic:replay", "replay FILE")},
+        {"record": ("record:record", "record")},
     ),
-    "compare": ("the service with this one", {"compare": ("compare:compare", "compare document|service|traffic")}),
+    "compare": ("the service with this one", {"compare": ("compare:compare", "compare document|service")}),
     "setup": (
         "",
         {

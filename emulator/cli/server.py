@@ -20,7 +20,6 @@ from emulator.core.limits import CONNECTIONS
 from emulator.document.paths import guide_folder
 
 if TYPE_CHECKING:
-    from emulator.checks.traffic.proxy_server import ProxyServer
     from emulator.document.profile import Profile
     from emulator.server.server import Server
 
@@ -92,7 +91,7 @@ def public_url(url: str | None) -> str | None:
 
 
 @contextmanager
-def serving(server: Server | ProxyServer) -> Iterator[None]:
+def serving(server: Server) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
     has_started = SimpleQueue[bool]()
 

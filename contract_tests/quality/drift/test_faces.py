@@ -16,8 +16,8 @@ pay, trigger
 events, logs, emails, explain, ledger
 world save|load|list|export|import|delete|rewind|reset|report
 test app|suite|receiver|client|all
-record, replay
-compare document|service|traffic
+record
+compare document|service
 health, agent setup, mcp, state check|compact|convert, spec bundle|validate, completion
 """
 

@@ -23,7 +23,6 @@ SAME_SUBJECT = {
         "report",
         "runs",
         "suite",
-        "traffic",
     ),  # what is examined, in a folder of checks each
 }
 """Module names of one subject that several packages are about: the engine or the rules implement it, the control API

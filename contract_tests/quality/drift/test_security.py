@@ -54,7 +54,6 @@ TESTS = {
     "Card numbers, accounts": [
         "robustness/hostile/test_spellings.py::test_a_spelling_is_masked_in_whatever_holds_it",
         "robustness/hostile/test_spellings.py::test_no_spelling_is_shown",
-        "robustness/hostile/test_spellings.py::test_no_spelling_is_in_the_recording_of_a_proxy",
         "robustness/hostile/test_spellings.py::test_no_spelling_is_in_the_report_of_certify",
         "contract/engine/test_redaction.py::test_secrets_in_any_spelling_become_unreadable",
         "surfaces/control/test_requests.py::test_no_card_number_key_or_secret_is_shown",
@@ -64,8 +63,7 @@ TESTS = {
     "An exported snapshot holds": [
         "surfaces/control/test_shared_snapshots.py::test_nothing_personal_or_secret_is_in_it"
     ],
-    "`compare traffic`, `compare service` and `compare document` send": [
-        "surfaces/checks/traffic/test_transport.py::test_a_live_key_stops_a_request_wherever_it_is",
+    "`compare service` and `compare document` send": [
         "surfaces/checks/service/test_calibrate.py::test_wrong_usage_is_explained",
         "surfaces/cli/test_check.py::test_what_cannot_be_checked_is_reported_in_one_line",
     ],

@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import pytest
 
 from contract_tests.contract.engine.test_traces import Collector
-from contract_tests.support.client import http_client
-from contract_tests.surfaces.checks.traffic.running import proxying
 from contract_tests.surfaces.cli.terminal import run
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.cli.look import CODE_FORMS as CODE
@@ -312,21 +309,6 @@ def test_no_spelling_is_shown(place: str, world: World) -> None:
     text = PLACES[place](world)
     assert len(text) > 100
     assert secrets_in(text) == set()
-
-
-def test_no_spelling_is_in_the_recording_of_a_proxy(world: World, tmp_path: Path) -> None:
-    file = tmp_path / "run.jsonl"
-    file.write_text("what was there")
-    file.chmod(0o644)
-    key = {"Authorization": "Bearer sk_test_spellings"}
-    with proxying(world.payments.url, record=file) as proxy, http_client(base_url=proxy.url) as http:
-        for each in SPELLINGS:
-            http.post(f"/v1/customers/{quote(each, safe='')}/", json={"note": each}, headers=key)
-            http.get("/v1/customers/", params={"search": each}, headers=key)
-    text = file.read_text()
-    assert text.count("\n") > len(SPELLINGS)
-    assert secrets_in(text) == set()
-    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_no_spelling_is_in_the_report_of_certify() -> None:

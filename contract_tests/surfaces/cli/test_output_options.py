@@ -22,7 +22,6 @@ from contract_tests.surfaces.cli.terminal import processes, run
 from contract_tests.surfaces.cli.test_check import Stranger, serving
 from contract_tests.surfaces.cli.test_exec_assumptions import CALL, SEARCH
 from contract_tests.surfaces.recording.story import START, past_due
-from emulator.checks.traffic.traffic_log import PassedRequest, RunWriter
 from emulator.cli.main import cli
 from emulator.cli.options import OutputFile
 from emulator.testing import Emulator, LocalServer
@@ -54,7 +53,6 @@ RUNS = """
 0 explain --json {subscription} {main}
 0 record --as pytest --expect {subscription}.status=past_due --out found.py {main}
 0 record {subscription} --as pytest --seconds 1 --out found.py {main}
-1 replay --json differs.jsonl
 0 emails --json {main}
 0 emails {email} --html {main}
 0 world save --json first {other}
@@ -73,7 +71,6 @@ RUNS = """
 1 test all --only client {reports} --story "{client} careless" -- {suite}
 1 compare document {strict} --examples 1 --seed 1 --json --junit found.xml
 0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
-1 compare traffic --upstream {strict} --port 0 --json -- env PAYMENTS_EMULATOR_KEY=sk_test_x {search}
 1 test receiver {receiver} --secret {secret} --json
 0 listen --json --forward-to {receiver} {other}
 """
@@ -149,9 +146,6 @@ def places(
     other.trigger("invoice.paid")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "search.py").write_text(CALL + SEARCH)
-    with RunWriter(tmp_path / "differs.jsonl", "https://sandbox.example.com") as run:
-        asked = {"method": "GET", "target": "/v1/plans/", "authorization": "sk"}
-        run.add(PassedRequest(number=1, app="demo", status=200, answer="{}", **asked))
     with closing(Receiver()) as receiver:
         yield {
             **PLACES,

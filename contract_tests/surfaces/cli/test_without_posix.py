@@ -51,7 +51,7 @@ state convert tinydb:before.json tinydb:others.json
 ALONE = {"serve", "exec", "listen", "demo"}
 """Commands with a test of their own below."""
 
-ELSEWHERE = {"pay", "record", "replay", "compare", "explain", "mcp", "agent"}
+ELSEWHERE = {"pay", "record", "compare", "explain", "mcp", "agent"}
 """Commands that are only imported and show their help: what they do is made of the parts of the others."""
 
 CALL = """
