@@ -52,7 +52,6 @@ SHOPS = {
         ExampleShop("python", "python-shop", (), story=("python", "story.py")),
         ExampleShop("subscription", "subscription-shop", (), story=("python", "story.py")),
         ExampleShop("fastapi", "fastapi-shop", (), story=("python", "story.py")),
-        ExampleShop("flask", "flask-shop", (), story=DAY, day=DAY),
         ExampleShop("django", "django-shop", (), story=DAY),
         ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
         ExampleShop(
@@ -67,16 +66,6 @@ SHOPS = {
             checks=("sh", "-c", "go vet . && test -z $(gofmt -l .)"),
         ),
         ExampleShop(
-            "java",
-            "java-shop",
-            ("javac", "java"),
-            build=("sh", "-c", "javac -Xlint:all -Werror -d {built} *.java"),
-            tests=("java", "-cp", "{built}", "ShopTest"),
-            passed="ok a lost answer is asked for again",
-            story=("java", "-cp", "{built}", "ShopTest", "story"),
-            serve=("java", "-cp", "{built}", "Shop"),
-        ),
-        ExampleShop(
             "php",
             "php-shop",
             ("php",),
@@ -86,17 +75,6 @@ SHOPS = {
             serve=("php", "-S", "127.0.0.1:0", "index.php"),
             day=(*PHP_DAY, "index.php"),
             checks=("sh", "-c", "for file in *.php; do php -l $file || exit 1; done"),
-        ),
-        ExampleShop(
-            "laravel",
-            "laravel-shop",
-            ("php",),
-            tests=(*PHP_TESTS, "public/index.php"),
-            passed="ok a lost answer is asked for again",
-            story=(*PHP_TESTS, "--story", "public/index.php"),
-            serve=("php", "-S", "127.0.0.1:0", "public/index.php"),
-            day=(*PHP_DAY, "public/index.php"),
-            checks=("sh", "-c", "for file in artisan $(find . -name '*.php'); do php -l $file || exit 1; done"),
         ),
     )
 }

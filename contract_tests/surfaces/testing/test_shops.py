@@ -1,4 +1,4 @@
-"""The example shops: what ``test app`` finds in them, and those in Go, Java and PHP whole, as their users run them.
+"""The example shops: what ``test app`` finds in them, and those in Go and PHP whole, as their users run them.
 
 ``python -m contract_tests.surfaces.checks.app`` tries every fault; here are two that careless shops do not survive.
 """
@@ -25,7 +25,7 @@ OTHERS = [shop for shop in SHOPS.values() if shop.tests]
 FAULTS = ("2:drop-after", "12:slow")
 """The answer to an order is lost; the webhooks of a subscription come before its answer."""
 
-FRAMEWORKS = [SHOPS[each] for each in ("fastapi", "flask", "django")]
+FRAMEWORKS = [SHOPS[each] for each in ("fastapi", "django")]
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 

@@ -3,13 +3,14 @@
 /**
  * The shop's test suite, and its story; without a test framework, through HTTP.
  *
- * php test_shop.php [--story] [SHOP]    SHOP is the front controller to serve (index.php)
+ * php test_shop.php [--story]
  */
 
 declare(strict_types=1);
 
 require_once __DIR__ . '/Payments.php';
 
+const SHOP = __DIR__ . '/index.php';
 const PAYS = '+24177000000';
 const TOO_LITTLE_MONEY = '+24177000001';
 
@@ -23,7 +24,7 @@ final class World
     private mixed $server;
     private mixed $log;
 
-    public function __construct(private string $shop, string $key)
+    public function __construct(string $key)
     {
         // A year that passes takes its time.
         $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key, 60);
@@ -33,7 +34,7 @@ final class World
             'SHOP_BOOK' => $this->file, 'PHP_CLI_SERVER_WORKERS' => '4',
         ] + getenv();
         // Port 0 is a free one, which the first line of the log names.
-        $this->server = proc_open([PHP_BINARY, '-S', '127.0.0.1:0', $shop], [2 => ['pipe', 'w']], $pipes, null, $this->environment);
+        $this->server = proc_open([PHP_BINARY, '-S', '127.0.0.1:0', SHOP], [2 => ['pipe', 'w']], $pipes, null, $this->environment);
         $this->log = $pipes[2];
         preg_match('#http://[\d.:]+#', fgets($this->log), $found);
         $this->url = $found[0];
@@ -61,9 +62,7 @@ final class World
     /** A command of the shop; what it prints. */
     public function shop(string ...$command): string
     {
-        $artisan = dirname($this->shop, 2) . '/artisan';
-        $run = [PHP_BINARY, is_file($artisan) ? $artisan : $this->shop, ...$command];
-        $process = proc_open($run, [1 => ['pipe', 'w']], $pipes, null, $this->environment);
+        $process = proc_open([PHP_BINARY, SHOP, ...$command], [1 => ['pipe', 'w']], $pipes, null, $this->environment);
         $output = stream_get_contents($pipes[1]);
         equal(proc_close($process), 0, "exit status of $command[0]");
         return $output;
@@ -218,9 +217,9 @@ function story(World $world): void
 }
 
 /** Run something in a world; what failed, if anything. */
-function failure(callable $run, string $shop, string $key): ?string
+function failure(callable $run, string $key): ?string
 {
-    $world = new World($shop, $key);
+    $world = new World($key);
     try {
         $run($world);
         return null;
@@ -231,13 +230,11 @@ function failure(callable $run, string $shop, string $key): ?string
     }
 }
 
-$options = array_slice($argv, 1);
-$isStory = ($options[0] ?? '') === '--story';
-$shop = $options[(int) $isStory] ?? __DIR__ . '/index.php';
+$isStory = ($argv[1] ?? '') === '--story';
 $failed = 0;
 foreach ($isStory ? ['story' => 'story'] : TESTS as $name => $test) {
     // A key no one used before opens a world with a clock.
-    $failure = failure($test, $shop, $isStory ? getenv('PAYMENTS_EMULATOR_KEY') : 'sk_test_' . bin2hex(random_bytes(8)));
+    $failure = failure($test, $isStory ? getenv('PAYMENTS_EMULATOR_KEY') : 'sk_test_' . bin2hex(random_bytes(8)));
     $failed += $failure === null ? 0 : 1;
     echo $failure === null ? "ok $name\n" : "FAILED $name: $failure\n";
 }

@@ -2,7 +2,7 @@
 
 Each of the ten mistakes must be named in Python and in Node, and the sound shops must end the same after every fault,
 with every kind of fault, in ``--repeat N`` full sweeps each; those with a file also wherever they are killed. ``--language go``
-tries one. Needs Node 20, Go, Java 17 and PHP.
+tries one. Needs Node 20, Go and PHP.
 """
 
 from __future__ import annotations
