@@ -15,8 +15,6 @@ import click
 
 from contract_tests.quality.benchmarks import load
 from contract_tests.quality.benchmarks.clock import clock
-from contract_tests.quality.benchmarks.comparison import Standing, compare
-from contract_tests.quality.benchmarks.comparison import markdown as peers_table
 from contract_tests.quality.benchmarks.footprint import commands, installed, room
 from contract_tests.quality.benchmarks.limits import instructions, limit
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, start
@@ -41,41 +39,28 @@ MEASURES: dict[str, Measure] = {
 INSTALLED = ("start", "commands", "memory", "room")
 """Measures in an environment of their own, with the package and nothing else; pip's registry is needed for it."""
 
-PEERS = "peers"
-"""The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
-
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several.")
-@click.option("--only", multiple=True, type=click.Choice([*MEASURES, PEERS]), help="One measure; may be repeated.")
+@click.option("--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated.")
 @click.option("--runs", default=1, type=click.IntRange(1, 10), help="Runs; the table gives their medians and spread.")
 @click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
 @click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
 def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
-    """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
+    """Measure the emulator beside a bare Starlette app that does the same work."""
     size = (QUICK if quick else Size())._replace(**{name: value for name, value in chosen.items() if value})
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
-    names_wanted = only or [*MEASURES, PEERS]
-    names_measured = [name for name in names_wanted if name != PEERS]
+    names = only or list(MEASURES)
     started = time.monotonic()
     with ExitStack() as environment:
-        if any(name in INSTALLED for name in names_measured):
+        if any(name in INSTALLED for name in names):
             size = size._replace(python=environment.enter_context(installed()))
-        measured = of_runs([list(show(rows(names_measured, size))) for _ in range(runs)])
-    standings = beside_peers(size) if PEERS in names_wanted else []
+        measured = of_runs([list(show(rows(names, size))) for _ in range(runs)])
     if write:
         minutes = (time.monotonic() - started) / 60
         earlier = write.read_text("utf-8") if only and write.exists() else ""
-        write.write_text(page(measured, standings, Run(runs, minutes), earlier), "utf-8")
-
-
-def beside_peers(size: Size) -> list[Standing]:
-    """Return the comparison with the peers, printed."""
-    with load.generator() as pool:
-        standings = compare(size, pool)
-    click.echo(f"\n{peers_table(standings)}")
-    return standings
+        write.write_text(page(measured, Run(runs, minutes), earlier), "utf-8")
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
@@ -125,16 +110,8 @@ console, guards or idempotency; the emulator has all of them on. Where a measure
 the column *bare* shows the emulator in memory or as one server.
 """
 
-TITLE_BESIDE_PEERS = "## Beside peers"
 
-BESIDE_PEERS = """
-
-How many times as many answers per second the emulator gives, with {present} objects in each server at first.
-stripe-mock (a Go program) and PaperTiger (for Elixir) are not measured: pip and npm cannot install them.
-"""
-
-
-def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earlier: str = "") -> str:
+def page(measured: Sequence[Row], run: Run, earlier: str = "") -> str:
     """Return the tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
     parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
@@ -142,11 +119,6 @@ def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earli
     if lines:
         head = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
         parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), instructions()]
-    peers = earlier.partition(TITLE_BESIDE_PEERS)[2]
-    if standings:
-        peers = BESIDE_PEERS.format(present=Size().present) + "\n" + peers_table(standings)
-    if peers:
-        parts += [f"\n{TITLE_BESIDE_PEERS}{peers.rstrip()}"]
     return "\n".join(parts) + "\n"
 
 

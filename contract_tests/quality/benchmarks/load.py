@@ -33,16 +33,10 @@ class Result(NamedTuple):
     p99: float
 
 
-def request(
-    method: str,
-    path: str,
-    body: Mapping[str, object] | None = None,
-    content: bytes = b"",
-    headers: Mapping[str, str] = HEADERS,
-) -> bytes:
-    """Return the bytes of one request, with a JSON body or with any other content."""
-    content = content if body is None else msgspec.json.encode(body)
-    fields = {"Host": "127.0.0.1", **headers, "Content-Length": len(content)}
+def request(method: str, path: str, body: Mapping[str, object] | None = None) -> bytes:
+    """Return the bytes of one request."""
+    content = b"" if body is None else msgspec.json.encode(body)
+    fields = {"Host": "127.0.0.1", **HEADERS, "Content-Length": len(content)}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + content
 
@@ -82,11 +76,11 @@ def _share(latencies: list[float], share: float) -> float:
 
 def _is_whole(head: bytes, body: bytes) -> bool:
     length = _LENGTH.search(head)
-    return body.endswith(b"0\r\n\r\n") if length is None else len(body) >= int(length[1])
+    return length is not None and len(body) >= int(length[1])
 
 
 class _Line(asyncio.Protocol):
-    """One client: it takes the next request when the last one is answered, on a new connection if it must."""
+    """One client: it takes the next request when the last one is answered."""
 
     def __init__(self, port: int, requests: Iterator[bytes], latencies: list[float]) -> None:
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -94,11 +88,9 @@ class _Line(asyncio.Protocol):
         self._requests = requests
         self._latencies = latencies
         self._received = b""
-        self._left: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # of a stream connection
-        self._left = None
         self._next()
 
     def _next(self) -> None:
@@ -121,17 +113,8 @@ class _Line(asyncio.Protocol):
             self._transport.close()
             return
         self._received = b""
-        if b"\r\nconnection: close" in head.lower():
-            self._reconnect()
-        else:
-            self._next()
-
-    def _reconnect(self) -> None:
-        self._left = self._transport
-        self._left.close()
-        loop = asyncio.get_running_loop()
-        self._connecting = loop.create_task(loop.create_connection(lambda: self, "127.0.0.1", self._port))
+        self._next()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self.finished.done() and self._left is None:
+        if not self.finished.done():
             self.finished.set_exception(exc or ConnectionError("the server closed the connection"))

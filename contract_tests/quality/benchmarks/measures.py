@@ -20,9 +20,8 @@ class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
     ``subscriptions`` are advanced by a year.
-    Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
-    ``present`` objects in each at first. wrk loads two processes for ``wrk_seconds`` at a time. ``python`` is the
-    interpreter of the environment in which starts and memory are measured; one with more packages takes longer and more.
+    wrk loads two processes for ``wrk_seconds`` at a time, ``wrk_rounds`` times. ``python`` is the interpreter of the
+    environment in which starts and memory are measured; one with more packages takes longer and more.
     """
 
     starts: int = 7
@@ -31,9 +30,7 @@ class Size(NamedTuple):
     few: int = 1_000
     customers: int = 10_000
     subscriptions: tuple[int, ...] = (10_000, 50_000)
-    present: int = 500
-    peer_rounds: int = 5
-    peer_seconds: float = 0.5
+    wrk_rounds: int = 5
     wrk_seconds: int = 3
     worlds: int = 1_000
     python: str = sys.executable
@@ -46,7 +43,7 @@ QUICK = Size(
     customers=2_000,
     subscriptions=(500,),
     worlds=200,
-    peer_rounds=3,
+    wrk_rounds=3,
     wrk_seconds=1,
 )
 

@@ -31,7 +31,7 @@ def two_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         sides = [_behind_nginx(stack, one, one), _behind_nginx(stack, left, right)]
         for what in ("list", "create"):
             pairs = [
-                [wrk.rate(side, what, number, size.wrk_seconds) for side in sides] for number in range(size.peer_rounds)
+                [wrk.rate(side, what, number, size.wrk_seconds) for side in sides] for number in range(size.wrk_rounds)
             ]
             measure = f"PostgreSQL and nginx, two servers beside one: {what}"
             yield beside(measure, "/s", *zip(*pairs, strict=True), aim="≥ 1.6 ×")
