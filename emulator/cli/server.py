@@ -70,7 +70,6 @@ def store_errors() -> Iterator[None]:
 def start_errors() -> Iterator[None]:
     """Raise ``ClickException`` for what keeps a server from starting."""
     from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.reference_data import InvalidDatabase
     from emulator.server.server import CannotListen
 
     try:
@@ -79,7 +78,7 @@ def start_errors() -> Iterator[None]:
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
-    except (InvalidFixture, InvalidDatabase) as error:
+    except InvalidFixture as error:
         raise click.ClickException(str(error)) from None
 
 

@@ -5,7 +5,6 @@ Magic values and keys, the countries of addresses, the examples of every error c
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -20,19 +19,12 @@ from emulator.presentation.languages import catalogs
 from emulator.resources.app.clients import IpAddress, MagicKey, network
 from emulator.resources.app.settings import Settings, values_of_assumptions
 from emulator.resources.customers.payment_details import MagicValue, MagicValues
-from emulator.version import extra_command
 
 # -- countries of addresses (B-70)
 
 
-logger = logging.getLogger("emulator")
-
 CountryLookup = Callable[[IpAddress], str | None]
 """The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
-
-
-class InvalidDatabase(Exception):
-    """A database file that cannot be used; the message names the file and says what is wrong."""
 
 
 class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,52 +40,11 @@ def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
     return lambda address: next((country for networks, country in table if address in networks), None)
 
 
-def from_database(file: Path) -> CountryLookup:
-    """Return a lookup in a database of MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`.
-
-    Only its ends are read now; reading all of it would take some ten seconds. An address whose part of the file is
-    damaged is in no known country, and one line of the log says so.
-    """
-    try:
-        # An extra of the package: few users need real networks, and the table is enough for the others.
-        import maxminddb
-    except ImportError:
-        raise InvalidDatabase(f"{file}: reading it takes the extra 'geo': {extra_command('geo')}") from None
-    try:
-        reader = maxminddb.open_database(str(file))
-    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
-        raise InvalidDatabase(f"{file}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
-
-    def lookup(address: IpAddress) -> str | None:
-        try:
-            return _country(reader, address)
-        except (ValueError, maxminddb.InvalidDatabaseError) as error:  # a ValueError for text that is no UTF-8
-            logger.error("%s: the country of %s is unknown, the file is damaged: %s", file, address, error)
-            return None
-
-    return lookup
-
-
-def _country(reader: Any, address: IpAddress) -> str | None:
-    if address.version == 6 and reader.metadata().ip_version == 4:
-        return None
-    record = reader.get(str(address))
-    country = record.get("country") if isinstance(record, dict) else None
-    return country.get("iso_code") if isinstance(country, dict) else None
-
-
 # -- what the rules know of the outside world
 
 
 class ReferenceData:
-    """The fixture files that come with the emulator. A ``geoip`` database replaces the one of networks.
-
-    Raises ``InvalidDatabase`` for a ``geoip`` file that cannot be used.
-    """
-
-    def __init__(self, geoip: Path | None = None) -> None:
-        if geoip is not None:
-            self.country = from_database(geoip)
+    """The fixture files that come with the emulator."""
 
     @cached_property
     def magic(self) -> MagicValues:

@@ -62,10 +62,9 @@ class Options:
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
     ``assumptions`` are values of assumptions, by name (B-99). A ``profile`` has more settings, and what a service confirmed.
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
-    document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
-    loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
-    service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host
-    over http.
+    document. ``allow_hosts`` are names, beside those of loopback, that the control API may be called by;
+    ``control_token`` is a token it requires. With ``any_host`` the service and the pages may be called by any name;
+    with ``trust_network`` all may, and webhooks may go to any host over http.
     ``state`` is where worlds are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to (extra ``smtp``), ``otlp`` the URL of a collector of traces (extra
     ``otel``).
@@ -84,7 +83,6 @@ class Options:
     profile: Profile | None = None
     base_url: str = "http://127.0.0.1:4747"
     strict: bool = False
-    geoip: Path | None = None
     allow_hosts: tuple[str, ...] = ()
     any_host: bool = True
     control_token: str | None = None
@@ -118,7 +116,7 @@ class Sandbox:
         trusted = {"webhook_http": "any"} if self.options.trust_network else {}
         calibrated = self.options.profile.chosen() if self.options.profile else {}
         self.fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
-        self.reference_data = ReferenceData(self.options.geoip)
+        self.reference_data = ReferenceData()
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)

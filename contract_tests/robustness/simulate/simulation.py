@@ -263,7 +263,7 @@ def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
         stack.enter_context(
             patch.object(HttpClient, "post", lambda client, *args, **kwargs: network.post(*args, **kwargs))
         )
-        stack.enter_context(patch.object(sandbox, "ReferenceData", lambda geoip: FACTS))
+        stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, actions, time, disk, network)
         stack.enter_context(patch.object(logging.getLogger("sqlalchemy.pool"), "level", logging.CRITICAL + 1))
         loop.set_exception_handler(lambda _, context: simulation.failed(context))
