@@ -23,6 +23,7 @@ from emulator.core import calendar
 from emulator.core.errors import ERRORS, ApiError, named
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.core.vendored import library
+from emulator.document.currencies import currencies
 from emulator.document.published import LIMITS
 
 # -- strict JSON (B-12)
@@ -167,12 +168,6 @@ def _network(text: str) -> bool:
 
 
 _has_form_of_network = _matches("ipv4-network")
-
-
-@cache
-def currencies() -> frozenset[str]:
-    """Return every ISO 4217 code the CLDR knows."""
-    return frozenset(map(str, library("babel.core").get_global("all_currencies")))
 
 
 @cache

@@ -49,7 +49,6 @@ def written(code):
 
 found = {
     "written": {code: list(written(code)) for code in catalogs.languages()},
-    "currencies": sorted(validation.currencies()),
     "phones": [phone_details(number) for number in json.load(sys.stdin)],
     "loaded": sorted(name for name in ("babel", "phonenumbers") if name in sys.modules),
 }
@@ -62,6 +61,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package as a wheel has it, its copies of libraries included."""
     tree = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT / "emulator", tree / "emulator", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "fixtures", tree / "emulator" / "fixtures")
     copier().copy_libraries(tree / "emulator" / "vendor", ["en", "fr"])
     return tree
 

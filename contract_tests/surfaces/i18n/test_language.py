@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from emulator.document.currencies import currencies
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
-from emulator.web.validation import currencies
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from emulator.core.vendored import library
+from emulator.document.currencies import currencies
 from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:
@@ -58,14 +59,16 @@ class Language:
         """Return minor units with the currency's symbol: 1999 EUR is ``€19.99`` in English. Francs CFA keep their codes."""
         if currency in FRANCS_CFA:
             return self.money(amount, currency)
-        text = self._money(amount, currency)
+        text = self._money(amount, currency, self._locale.currency_formats["standard"].pattern)
         # A currency sign made of letters is set apart from the number; Babel leaves this rule of CLDR out.
         return re.sub(r"(?<=[^\W\d])(?=\d)", "\N{NO-BREAK SPACE}", text)
 
-    def _money(self, amount: int, currency: str, pattern: str | None = None) -> str:
+    def _money(self, amount: int, currency: str, pattern: str) -> str:
+        places = decimals(currency)
+        own = pattern.replace("0.00", f"0.{'0' * places}" if places else "0")
         with _precision_for(amount):
-            exact = Decimal(amount).scaleb(-decimals(currency))
-            return str(library("babel.numbers").format_currency(exact, currency, pattern, locale=self.code))
+            exact, numbers = Decimal(amount).scaleb(-places), library("babel.numbers")
+            return str(numbers.format_currency(exact, currency, own, locale=self.code, currency_digits=False))
 
     def number(self, value: int) -> str:
         """Return a whole number with its thousands separated."""
@@ -173,8 +176,8 @@ def _precision_for(value: int) -> Iterator[None]:
 
 
 def decimals(currency: str) -> int:
-    """Return how many decimals a currency has: an amount of 100 is 1.00 with two, and 100 with none."""
-    return int(library("babel.numbers").get_currency_precision(currency))
+    """Return how many decimals a currency has; two where another service names one that ISO 4217 does not have."""
+    return currencies().get(currency, 2)
 
 
 def plain_money(amount: int, currency: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -226,7 +227,7 @@ class View:
         values = {"quantity": "1", "email": payable.email or ""}
         if payable.suggested is not None:
             places = decimals(payable.currency)
-            values["amount"] = f"{payable.suggested / 10**places:.{places}f}"
+            values["amount"] = str(Decimal(payable.suggested).scaleb(-places))
         if payable.customer is not None and payable.customer.phone:
             values["phone"] = payable.customer.phone
         last = payable.intent.payment_method_type if payable.intent else None

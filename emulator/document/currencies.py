@@ -1,0 +1,16 @@
+"""The currencies of ISO 4217 and the decimals of their minor units (B-24).
+
+A locale's own habit is another thing: CLDR shows Hungarian forints whole, and other releases of it show other digits.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from emulator.document.paths import fixture
+
+
+@cache
+def currencies() -> dict[str, int]:
+    """Return every currency with its decimals: an amount of 100 is 1.00 with two, and 100 with none."""
+    return {code: places for places, codes in fixture("currencies").items() for code in codes}
