@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -65,6 +67,22 @@ def live(sandbox: Sandbox) -> Iterator[Sandbox]:
     """The live side of the sandbox's App."""
     with closing(sandbox.beside(sandbox.key.replace("sk_test_", "sk_prod_"))) as live:
         yield live
+
+
+@pytest.fixture
+def unanswered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Nobody answers look-ups of ``*.unanswered.example`` before the event is set; then they are 127.0.0.1."""
+    system, answer = socket.getaddrinfo, threading.Event()
+
+    def look_up(host: Any, *arguments: Any, **options: Any) -> Any:
+        if str(host).endswith(".unanswered.example"):
+            assert answer.wait(60)
+            host = "127.0.0.1"
+        return system(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    yield answer
+    answer.set()
 
 
 @pytest.fixture

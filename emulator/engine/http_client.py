@@ -8,7 +8,6 @@ had its cause no longer, and a receiver that answers before it has read a long b
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import ssl
 import string
@@ -22,15 +21,13 @@ from urllib.parse import quote, urlsplit
 import httptools
 
 from emulator.core.limits import ANSWER_HEAD
+from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.resources.webhooks.endpoints import forbidden
 
 RawBody = bytes | AsyncIterable[bytes]
 """What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""
 
 READ_BYTES = 64 * 1024
-
-NEXT_ADDRESS_SECONDS = 2.0
-"""How long one address of a host may take to connect before its next one is tried."""
 
 COMMON_HEADERS = {
     "User-Agent": "payments-emulator-webhooks",
@@ -40,8 +37,8 @@ COMMON_HEADERS = {
 }
 
 
-class RequestFailed(Exception):
-    """There is no answer. The message says why, without the URL: that may hold secrets, which belong in no log."""
+class RequestFailed(Unreachable):
+    """There is no answer."""
 
 
 class UrlParts(NamedTuple):
@@ -75,14 +72,17 @@ class HttpClient:
     """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies: none affects another."""
 
     async def post(
-        self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int
+        self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int, names: NameLookups
     ) -> tuple[int, bytes]:
-        """Return the status of the answer and at most ``max_bytes`` of its body; raises :class:`RequestFailed`.
+        """Return the status of the answer and at most ``max_bytes`` of its body; raises :class:`Unreachable`.
 
         ``verify`` demands a certificate that the system trusts.
         """
         target = UrlParts.of(url)
-        reader, writer = await self._connect(target, await _addresses(target), verify)
+        addresses = await names.addresses(target.host)
+        if any(map(forbidden, {target.host, *addresses})):
+            raise RequestFailed("link-local and cloud metadata addresses are never called")
+        reader, writer = await self._open(target, await connect(addresses, target.port), verify)
         try:
             async with _sending(writer, _head(target, headers, body), body):
                 answer = await _receive(reader, max_bytes)
@@ -90,32 +90,18 @@ class HttpClient:
         finally:
             writer.close()
 
-    async def _connect(self, target: UrlParts, addresses: list[str], verify: bool) -> tuple[StreamReader, StreamWriter]:
+    async def _open(
+        self, target: UrlParts, connection: socket.socket, verify: bool
+    ) -> tuple[StreamReader, StreamWriter]:
+        if not target.tls:
+            return await asyncio.open_connection(sock=connection)
+        tls = self._verifying if verify else self._unverifying
         try:
-            return await self._first_connection(target, addresses, verify)
+            return await asyncio.open_connection(sock=connection, ssl=tls, server_hostname=target.host)
         except ssl.SSLCertVerificationError:
             raise RequestFailed("the certificate is not trusted") from None
-        except ssl.SSLError:
+        except (ssl.SSLError, OSError):
             raise RequestFailed("the TLS handshake failed") from None
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else "no connection"
-            raise RequestFailed(f"cannot connect: {reason}") from None
-
-    async def _first_connection(
-        self, target: UrlParts, addresses: list[str], verify: bool
-    ) -> tuple[StreamReader, StreamWriter]:
-        tls = (self._verifying if verify else self._unverifying) if target.tls else None
-        name = target.host if tls else None
-        *others, last = addresses
-        for address in others:
-            try:
-                async with asyncio.timeout(NEXT_ADDRESS_SECONDS):
-                    return await asyncio.open_connection(address, target.port, ssl=tls, server_hostname=name)
-            except ssl.SSLError:
-                raise
-            except OSError:
-                continue
-        return await asyncio.open_connection(last, target.port, ssl=tls, server_hostname=name)
 
     @cached_property
     def _verifying(self) -> ssl.SSLContext:
@@ -133,23 +119,6 @@ class HttpClient:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-
-
-async def _addresses(target: UrlParts) -> list[str]:
-    """Return the addresses of a host, looked up for this very call. Raises :class:`RequestFailed` if one is never called.
-
-    ``*.localhost`` is this machine, whatever the name server knows (RFC 6761).
-    """
-    name = "localhost" if target.host.endswith(".localhost") else target.host
-    try:
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(name, target.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    except (OSError, UnicodeError):
-        raise RequestFailed("the host name is not known") from None
-    addresses = [str(address[0]) for *_, address in found]
-    if any(map(forbidden, {target.host, *addresses})):
-        raise RequestFailed("link-local and cloud metadata addresses are never called")
-    return addresses
 
 
 def _head(target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:

@@ -13,6 +13,7 @@ import time
 from codecs import getincrementaldecoder
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ from emulator.core.limits import ANSWER_BODY
 from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
+from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
@@ -132,20 +134,31 @@ class WebhookSender:
         """Return the request to send for a delivery; None if there is nothing to send."""
         return deliveries.outgoing(world, post, epoch)
 
-    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+    async def send(
+        self,
+        url: str,
+        headers: dict[str, str],
+        body: RawBody,
+        *,
+        verify: bool = True,
+        names: NameLookups | None = None,
+    ) -> HttpResult:
         """Return one attempt. A timeout and a connection error are results without a status code."""
         # Loaded on first use: a server that sends no webhook starts without an HTTP client.
-        from emulator.engine.http_client import HttpClient, RequestFailed
+        from emulator.engine.http_client import HttpClient
 
         self._client = client = self._client or HttpClient()
         started = time.perf_counter()
+        names = names or NameLookups()
         try:
             async with asyncio.timeout(self.answer_time):
-                status, text = await client.post(url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most)
+                status, text = await client.post(
+                    url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most, names=names
+                )
             return HttpResult(status_code=status, body=_text(text), duration_ms=_since(started))
         except TimeoutError:
             reason = f"no answer within {self.answer_time:g} s"
-        except RequestFailed as error:
+        except Unreachable as error:
             reason = str(error)
         except Exception as error:  # whatever a receiver or an address triggers is a result, not our failure
             reason = type(error).__name__
@@ -203,6 +216,7 @@ class Mailer:
 
     def __init__(self, server: SmtpServer) -> None:
         self.server = server
+        self._names = NameLookups()
 
     async def send(self, email: Email) -> str | None:
         """Send an email; None, or why the server did not accept it."""
@@ -219,12 +233,16 @@ class Mailer:
         from emulator.presentation.email import email_content
 
         message = await asyncio.to_thread(email_content.message, email)
+        connection = await connect(await self._names.addresses(self.server.host), self.server.port)
+        address = connection.getsockname()[0]
         await aiosmtplib.send(
             message,
             sender=email_content.SENDER.addr_spec,
             recipients=[email.to],
             hostname=self.server.host,
-            port=self.server.port,
+            sock=connection,
+            # By default the library would look up the name of this machine.
+            local_hostname=f"[IPv6:{address}]" if ":" in address else f"[{address}]",
             username=self.server.username,
             password=self.server.password,
             use_tls=self.server.tls,
@@ -317,6 +335,10 @@ class Outbox:
         self._held: dict[str, DeliverWebhook] = {}
         # By endpoint: the delivery that is being attempted, and what ends with it.
         self._attempted: dict[str, tuple[str, asyncio.Event]] = {}
+
+    @cached_property
+    def _names(self) -> NameLookups:
+        return NameLookups()
 
     def on_commit(self, unit: UnitOfWork) -> None:
         """Perform the effects of a unit of work."""
@@ -451,7 +473,9 @@ class Outbox:
 
     async def _send(self, request: SignedRequest) -> HttpResult:
         await self._stored()
-        return await self._sender.send(request.url, request.headers, request.body, verify=request.verify)
+        return await self._sender.send(
+            request.url, request.headers, request.body, verify=request.verify, names=self._names
+        )
 
     async def _record_attempt(
         self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str, again: float | None

@@ -36,7 +36,7 @@ class SilentSender(WebhookSender):
         super().__init__()
         self._exchange = exchange
 
-    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, **options: Any) -> HttpResult:
         """Return a success, or the answer of the inbox."""
         parts = urlsplit(url)
         if not parts.path.startswith(PREFIX) or not isinstance(body, bytes):

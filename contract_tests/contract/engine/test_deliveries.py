@@ -107,6 +107,29 @@ def test_many_slow_receivers_hold_up_no_other(sandbox: Sandbox, other_world: San
     quick.close()
 
 
+def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
+    sandbox: Sandbox,
+    other_world: Sandbox,
+    receiver: Receiver,
+    pool: ThreadPoolExecutor,
+    unanswered: threading.Event,
+) -> None:
+    """Nor what is made in threads, such as PDFs, and not even another delivery of the same world."""
+    other_world.subscribe()
+    [invoice] = other_world.invoices("id")
+    hosts = [f"https://{number}.unanswered.example" for number in range(20)]
+    registered = [pool.submit(sandbox.endpoint, host) for host in hosts]
+    for world in (sandbox, other_world):
+        world.endpoint(receiver.url.replace("127.0.0.1", "localhost"))
+        world.customer()
+        assert world.advance("1s")["deliveries"]["failed"] == 0
+    assert other_world.api.request("GET", f"/invoices/{invoice}/pdf/").content.startswith(b"%PDF")
+    assert not any(each.done() for each in registered)
+    unanswered.set()
+    for each in registered:
+        assert isinstance(each.exception(), Exception)
+
+
 def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, receiver: Receiver) -> None:
     """It finds the world at the instant of the event, and what it does belongs to the advance."""
     sandbox.endpoint(receiver.url, "subscription.trial_will_end")

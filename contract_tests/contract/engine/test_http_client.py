@@ -6,12 +6,15 @@ import asyncio
 import errno
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from emulator.core.unit_of_work import HttpResult
+from emulator.engine import connections
+from emulator.engine.connections import MOST_LOOK_UPS, NameLookups, Unreachable
 from emulator.engine.http_client import RawBody, UrlParts
 from emulator.engine.outbox import WebhookSender
 
@@ -19,7 +22,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def send(
-    answer: bytes = OK, *, url: str = "http://{}/hook", body: RawBody = b"{}", **headers: str
+    answer: bytes = OK, *, url: str = "http://{}/hook", body: RawBody = b"{}", at: str = "127.0.0.1", **headers: str
 ) -> tuple[HttpResult, bytes]:
     """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head.
 
@@ -33,8 +36,8 @@ def send(
         writer.close()
 
     async def run() -> HttpResult:
-        async with await asyncio.start_server(receive, "127.0.0.1", 0) as server:
-            host, port = server.sockets[0].getsockname()
+        async with await asyncio.start_server(receive, at, 0) as server:
+            host, port, *_ = server.sockets[0].getsockname()
             return await WebhookSender(5).send(url.format(f"{host}:{port}", port=port), headers, body)
 
     result = asyncio.run(run())
@@ -147,17 +150,17 @@ Resolve = Callable[..., None]
 @pytest.fixture
 def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
     """Makes ``shop.example`` lead to these addresses, to others the next time it is looked up, and then to none."""
-    system = asyncio.BaseEventLoop.getaddrinfo
+    system = socket.getaddrinfo
 
     def to(*answers: list[str]) -> None:
         left = iter(answers)
 
-        async def look_up(loop: Any, host: str, port: Any, **options: Any) -> Any:
+        def look_up(host: str, port: Any, **options: Any) -> Any:
             if host != "shop.example":
-                return await system(loop, host, port, **options)
+                return system(host, port, **options)
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in next(left)]
 
-        monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", look_up)
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
     return to
 
@@ -185,3 +188,39 @@ def test_the_next_address_is_tried_where_one_cannot_be_reached(resolve: Resolve)
 def test_if_no_address_can_be_reached_the_last_one_says_why(resolve: Resolve) -> None:
     resolve(["127.0.0.2", "127.0.0.3"])
     assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("host", ["localhost", "shop.localhost"])
+def test_localhost_is_both_loopback_addresses_whatever_is_looked_up(resolve: Resolve, host: str, address: str) -> None:
+    """Also where no network of the machine has IPv6, or no name server answers (B-82)."""
+    resolve()
+    result, _ = send(url=f"http://{host}:{{port}}/", at=address)
+    assert (result.status_code, result.error) == (200, None)
+
+
+def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
+    unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 0.01)
+    assert send(url="http://shop.unanswered.example/")[0].error == "the name server did not answer within 0.01 s"
+
+
+def test_look_ups_without_an_answer_are_bounded_and_only_one_is_made_of_each_name(
+    unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 0.01)
+
+    async def look_up() -> int:
+        names, before = NameLookups(), set(threading.enumerate())
+        hosts = [f"{number}.unanswered.example" for number in range(2 * MOST_LOOK_UPS)]
+        for _ in range(2):
+            asked = (names.addresses(host) for host in hosts)
+            assert {type(each) for each in await asyncio.gather(*asked, return_exceptions=True)} == {Unreachable}
+        threads = sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
+        unanswered.set()
+        monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 30)
+        assert await names.addresses("another.unanswered.example") == ["127.0.0.1"]
+        return threads
+
+    assert asyncio.run(look_up()) == MOST_LOOK_UPS

@@ -47,7 +47,7 @@ PING = PingEndpoint(endpoint=ENDPOINT, event="evt_1", body=b"")
 class Answering(WebhookSender):
     """A sender that answers itself, after other tasks ran."""
 
-    async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> HttpResult:
+    async def send(self, url: str, headers: dict[str, str], body: bytes, **options: Any) -> HttpResult:
         await asyncio.sleep(0)
         return HttpResult(status_code=200)
 

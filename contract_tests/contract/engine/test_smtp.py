@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from email import message_from_bytes, policy
@@ -21,6 +22,7 @@ from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.rendering import pdfs
 from emulator.cli.main import cli
+from emulator.engine import connections
 from emulator.engine.outbox import SmtpServer
 
 
@@ -128,8 +130,25 @@ def test_a_server_that_is_not_there_stops_nothing(mailing: Open) -> None:
     sandbox.advance("2d")
     emails = sandbox.control.get("/emails")["data"]
     assert len(emails) == 3
-    assert all("SMTPConnectError" in email["error"] for email in emails)
+    assert all("Connection refused" in email["error"] for email in emails)
     assert {invoice["status"] for invoice in sandbox.api.get("/invoices/")["data"]} == {"open"}
+
+
+def test_a_server_may_be_given_by_name(mailing: Open, mailbox: Mailbox) -> None:
+    sandbox = mailing(f"smtp://localhost:{mailbox.port}")
+    subscribe(sandbox)
+    sandbox.advance("1s")
+    assert len(mailbox.received) == 1
+
+
+def test_a_name_server_that_does_not_answer_is_recorded(
+    mailing: Open, unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 0.1)
+    sandbox = mailing("smtp://mail.unanswered.example")
+    subscribe(sandbox)
+    sandbox.advance("1s")
+    assert "the name server did not answer" in sandbox.control.get("/emails")["data"][0]["error"]
 
 
 WITHOUT_TLS = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")

@@ -1,4 +1,4 @@
-"""``serve`` ends soon after SIGTERM and Ctrl-C, whatever hangs: collectors, receivers, browsers, or its own work."""
+"""``serve`` ends soon after SIGTERM and Ctrl-C, whatever hangs: name servers, receivers, browsers, or its own work."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -23,6 +24,20 @@ SHARED = 1
 """Seconds more where other tests share the cores. Without its limits a server waits 10 s and longer."""
 
 KEY = {"Authorization": "Bearer sk_test_demo"}
+
+UNANSWERED = "unanswered.example"
+
+NAME_SERVER = f"""
+import os, socket, sys
+
+def look_up(event, about):
+    if event == "socket.getaddrinfo" and about[0].endswith("{UNANSWERED}"):
+        host, port = os.environ["NAME_SERVER"].split(":")
+        socket.create_connection((host, int(port))).recv(1)
+
+sys.addaudithook(look_up)
+"""
+"""What Python runs when it starts, so that names below that host are looked up where nobody answers."""
 
 CUSTOMER = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
 
@@ -82,6 +97,16 @@ def a_receiver(served: Served, silence: Silence) -> Iterator[None]:
 
 
 @contextmanager
+def a_name_server(served: Served, silence: Silence) -> Iterator[None]:
+    endpoints = ({"name": "Shop", "url": f"https://{n}.{UNANSWERED}/", "events": ["*"]} for n in range(40))
+    waiting = [in_background(served, "/v1/webhooks/", endpoint) for endpoint in endpoints]
+    silence.wait()
+    yield
+    for each in waiting:
+        each.join()
+
+
+@contextmanager
 def a_stream(served: Served, silence: Silence) -> Iterator[None]:
     with httpx.stream("GET", f"{served.url}/_emulator/stream", headers=KEY, timeout=60) as stream:
         next(stream.iter_raw())
@@ -129,6 +154,7 @@ CASES: dict[str, tuple[tuple[str, ...], Hanging]] = {
     "a collector": (("--otlp", "http://{}"), a_collector),
     "an SMTP server": (("--smtp", "smtp://{}"), an_smtp_server),
     "a receiver": ((), a_receiver),
+    "a name server": ((), a_name_server),
     "a stream": ((), a_stream),
     "an advance": ((), an_advance),
     "an advance and a collector": (("--otlp", "http://{}"), an_advance),
@@ -144,13 +170,14 @@ CUT_SHORT = "Cancel 1 running task(s), timeout graceful shutdown exceeded"
 Ended = tuple[float, int, str]
 
 
-def end(name: str, by: str) -> Ended:
+def end(name: str, by: str, path: Path) -> Ended:
     """Return how long a server takes to end, its exit status, and what it complained about."""
     options, hanging = CASES[name]
     with ExitStack() as cleanup:
         silence = Silence()
         cleanup.callback(silence.close)
-        served = Served("--port", "0", *(option.format(silence.address) for option in options))
+        options = tuple(option.format(silence.address) for option in options)
+        served = Served("--port", "0", *options, PYTHONPATH=str(path), NAME_SERVER=silence.address)
         cleanup.callback(served.process.kill)
         with hanging(served, silence):
             started = time.monotonic()
@@ -159,10 +186,12 @@ def end(name: str, by: str) -> Ended:
 
 
 @pytest.fixture(scope="module")
-def ended() -> Iterator[dict[tuple[str, str], Future[Ended]]]:
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, str], Future[Ended]]]:
     """All of them, two at a time."""
+    path = tmp_path_factory.mktemp("path")
+    (path / "sitecustomize.py").write_text(NAME_SERVER)
     with ThreadPoolExecutor(2) as pool:
-        yield {(name, by): pool.submit(end, name, by) for name in CASES for by in SIGNALS}
+        yield {(name, by): pool.submit(end, name, by, path) for name in CASES for by in SIGNALS}
 
 
 @pytest.mark.parametrize("by", SIGNALS)

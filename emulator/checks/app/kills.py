@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -99,10 +99,10 @@ class WatchedSender(WebhookSender):
         super().__init__(answer_time)
         self._killer = killer
 
-    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, **options: Any) -> HttpResult:
         """Send one attempt; the one at the point is not acknowledged where the application is killed before that."""
         event = json.loads(body) if isinstance(body, bytes) else {"type": "", "id": ""}
-        sending = asyncio.create_task(super().send(url, headers, body, verify=verify))
+        sending = asyncio.create_task(super().send(url, headers, body, **options))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
             return await sending
         if not self._killer.point.is_before:
