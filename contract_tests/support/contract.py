@@ -25,10 +25,14 @@ from contract_tests.contract.document.reader import (
     responses,
 )
 from emulator.document import bundles
+from emulator.document.paths import fixture
 from emulator.document.tree import component_name, pointer_of
 
 INPUT_ERRORS = {400, 409, 422}
 """Statuses of answers that name what is wrong with a request."""
+
+RULES_OF_OBJECTS = {id: fixture("document-exceptions")["rules"][id] for id in ("finalizeInvoice", "sendInvoice")}
+"""Actions that name a field of their object, because of which it is not ready for them (B-65, B-66)."""
 
 ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
@@ -126,6 +130,8 @@ class Contract:
         ]
 
     def _takes(self, operation: Operation, name: str) -> bool:
+        if name in RULES_OF_OBJECTS.get(operation.node.get("operationId", ""), {}):
+            return True
         parameters = (
             resolved(self.document, Part((), each)).node["name"] for each in operation.node.get("parameters", ())
         )

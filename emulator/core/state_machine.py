@@ -42,6 +42,14 @@ class StateMachine(Generic[R]):
         """Return whether there is a transition for this trigger from the record's state."""
         return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
+    def require(self, record: R, trigger: str) -> Transition:
+        """Return the transition for this trigger; the API error ``INVALID_STATUS_TRANSITION`` (422) if there is none."""
+        status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
+        row = self._transitions.get((status, trigger))
+        if row is None:
+            raise ApiError("INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=trigger)
+        return row
+
     def create(self, world: World, trigger: str, record: R) -> R:
         """Add a new record, whose ``status`` must be the state that the trigger leads to, and emit the event."""
         row = self._transitions[None, trigger]
@@ -51,13 +59,9 @@ class StateMachine(Generic[R]):
     def transition(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:
         """Set the state that the trigger leads to, together with other fields, and emit the event.
 
-        Returns the record as it is after the reactions to the event. Raises the API error
-        ``INVALID_STATUS_TRANSITION`` (422) if there is no such transition.
+        Returns the record as it is after the reactions to the event. Raises what :meth:`require` does.
         """
-        status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
-        row = self._transitions.get((status, trigger))
-        if row is None:
-            raise ApiError("INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=trigger)
+        row = self.require(record, trigger)
         changes["status"] = row.target
         return self._emit(world, row, world.change(record, changes))
 

@@ -125,7 +125,7 @@ WRITING_METHODS = ("post", "patch")
 def allow_nulls(document: Document) -> None:
     """Make the fields of request bodies nullable that take null, in place.
 
-    A field that a POST requires does not: null is as left out there.
+    A field that a POST requires does not, nor one that says ``nullable: false``: a PATCH cannot take it away.
     """
     for item in document["paths"].values():
         for operation in (item[method] for method in WRITING_METHODS if method in item):
@@ -157,7 +157,8 @@ def _allow(document: Document, body: Node, answer: Node) -> None:
     for name, field in body.get("properties", {}).items():
         if name not in shown:
             continue
-        if _is_nullable(document, shown[name]) and name not in body.get("required", ()):
+        takes_null = field.get("nullable", True) and name not in body.get("required", ())
+        if _is_nullable(document, shown[name]) and takes_null:
             body["properties"][name] = _nullable(document, field)
         _allow(document, field, shown[name])
 

@@ -326,7 +326,7 @@ class InvalidResponse(Exception):
 
 
 async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -> bytes:
-    """Return the raw body. Raises 400 for a body that is too large or has a content type other than JSON (B-12).
+    """Return the raw body. Raises 400 for a body that is too large, compressed, or of another type than JSON (B-12).
 
     A body whose ``Content-Length`` is too large is rejected before it is read.
     """
@@ -334,6 +334,9 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
         raise _too_large(max_bytes)
     if (raw := await whole_body(receive, max_bytes)) is None:
         raise _too_large(max_bytes)
+    encoding = (context.header(b"content-encoding") or "identity").strip()
+    if encoding.lower() != "identity" and raw:
+        raise validation.malformed(f"its Content-Encoding must be identity, not {encoding[:60]}; send it uncompressed")
     is_json = context.headers.get(b"content-type") == b"application/json" or _media_type(context) == "application/json"
     if not is_json and raw.strip():
         raise validation.malformed("its Content-Type must be application/json")

@@ -124,6 +124,27 @@ def test_by_the_other_assumption_there_is_no_customer(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/customers/")["data"] == []
 
 
+def test_a_subscription_needs_somebody_to_tell_of_renewals(sandbox: Sandbox) -> None:
+    """B-58: rejected at creation, in the words of ``POST /subscriptions/``; other modes need no email."""
+    anonymous = sandbox.buy(sandbox.session())["customer"]
+    body = sandbox.session_body(mode="subscription", customer=anonymous)
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+    terms = {"customer": anonymous, "unit_amount": 500, "interval": "month"}
+    same = sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=terms)
+    assert (error["param"], error["errors"]) == ("customer", same["errors"])
+    assert sandbox.session(customer=anonymous)["customer"] == anonymous
+
+
+def test_a_plan_deactivated_meanwhile_is_still_subscribed_to(sandbox: Sandbox) -> None:
+    """B-58: the session copied its terms."""
+    plan = sandbox.plan()["id"]
+    session = sandbox.session(mode="subscription", customer_email="a@example.com", line_items=[{"plan": plan}])
+    sandbox.api.delete(f"/subscription-plans/{plan}/")
+    sandbox.buy(session)
+    [made] = sandbox.api.get("/subscriptions/")["data"]
+    assert (made["plan"], made["status"]) == (plan, "active")
+
+
 def test_anonymous_customers_are_listed_found_and_billed(sandbox: Sandbox) -> None:
     """Lists order and search them, an invoice can be made, and only a subscription needs an email."""
     anonymous = sandbox.buy(sandbox.session(), CARD)["customer"]
@@ -134,7 +155,7 @@ def test_anonymous_customers_are_listed_found_and_billed(sandbox: Sandbox) -> No
         assert sorted(map(bool, emails), reverse=ordering == "-email") == list(map(bool, emails))
     assert sandbox.api.get("/customers/", search=anonymous)["pagination"]["count"] == 1
     invoice = sandbox.api.post("/invoices/", {"customer": anonymous, "line_items": [LINE]})
-    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/", {"auto_send": True})
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["customer_email"] is None
     assert sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/").status_code == 200
     body = {"customer": anonymous, "unit_amount": 5000, "interval": "month"}
@@ -169,6 +190,16 @@ def test_a_method_that_could_not_pay_is_not_saved(sandbox: Sandbox, mode: str, m
     assert sandbox.buy(session, CARD)["status"] == "complete"
     [saved] = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
     assert saved["type"] == "bank_card"
+
+
+@pytest.mark.parametrize("mode", ["setup", "subscription"])
+def test_a_bank_account_is_saved_at_once(sandbox: Sandbox, mode: str) -> None:
+    """B-54: no funds move, so that none have to arrive."""
+    fields: Any = {"line_items": []}
+    if mode == "subscription":
+        fields = {"line_items": [{"plan": sandbox.plan(trial_period_days=7)["id"]}]}
+    session = sandbox.session(mode=mode, customer=sandbox.customer()["id"], **fields)
+    assert sandbox.buy(session, IBAN)["status"] == "complete"
 
 
 def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(sandbox: Sandbox) -> None:

@@ -82,6 +82,8 @@ def test_at_most_20_products(sandbox: Sandbox, count: int, status: int) -> None:
         ({"max_usage": 3}, "INVALID_FIELD", "max_usage"),
         ({"expires_at": "2027-01-01T00:00:00Z"}, "INVALID_FIELD", "expires_at"),
         ({"validity_type": "one_time", "max_usage": 1}, "INVALID_FIELD", "max_usage"),
+        ({"validity_type": "limited"}, "MISSING_FIELD", "max_usage"),
+        ({"validity_type": "limited", "max_usage": None}, "MISSING_FIELD", "max_usage"),
         ({"validity_type": "limited", "max_usage": 0}, "INVALID_FIELD", "max_usage"),
         ({"validity_type": "limited", "expires_at": START}, "INVALID_FIELD", "expires_at"),
         ({"redirect_url": {"success": "javascript:alert(1)"}}, "INVALID_FIELD", "redirect_url.success"),
@@ -170,6 +172,28 @@ def test_the_rest_cannot_be_changed(sandbox: Sandbox, field: Any) -> None:
     link = sandbox.link()
     error = sandbox.api.rejected("PATCH", f"/payment-links/{link['id']}/", 422, "INVALID_FIELD", json=field)
     assert error["param"] == next(iter(field))
+
+
+@pytest.mark.parametrize(
+    ("limits", "change", "param"),
+    [
+        ({"max_usage": 3}, {"max_usage": 1}, "max_usage"),
+        ({"max_usage": 3}, {"max_usage": None}, "max_usage"),
+        ({"max_usage": 3}, {"max_usage": None, "expires_at": None}, "max_usage"),
+        ({"expires_at": "2027-01-01"}, {"expires_at": None}, "expires_at"),
+    ],
+)
+def test_a_limited_link_keeps_a_limit_that_its_uses_allow(
+    sandbox: Sandbox, limits: Any, change: Any, param: str
+) -> None:
+    """B-59; one limit may be replaced by the other, and ``max_usage`` may be as low as the uses so far."""
+    link = sandbox.link(validity_type="limited", collect_customer_info=False, **limits)
+    path = f"/payment-links/{link['id']}/"
+    sandbox.buy(link)
+    sandbox.buy(link)
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=change)["param"] == param
+    for other in ({"expires_at": "2027-02-01", "max_usage": None}, {"expires_at": None, "max_usage": 2}):
+        assert sandbox.api.patch(path, other)["max_usage"] == other["max_usage"]
 
 
 def test_archive_and_restore(sandbox: Sandbox) -> None:

@@ -40,7 +40,7 @@ def test_each_type_has_its_own_details(sandbox: Sandbox, type: str, fields: Any,
     """B-52."""
     customer = sandbox.customer()
     method = sandbox.method(customer, type, **fields, metadata={"wallet": "main"})
-    assert (method["type"], method["status"], method["is_default"]) == (type, "active", False)
+    assert (method["type"], method["status"], method["is_default"]) == (type, "active", True)
     assert (method["customer"], method["metadata"]) == (customer["id"], {"wallet": "main"})
     assert method["details"] == details
     assert sandbox.api.get(f"/payment-methods/{method['id']}/") == method
@@ -159,6 +159,25 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     assert default_of(sandbox, first, second) == [True, False]
     again = sandbox.api.post(f"/payment-methods/{first['id']}/set-default/")
     assert again == chosen
+
+
+def test_the_first_method_is_the_default_unless_it_is_said_not_to_be(sandbox: Sandbox) -> None:
+    """B-52; and a phone that comes later takes nothing from it (B-31)."""
+    customer = sandbox.customer()
+    assert sandbox.method(customer, is_default=False)["is_default"] is False
+    assert sandbox.method(customer)["is_default"] is True
+    assert sandbox.method(customer)["is_default"] is False
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": "+24177000000"})
+    path = f"/customers/{customer['id']}/payment-methods/"
+    assert [each["type"] for each in sandbox.api.pages(path) if each["is_default"]] == ["bank_card"]
+    other = sandbox.customer()
+    sandbox.api.patch(f"/customers/{other['id']}/", {"phone": "+24177000000"})
+    assert [each["is_default"] for each in sandbox.api.pages(f"/customers/{other['id']}/payment-methods/")] == [True]
+    subscriber = sandbox.customer()
+    sandbox.method(subscriber)
+    terms = {"customer": subscriber["id"], "unit_amount": 500, "interval": "month"}
+    assert sandbox.status(sandbox.api.post("/subscriptions/", terms)) == "active"
+    assert sandbox.invoices("status") == ["paid"]
 
 
 def test_a_removed_default_is_not_replaced(sandbox: Sandbox) -> None:

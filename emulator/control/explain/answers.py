@@ -19,6 +19,7 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -353,7 +354,7 @@ def _customer(answer: AnswerWriter, each: Customer) -> list[str]:
     world = answer.world
     owing = [one for one in world.table(Invoice).where("customer", each.id) if one.status == "open"]
     sentences = []
-    if each.is_blacklisted or each.status != "active":
+    if customers.is_blocked(each):
         sentences.append(answer.gettext("Blocked: no payment of theirs is accepted."))
     if each.total_spent:
         sentences.append(answer.gettext("Has paid {amount}.", amount=answer.money(each.total_spent, each.currency)))

@@ -190,6 +190,18 @@ def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
     return schedule_overdue(world, finalize_now(world, invoice, customer_email=email, **sums))
 
 
+def addressee(world: World, invoice: Invoice) -> str | None:
+    """Return where the invoice is emailed: its own address, else the present one of its customer (B-66)."""
+    customer = world.get(Customer, invoice.customer)
+    return invoice.customer_email or (None if customer is None else customer.email)
+
+
+def require_addressee(world: World, invoice: Invoice) -> None:
+    """Raise 422 for an invoice that is to be emailed and cannot be."""
+    if addressee(world, invoice) is None:
+        raise invalid_field("customer", "has no email address to which the invoice could be sent")
+
+
 def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
     due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
@@ -339,7 +351,12 @@ def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[
 
 def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """POST /invoices/{id}/finalize/: with ``auto_send`` it is emailed as well."""
-    invoice = finalize_and_track(world, get_or_404(world, Invoice, id))
+    invoice = get_or_404(world, Invoice, id)
+    STATE_MACHINE.require(invoice, "finalize")
+    valid_due_date(world, invoice.due_date)
+    if body.get("auto_send"):
+        require_addressee(world, invoice)
+    invoice = finalize_and_track(world, invoice)
     if body.get("auto_send"):
         send_email(world, invoice)
     return pick(invoice, "id", "status", "total", "payment_url", "pdf_url", "updated_at")
@@ -348,6 +365,7 @@ def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
 def send(world: World, id: str) -> Invoice:
     """POST /invoices/{id}/send/: any number of times."""
     invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "send")
+    require_addressee(world, invoice)
     send_email(world, invoice)
     return invoice
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core import calendar
-from emulator.core.errors import ApiError, invalid_field
+from emulator.core.errors import ApiError
 from emulator.core.handlers import Body, Violations, get_or_404
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
@@ -23,9 +23,7 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         subscriptions.end_date(world, body)
     with found:
-        customer = world.get(Customer, body["customer"])
-        if customer is not None and customer.email is None:
-            raise invalid_field("customer", "must have an email, to which renewals are notified")
+        subscriptions.require_email(world.get(Customer, body["customer"]))
     with found:
         if world.get(Customer, body["customer"]) is not None:
             subscriptions.payment_method(world, body["customer"], body)
@@ -44,7 +42,7 @@ def check_update(found: Violations, world: World, id: str, body: Body) -> None:
         if body.get("payment_method") is not None:
             subscriptions.payment_method(world, subscription.customer, body)
     with found:
-        if body.get("plan") is not None:
+        if "plan" in body:
             subscriptions.check_new_plan(found, world, body["plan"], subscription)
 
 
@@ -100,7 +98,7 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
 def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
     """PATCH /subscriptions/{id}/; a new plan's amount applies from the next period (B-40, B-47).
 
-    Without a plan it keeps its amount; without a method of its own the customer's default is charged (B-41).
+    Without a method of its own the customer's default is charged (B-41).
     """
     subscription = get_or_404(world, Subscription, id)
     if subscription.status in OVER and body.keys() - {"metadata"}:
@@ -110,7 +108,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
     changes = {field: body[field] for field in ("payment_method", "collection_method", "plan") if field in body}
     if changes.get("payment_method") is not None:
         subscriptions.payment_method(world, subscription.customer, body)
-    if changes.get("plan") is not None:
+    if "plan" in changes:
         get_or_404(world, SubscriptionPlan, changes["plan"], "plan")
     if "metadata" in body:
         changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])

@@ -21,6 +21,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 
 # -- the record and its states
@@ -274,6 +275,12 @@ def check_new_plan(found: Violations, world: World, id: str, subscription: Subsc
             if getattr(plan, field) != getattr(subscription, field):
                 message = f"its {field} must equal the subscription's, {getattr(subscription, field)}"
                 raise invalid_field("plan", message)
+
+
+def require_email(customer: Customer | None) -> None:
+    """Raise 422 for a customer who cannot be told of renewals (Subscriptions, POST)."""
+    if customer is not None and customer.email is None:
+        raise invalid_field("customer", "must have an email, to which renewals are notified")
 
 
 def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:

@@ -226,6 +226,9 @@ def check(found: Violations, world: World, body: Body) -> None:
         if "customer" in body and "customer_email" in body:
             raise invalid_field("customer_email", "cannot be given beside customer")
     with found:
+        if mode == "subscription" and "customer" in body:
+            subscriptions.require_email(world.get(Customer, body["customer"]))
+    with found:
         if "subscription_data" in body and mode not in ("subscription", None):
             raise invalid_field("subscription_data", "goes with the mode subscription only")
     lines: CheckoutLines | None = None

@@ -66,9 +66,9 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
 
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
-    """Add a mobile money method for the customer's phone, as the default method (B-31)."""
+    """Add a mobile money method for the customer's phone, which is the default unless another one is (B-31)."""
     instrument = PaymentDetails(type="mobile_money", details=payment_details.phone_details(phone))
-    payment_methods.add(world, customer.id, instrument, is_default=True)
+    payment_methods.add(world, customer.id, instrument)
 
 
 def change_phone(world: World, customer: Customer, phone: str | None) -> None:

@@ -60,13 +60,25 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentMethod:
     """POST /payment-methods/: checks what the buyer pays with and stores only what is harmless."""
     customer = get_or_404(world, Customer, body["customer"], "customer")
     instrument = payment_details.read(world, body)
-    return add(world, customer.id, instrument, is_default=body["is_default"], metadata=body.get("metadata", {}))
+    return add(
+        world, customer.id, instrument, is_default=body.get("is_default"), metadata=body.get("metadata", no_metadata())
+    )
 
 
 def add(
-    world: World, customer: str, instrument: PaymentDetails, *, is_default: bool, metadata: Metadata | None = None
+    world: World,
+    customer: str,
+    instrument: PaymentDetails,
+    *,
+    is_default: bool | None = None,
+    metadata: Metadata | None = None,
 ) -> PaymentMethod:
-    """Add a payment method to a customer; a new default method replaces the former one as the default."""
+    """Add a payment method to a customer; a new default method replaces the former one as the default.
+
+    Where nothing is said it is the default of a customer who has none (B-52).
+    """
+    if is_default is None:
+        is_default = default(world, customer) is None
     if is_default:
         clear_default(world, customer)
     method = STATE_MACHINE.create(

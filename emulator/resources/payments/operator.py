@@ -155,10 +155,13 @@ def _until(world: World, end: Timestamp | None) -> timedelta:
 
 
 def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:
-    """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58)."""
+    """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58).
+
+    A bank account is saved at once, since no funds have to arrive (B-54).
+    """
     magic = payment_details.magic_of(world, details)
     arranged = consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
-    due = _later(world, magic.after)
+    due = world.now if details.type == "bank_transfer" else _later(world, magic.after)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
     return OperatorDecision(code=magic.code, due=due, step=magic.step)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from emulator.core import calendar
-from emulator.core.errors import invalid_field
+from emulator.core.errors import invalid_field, missing_field
 from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
@@ -60,6 +60,9 @@ class PaymentLink(Record, frozen=True, kw_only=True):
     prices: Annotated[Mapping[str, int | None], HIDDEN] = msgspec.field(default_factory=dict)
 
 
+LIMITS = ("max_usage", "expires_at")
+"""What limits the use of a ``limited`` link."""
+
 STATE_MACHINE = StateMachine(
     PaymentLink,
     (None, "create", "active"),
@@ -85,13 +88,28 @@ def check(found: Violations, world: World, body: Body) -> None:
         _amount(world, kind, body, currency)
     with found:
         _check_limits(found, world, body, body["validity_type"])
+    with found:
+        if body["validity_type"] == "limited" and "max_usage" not in body and "expires_at" not in body:
+            raise missing_field("max_usage", "is required: a limited link has max_usage, expires_at or both")
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check new limits."""
+    """Check new limits: uses that were made count, and a limited link keeps one of its two limits (B-59)."""
     link = world.get(PaymentLink, id)
-    if link is not None:
-        _check_limits(found, world, body, link.validity_type, link)
+    if link is None:
+        return
+    _check_limits(found, world, body, link.validity_type, link)
+    with found:
+        if (body.get("max_usage") or link.usage_count) < link.usage_count:
+            raise invalid_field("max_usage", f"must be at least {link.usage_count}, the uses so far")
+    with found:
+        limits = {field: getattr(link, field) for field in LIMITS}
+        if link.validity_type != "limited" or any({**limits, **body}[field] is not None for field in LIMITS):
+            return
+        for field in LIMITS:
+            with found:
+                if limits[field] is not None:
+                    raise invalid_field(field, "is the last limit of this link and cannot be taken away")
 
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
@@ -169,7 +187,7 @@ def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``max_usage`` and ``expires_at`` of the body, as they are stored."""
-    limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
+    limits = {field: body[field] for field in LIMITS if field in body}
     if limits.get("expires_at") is not None:
         limits["expires_at"] = calendar.normalise(limits["expires_at"])
     return limits
@@ -178,7 +196,7 @@ def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
 def _check_limits(
     found: Violations, world: World, body: Body, validity_type: str, link: PaymentLink | None = None
 ) -> None:
-    for field in ("max_usage", "expires_at"):
+    for field in LIMITS:
         with found:
             if field in body and validity_type != "limited" and body[field] != getattr(link, field, None):
                 raise invalid_field(field, "goes with the validity type limited only")

@@ -22,7 +22,7 @@ from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
 from emulator.resources.app.settings import Merchant, settings
 from emulator.resources.billing import renewals
-from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.invoices import Invoice, addressee
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
@@ -163,8 +163,8 @@ def _images(world: World, invoice: Invoice | None, subscription: Subscription | 
 def invoice(world: World, job: Job) -> None:
     """Job ``invoice.mail``: an invoice with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
     invoice = world.get(Invoice, job.about)
-    if invoice is not None and invoice.customer_email is not None:
-        write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), {"invoice": invoice})
+    if invoice is not None and (to := addressee(world, invoice)) is not None:
+        write(world, "invoice", to, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
 def receipt(world: World, event: Event) -> None:
