@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,11 +54,6 @@ class ControlClient(Api):
         """Send any request and return its response, an error too."""
         with _explained(self.url):
             return super().request(method, _at(path), **options)
-
-    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Send any request and return the status and the body of its response, an error too."""
-        response = self.request(method, target, headers=headers, content=body)
-        return response.status_code, response.content
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """Yield the first ``limit`` objects of a list, in its order."""

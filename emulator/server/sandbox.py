@@ -46,8 +46,7 @@ FROM_OPTIONS = Start()
 class Parts(NamedTuple):
     """What makes the worlds of a sandbox, what sends their webhooks, and what wraps the service and the control API.
 
-    Only commands that run a wrong service on purpose, and worlds in which a recording is tried, choose others
-    (:mod:`emulator.checks.suite`, :mod:`emulator.testing.fresh_world`).
+    Only commands that run a wrong service on purpose choose others (:mod:`emulator.checks.suite`).
     """
 
     world: Callable[..., World] = World

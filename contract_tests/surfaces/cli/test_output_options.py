@@ -52,7 +52,6 @@ RUNS = """
 0 logs --json {main}
 0 explain --json {subscription} {main}
 0 record --as pytest --expect {subscription}.status=past_due --out found.py {main}
-0 record {subscription} --as pytest --seconds 1 --out found.py {main}
 0 emails --json {main}
 0 emails {email} --html {main}
 0 world save --json first {other}

@@ -18,7 +18,6 @@ from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.clients.breakages import BREAKAGES, notice
 from contract_tests.surfaces.clients.generators import GENERATORS, Step
 from contract_tests.surfaces.clients.prism import prism
-from contract_tests.surfaces.clients.recordings import recordings
 from contract_tests.surfaces.clients.signatures import signatures
 from contract_tests.surfaces.clients.workflows import respect
 from contract_tests.surfaces.clients.workshop import Tools, Workshop, served
@@ -44,7 +43,7 @@ def steps(tools: Tools, url: str, url_of_twin: str) -> dict[str, Callable[[], No
         step(Workshop(tools, name, document), server)
 
     every: dict[str, Callable[[], None]] = {}
-    for each in (prism, *GENERATORS, signatures, recordings):
+    for each in (prism, *GENERATORS, signatures):
         every[each.__name__] = partial(take, each, each.__name__, documents.service, url)
         if each in GENERATORS:
             name = f"{each.__name__}-3.1"

@@ -128,13 +128,6 @@ def references(step: RecordedStep) -> list[Reference]:
     return [part for text in given for part in parts(text) if isinstance(part, Reference) and part.name != URL]
 
 
-def at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Return the value that a path leads to. Raises ``LookupError`` or ``TypeError`` if it leads nowhere."""
-    for key in path:
-        value = value[key]
-    return value
-
-
 def renumbered(recording: Recording) -> Recording:
     """Return the same recording with names numbered in the order of the steps: ``customer``, ``customer_2``.
 

@@ -113,10 +113,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
 def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:
     wanted = [_wanted(text, reader) for text in query.get("expect", ())]
     among, is_part = span.ids, span.first > 0
-    if (about := query.get("about")) is not None:
-        _require(about, "about", reader)
-        among &= reader.needed(span.exchanges, [about])
-    elif is_part and (objects := reader.objects_of(span.exchanges[span.first :], span.done)):
+    if is_part and (objects := reader.objects_of(span.exchanges[span.first :], span.done)):
         among |= reader.needed(span.exchanges, objects)
     answered = reader.last_unit(span.exchanges)
     builder = Builder(reader.start(), span.exchanges, span.now, reader)

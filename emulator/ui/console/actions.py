@@ -203,7 +203,6 @@ FILES: Mapping[str, str] = {
     "pytest": "test_recorded.py",
     "node": "recorded.test.mjs",
     "curl": "recorded.sh",
-    "arazzo": "recorded.arazzo.yaml",
 }
 """The name of the file by its form, the first form for those who have not chosen."""
 

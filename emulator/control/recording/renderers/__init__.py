@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.control.recording.model import Recording
-from emulator.control.recording.renderers import arazzo, curl, node, pytest_test
+from emulator.control.recording.renderers import curl, node, pytest_test
 
 FORMS: Mapping[str, Callable[[Recording], str]] = {
     "pytest": pytest_test.render,
     "node": node.render,
     "curl": curl.render,
-    "arazzo": arazzo.render,
 }
 """The forms by name."""
