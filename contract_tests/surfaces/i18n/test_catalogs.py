@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -138,8 +139,11 @@ def test_every_plural_form_is_there(code: str) -> None:
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_pybabel_update_changes_nothing(code: str, template: Path, tmp_path: Path) -> None:
-    """So the diff of a catalog shows only what a change of the code did to it."""
+    """So the diff of a catalog shows only what a change of the code did to it, whatever the release of Babel."""
     copy = shutil.copytree(LOCALES, tmp_path / "locales")
     pybabel("update", "-D", "messages", "-i", str(template), "-d", str(copy), *UPDATE_OPTIONS)
-    path = f"{code}/LC_MESSAGES/messages.po"
-    assert (copy / path).read_text("utf-8") == (LOCALES / path).read_text("utf-8")
+    before, after = (
+        re.sub(r'"Generated-By: .*\n', "", (folder / code / "LC_MESSAGES/messages.po").read_text("utf-8"))
+        for folder in (LOCALES, copy)
+    )
+    assert after == before
