@@ -3,11 +3,12 @@
 FROM --platform=$BUILDPLATFORM python:3.13-slim AS wheel
 COPY . /source
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
+RUN cp /source/constraints.txt /wheels
 
 FROM python:3.13-slim AS build
 COPY --from=wheel /wheels /wheels
 RUN python -m venv --without-pip /opt/emulator
-RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir "$(echo /wheels/*.whl)[sql,smtp]"
+RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir --constraint /wheels/constraints.txt "$(echo /wheels/*.whl)[sql,smtp]"
 
 FROM python:3.13-slim
 RUN python -m pip uninstall --yes --root-user-action ignore pip
@@ -15,7 +16,8 @@ COPY --from=build /opt/emulator /opt/emulator
 # Fixture files and exported snapshots in /init are loaded at the start. Mount state at /state for this user: uid 4747.
 RUN mkdir /init
 RUN useradd --system --uid 4747 --home-dir /state --create-home emulator
-USER emulator
+# By number: Kubernetes can see then that it is not root.
+USER 4747
 WORKDIR /state
 # A port is published on purpose. Where others may reach it, set PAYMENTS_EMULATOR_CONTROL_TOKEN.
 ENV PATH=/opt/emulator/bin:$PATH PAYMENTS_EMULATOR_HOST=0.0.0.0 PAYMENTS_EMULATOR_INSECURE=1 PAYMENTS_EMULATOR_PORT=4747

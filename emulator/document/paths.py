@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -22,6 +20,9 @@ def fixtures_folder() -> Path:
 
 def fixture(name: str) -> Any:
     """Return the content of ``NAME.yaml`` in the folder of the fixtures, which is the emulator's own."""
+    # Not where this module is imported: a build of the package, which needs only its paths, has nothing that is compiled.
+    import msgspec
+
     return msgspec.yaml.decode((fixtures_folder() / f"{name}.yaml").read_bytes())
 
 

@@ -6,17 +6,26 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from contract_tests import ROOT
 from contract_tests.quality.pythons import SUPPORTED
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = PYPROJECT["project"]
 
-MOST_DEPENDENCIES = 14
+PINS = [
+    Requirement(line) for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")
+]
+BUILD = [Requirement(each) for each in PYPROJECT["build-system"]["requires"]]
+
+MOST_DEPENDENCIES = 16
 
 EXTRAS = {
     "check": ("schemathesis", ["compare", "document"]),
@@ -43,6 +52,50 @@ main({arguments!r})
 
 def test_it_depends_on_few_packages() -> None:
     assert len(PROJECT["dependencies"]) <= MOST_DEPENDENCIES
+
+
+def test_constraints_and_build_requirements_pin_each_package_to_releases_and_to_no_place() -> None:
+    for pin in (*PINS, *BUILD):
+        assert [each.operator for each in pin.specifier] == ["=="], pin
+        assert pin.url is None, pin
+
+
+def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
+    """So the data of languages and phone numbers in a wheel, which are copied at a build, are those that are tested."""
+    assert {(each.name, each.specifier) for each in BUILD} <= {(each.name, each.specifier) for each in PINS}
+    named = {canonicalize_name(each.name) for each in BUILD}
+    installed = {canonicalize_name(each.name): each for each in distributions()}
+    needed = {
+        canonicalize_name(requirement.name)
+        for name in named & installed.keys()
+        for requirement in map(Requirement, installed[name].requires or ())
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    }
+    assert needed - named == set()
+
+
+def test_no_file_needs_the_compiled_reader_of_yaml() -> None:
+    """PyYAML is installed without it where there is neither a wheel nor a compiler, and reads less than libyaml does."""
+    for file in (each for folder in ("fixtures", "openapi") for each in (ROOT / folder).rglob("*.yaml")):
+        text = file.read_text("utf-8")
+        assert yaml.load(text, yaml.SafeLoader) == yaml.load(text, yaml.CSafeLoader), file
+
+
+@pytest.mark.parametrize("group", ["dependencies", *PROJECT["optional-dependencies"], *PYPROJECT["dependency-groups"]])
+def test_the_constraints_have_a_release_of_each_requirement_that_it_allows(group: str) -> None:
+    groups = {
+        "dependencies": PROJECT["dependencies"],
+        **PROJECT["optional-dependencies"],
+        **PYPROJECT["dependency-groups"],
+    }
+    for each in map(Requirement, groups[group]):
+        pins = [pin for pin in PINS if canonicalize_name(pin.name) == canonicalize_name(each.name)]
+        assert pins, f"python -m contract_tests.quality.constraints has to pin {each}"
+        assert [pin for pin in pins if not all(map(each.specifier.contains, versions(pin)))] == []
+
+
+def versions(pin: Requirement) -> list[str]:
+    return [each.version for each in pin.specifier]
 
 
 def test_the_supported_pythons_are_those_that_are_tested() -> None:
