@@ -79,7 +79,7 @@ PLACEHOLDERS = {
 }
 """What stands in a checkout for the repository and the release, and what becomes of it."""
 
-STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/*.md", "docs/guide/fr/*.md")
+STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/*.md")
 """Files that have placeholders."""
 
 RELEASED = re.compile(r"<!-- unreleased -->\n.*?<!-- released\n(?P<text>.*?)-->\n", re.S)

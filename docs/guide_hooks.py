@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,30 +39,18 @@ _BLOCK = re.compile(
 
 _PICTURE = re.compile(r'"(?:\.\./)*images/([\w-]+\.webp)"')
 
-GROUPS = {
-    "Start": "Démarrer",
-    "Test": "Tester",
-    "Examine": "Examiner",
-    "Reference": "Référence",
-    "Operate": "Exploiter",
-}
-"""The menu's groups in French."""
-
-OPEN = {"en": "Open in your world", "fr": "Ouvrir dans votre monde"}
-
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Links below each sample with requests; blocks between ``<!-- tabs: A, B -->`` and its end become tabs."""
     markdown = _UNRELEASED.sub("", markdown)
     markdown = _PICTURE.sub(rf'"{"../" * page.url.count("/")}images/\1"', markdown)
-    language = "fr" if page.file.src_uri.startswith("fr/") else "en"
     key = next(iter(_KEY.findall(markdown)), None)
 
     def linked(match: re.Match[str]) -> str:
         nonlocal key
         # A sample goes on with the key of the one before.
         key = next(iter(_KEY.findall(match["text"])), key)
-        return match[0] + _links(match["text"], key, language)
+        return match[0] + _links(match["text"], key)
 
     return _TABS.sub(_tabs, _SAMPLE.sub(linked, markdown))
 
@@ -74,40 +62,22 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def on_page_context(context: Any, *, page: Any, nav: Any, **_: Any) -> Any:
     """Give the theme what :file:`face.html` shows beside the page."""
-    uri = page.file.src_uri
-    language = "fr" if uri.startswith("fr/") else "en"
-    pages = {file.src_uri: file.page for file in context["pages"]}
-    twin = pages.get(uri.removeprefix("fr/") if language == "fr" else f"fr/{uri}")
     heads = page.toc.items[0].children if len(page.toc.items) == 1 else page.toc.items
     return context | {
-        "language": language,
         "here": _address(page),
-        "menu": _menu(nav, pages, language),
-        "twin": twin and _address(twin),
+        "menu": _menu(nav),
         "heads": heads if len(heads) > 1 else [],
         "previous": page.previous_page and {"url": _address(page.previous_page), "title": page.previous_page.title},
         "next": page.next_page and {"url": _address(page.next_page), "title": page.next_page.title},
     }
 
 
-def _menu(nav: Any, pages: Mapping[str, Any], language: str) -> list[dict[str, Any]]:
-    """Return the groups of the menu; a French reader gets the French page where there is one."""
+def _menu(nav: Any) -> list[dict[str, Any]]:
     return [
-        {
-            "title": GROUPS.get(group.title, group.title) if language == "fr" else group.title,
-            "items": [
-                _item(each, pages.get(f"fr/{each.file.src_uri}") if language == "fr" and each.is_page else None)
-                for each in group.children
-            ],
-        }
+        {"title": group.title, "items": [{"title": each.title, "url": _address(each)} for each in group.children]}
         for group in nav.items
         if group.is_section
     ]
-
-
-def _item(entry: Any, french: Any) -> dict[str, str]:
-    shown = french or entry
-    return {"title": shown.title, "url": _address(shown), "lang": "fr" if french else "en"}
 
 
 def _address(entry: Any) -> str:
@@ -115,11 +85,10 @@ def _address(entry: Any) -> str:
     return entry.url if entry.is_link else f"/docs/guide/{entry.url.removeprefix('./')}"
 
 
-def on_env(env: Any, *, config: Any, files: Any, **_: Any) -> Any:
+def on_env(env: Any, *, config: Any, **_: Any) -> Any:
     """Find the face, and keep the menu for the pages that the emulator serves itself."""
     env.loader = ChoiceLoader([env.loader, FileSystemLoader(Path(__file__).parents[1] / "emulator/ui/docs/templates")])
-    pages = {file.src_uri: file.page for file in files.documentation_pages()}
-    config.extra["menu"] = _menu(config.extra["nav"], pages, "en")
+    config.extra["menu"] = _menu(config.extra["nav"])
     return env
 
 
@@ -162,13 +131,13 @@ def _fixture(name: str) -> Any:
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both loaders are the safe one
 
 
-def _links(text: str, key: str | None, language: str) -> str:
+def _links(text: str, key: str | None) -> str:
     """Return one link for each request of a sample that the explorer has."""
     found = dict(filter(None, (_link(match, key) for match in _REQUEST.finditer(text))))
     if not found:
         return ""
     links = ", ".join(f'<a href="{url}">{name}</a>' for name, url in found.items())
-    return f'\n<p class="open">{OPEN[language]}: {links}</p>\n'
+    return f'\n<p class="open">Open in your world: {links}</p>\n'
 
 
 def _link(match: re.Match[str], key: str | None) -> tuple[str, str] | None:

@@ -18,10 +18,7 @@ CONTRIBUTING = ROOT / "docs" / "contributing"
 SKILL = ROOT / "docs" / "skill.md"
 """What ``agent setup`` writes for AI assistants."""
 
-TRANSLATIONS = sorted(GUIDE.glob("fr/*.md"))
-"""Pages in another language. Their samples are those of the page that they translate."""
-
-PAGES = sorted({ROOT / "README.md", *GUIDE.rglob("*.md"), *CONTRIBUTING.glob("*.md"), SKILL} - {*TRANSLATIONS})
+PAGES = sorted([ROOT / "README.md", *GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.md"), SKILL])
 """The pages whose samples are run."""
 
 _RELEASED = re.compile(r"<!-- released\n.*?-->\n", re.S)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contract_tests.quality.docs.pages import GUIDE, PAGES, ROOT, TRANSLATIONS, Sample, name, samples
+from contract_tests.quality.docs.pages import PAGES, ROOT, Sample, name, samples
 from contract_tests.support.sandbox import RunningServer
 from emulator.engine.fixtures import Fixtures
 
@@ -123,15 +123,6 @@ def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
                     break
             serving.terminate()
         assert said[-1:] == ["Ready.\n"], f"{place(sample)}: {line}\n{''.join(said)}"
-
-
-@pytest.mark.parametrize("page", TRANSLATIONS, ids=name)
-def test_a_translation_has_the_samples_of_its_original(page: Path) -> None:
-    """In the same order, with the same answers; so they need not run again."""
-    originals = [(each.language, each.text, each.answer) for each in samples(GUIDE / page.name)]
-    remaining = iter(originals)
-    translated = [(each.language, each.text, each.answer) for each in samples(page)]
-    assert [each for each in translated if each not in remaining] == []
 
 
 def test_every_sample_is_tried() -> None:

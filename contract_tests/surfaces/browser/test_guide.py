@@ -100,17 +100,6 @@ def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
     assert found - known == set()
 
 
-def test_a_page_leads_to_the_same_page_in_french_and_back(tab: Any, served: str) -> None:
-    tab.goto(f"{served}webhooks/")
-    tab.locator("#language").click()
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Tester les webhooks")
-    assert tab.locator("html").get_attribute("lang") == "fr"
-    tab.locator("#language").click()
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Test webhooks")
-    tab.goto(f"{served}test-client/")
-    expect(tab.locator("#language")).to_have_count(0)
-
-
 def test_the_guide_is_searched(tab: Any) -> None:
     tab.keyboard.press("/")
     tab.keyboard.type("Idempotency-Key")
@@ -157,15 +146,6 @@ def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, s
     expect(tab.locator("#filter output")).to_have_text(str(shown.count()))
     assert 0 < shown.count() < 10
     expect(tab.locator("#B-57")).to_be_visible()
-
-
-def test_the_controls_of_a_french_page_are_french(tab: Any, served: str) -> None:
-    tab.goto(f"{served}fr/webhooks/")
-    expect(tab.locator("#theme")).to_have_text("Thème du système")
-    expect(tab.locator(".copy").first).to_have_text("Copier")
-    expect(tab.locator("#menu a").first).to_have_attribute("lang", "en")
-    tab.locator("#find").fill("qqqqqq")
-    expect(tab.locator("#found")).to_have_text("Aucun résultat.")
 
 
 def test_a_theme_that_was_chosen_stays(tab: Any) -> None:

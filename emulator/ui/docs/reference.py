@@ -87,12 +87,10 @@ def page(
     menu = guide_folder() / "menu.json"
     has_guide = menu.is_file()
     face = {
-        "language": "en",
         "base": PATH if has_guide else "",
         "assets": "/docs/assets",
         "home": "/",
         "menu": json.loads(menu.read_text("utf-8")) if has_guide else WITHOUT_GUIDE,
-        "twin": None,
         "previous": None,
         "next": None,
         "wide": template == "docs-index.html",
@@ -170,9 +168,7 @@ SERVED = {
     "Assumptions": "/docs/assumptions",
 }
 
-WITHOUT_GUIDE = [
-    {"title": "Reference", "items": [{"title": title, "url": url, "lang": "en"} for title, url in SERVED.items()]}
-]
+WITHOUT_GUIDE = [{"title": "Reference", "items": [{"title": title, "url": url} for title, url in SERVED.items()]}]
 """The menu of a checkout in which the guide was not built."""
 
 

@@ -2,11 +2,6 @@
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const base = document.documentElement.dataset.base;
-const french = {
-  "System theme": "Thème du système", "Light theme": "Thème clair", "Dark theme": "Thème sombre",
-  Copy: "Copier", Copied: "Copié", "Nothing was found.": "Aucun résultat.",
-};
-const say = (text) => (document.documentElement.lang === "fr" ? french[text] : text);
 
 // -- theme
 
@@ -14,7 +9,7 @@ const themes = { system: "System theme", light: "Light theme", dark: "Dark theme
 const button = document.getElementById("theme");
 
 function show(theme) {
-  button.textContent = say(themes[theme]);
+  button.textContent = themes[theme];
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
@@ -90,11 +85,11 @@ for (const block of all("pre")) {
   const copy = document.createElement("button");
   copy.type = "button";
   copy.className = "copy";
-  copy.textContent = say("Copy");
+  copy.textContent = "Copy";
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(block.textContent);
-    copy.textContent = say("Copied");
-    setTimeout(() => (copy.textContent = say("Copy")), 1200);
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 1200);
   });
   const frame = document.createElement("div");
   frame.className = "code";
@@ -163,7 +158,7 @@ function ask() {
 
 function draw(results) {
   found.replaceChildren(...results.slice(0, 12).map(entry));
-  if (!results.length) found.textContent = say("Nothing was found.");
+  if (!results.length) found.textContent = "Nothing was found.";
   found.hidden = false;
 }
 
