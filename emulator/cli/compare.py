@@ -10,8 +10,8 @@ from emulator.cli.groups import LazyGroup
 @click.group(
     cls=LazyGroup,
     table={
-        "document": ("document:document", "Check the server at URL against the OpenAPI document."),
-        "service": ("service:service", "Find out which assumptions hold at the service at URL."),
+        "document": "document:document",
+        "service": "service:service",
     },
 )
 def compare() -> None:

@@ -97,7 +97,7 @@ def everything(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Test an application, its tests, its receiver and its client, in one report.
+    """Test an application, its tests, receiver and client at once.
 
     \b
     payments-emulator test all -- pytest -x

@@ -22,7 +22,7 @@ import click
 from emulator.checks import junit
 from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
-from emulator.cli.groups import PROGRAM, SandboxCommand
+from emulator.cli.groups import PROGRAM
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_json, variable, write_text, writing
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
@@ -51,7 +51,7 @@ NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format", "exit_with_st
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
 
 
-@click.command("exec", cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=PORT, default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option(

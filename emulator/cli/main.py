@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output, in_words
+from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output
 from emulator.cli.options import guidance
 from emulator.cli.output import fitted
 from emulator.version import VERSION
@@ -74,9 +74,6 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
 CONNECTION_NAMES = ("--url", "--key", "--app", "--control-token")
 """Options of commands that one may type before the command."""
 
-WIDTH = max(map(len, COMMANDS))
-"""Columns of the groups' names."""
-
 
 class Program(LazyGroup):
     """The program, whose help lists the groups on one screen."""
@@ -84,14 +81,16 @@ class Program(LazyGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each group with its commands."""
         with formatter.section("Commands"):
+            rows = []
             for name, (purpose, table) in COMMANDS.items():
                 synopses = ", ".join(synopsis for _, synopsis in table.values())
-                formatter.write_dl([(name.ljust(WIDTH), f"{synopses}: {purpose}" if purpose else synopses)])
+                rows.append((name, f"{synopses}: {purpose}" if purpose else synopses))
+            formatter.write_dl(rows)
 
 
 @click.group(
     cls=Program,
-    table={name: row for _, table in COMMANDS.values() for name, row in table.items()},
+    table={name: place for _, table in COMMANDS.values() for name, (place, _) in table.items()},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
@@ -147,10 +146,9 @@ def run(arguments: Sequence[str]) -> object:
 
 def one_line(error: click.ClickException) -> str:
     """Return the error on one line; a usage error also names the help of its command."""
+    message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption):
         message = unknown_option(error)
-    else:
-        message = in_words(" ".join(error.format_message().split()))
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
     context = error.ctx if isinstance(error, click.UsageError) else None

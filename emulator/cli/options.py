@@ -153,6 +153,8 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no
 class Number(click.FloatRange):
     """A number within bounds; ``nan`` passes each comparison of click's, and infinity has no JSON."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):

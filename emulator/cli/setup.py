@@ -81,9 +81,9 @@ def state() -> None:
 @state.command()
 @click.argument("store", type=STATE_URL)
 def check(store: str) -> int:
-    """Read a whole state store as a server would; exit status 1 if it is invalid.
+    """Check a state store; exit status 1 if it is invalid.
 
-    Changes nothing; a server may use the store at the same time.
+    It is read whole, as a server reads it. Nothing is changed; a server may use the store at the same time.
 
     \b
     payments-emulator state check sqlite:///shop.db
@@ -122,7 +122,7 @@ def compact(store: str) -> None:
 @click.argument("source", type=STATE_URL)
 @click.argument("target", type=STATE_URL)
 def convert(source: str, target: str) -> None:
-    """Copy all worlds and snapshots from one state store to another one, which must be empty.
+    """Copy all worlds and snapshots to another, empty state store.
 
     An exported snapshot is a state store as well: tinydb:FILE.
 

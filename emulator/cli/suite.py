@@ -113,7 +113,9 @@ def suite(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Show which mutants of the service your tests catch, and what they never use.
+    """Show which mutants of the service your tests catch.
+
+    The report ends with what they never use.
 
     \b
     payments-emulator test suite -- pytest -x

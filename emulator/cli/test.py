@@ -30,12 +30,12 @@ SHOWN_IDS = 5
 @click.group(
     cls=LazyGroup,
     table={
-        "app": ("app:app", "Show what lost responses and webhooks do to your application."),
-        "suite": ("suite:suite", "Show which mutants of the service your tests catch, and what they never use."),
-        "receiver": ("receiver:receiver", "Test a webhook receiver with valid and invalid deliveries."),
-        "client": ("test:client", "Report where your client breaks the service's usage rules."),
-        "all": ("everything:everything", "Test an application, its tests, its receiver and its client, in one report."),
-        "scenario": ("app:app_scenario", ""),
+        "app": "app:app",
+        "suite": "suite:suite",
+        "receiver": "receiver:receiver",
+        "client": "test:client",
+        "all": "everything:everything",
+        "scenario": "app:app_scenario",
     },
 )
 def test() -> None:

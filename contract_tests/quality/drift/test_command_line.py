@@ -90,11 +90,6 @@ def test_what_a_command_prints_it_prints_as_json_too(path: tuple[str, ...]) -> N
         assert "as_json" in names
 
 
-def test_the_list_of_commands_is_not_cut_in_80_columns() -> None:
-    context = click.Context(cli, info_name=PROGRAM, terminal_width=80)
-    assert [line for line in cli.get_help(context).splitlines()[1:] if line.endswith("...")] == []
-
-
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_option_is_explained(path: tuple[str, ...]) -> None:
     assert [each.name for each in options(ALL[path]) if not each.help] == []

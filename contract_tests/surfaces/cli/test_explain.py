@@ -12,10 +12,7 @@ import pytest
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
 from contract_tests.surfaces.cli.terminal import run
-from emulator.cli.compare import compare
-from emulator.cli.groups import LazyGroup
 from emulator.cli.look import balance
-from emulator.cli.test import test as command_test
 
 
 @pytest.fixture
@@ -189,12 +186,6 @@ IMPORTED = {
     *("emulator.cli.output", "emulator.core", "emulator.core.event_types", "emulator.version"),
 }
 """What the help needs of this package; of others it needs click alone."""
-
-
-@pytest.mark.parametrize("group", [compare, command_test])
-def test_each_line_is_the_first_sentence_of_the_commands_help(group: LazyGroup) -> None:
-    shown = {name: each.get_short_help_str(200) for name, each in group.commands.items() if not each.hidden}
-    assert shown == group.listed()
 
 
 def test_the_help_imports_no_command() -> None:
