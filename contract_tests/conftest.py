@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import signal
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -89,14 +90,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items.remove(item)
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load every module for tests that depend on which are loaded.
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Load every module before the first test that depends on which are loaded.
 
     Hypothesis also tries the constants of those that happen to be; a run within a run forgets those that it loaded first.
     """
-    if any(_is_property(item) or "pytester" in getattr(item, "fixturenames", ()) for item in session.items):
-        for module in pkgutil.walk_packages(emulator.__path__, "emulator."):
-            import_module(module.name)
+    if _is_property(item) or "pytester" in getattr(item, "fixturenames", ()):
+        _load_every_module()
+
+
+@cache
+def _load_every_module() -> None:
+    for module in pkgutil.walk_packages(emulator.__path__, "emulator."):
+        import_module(module.name)
 
 
 def _is_property(item: pytest.Item) -> bool:
