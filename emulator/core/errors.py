@@ -177,7 +177,9 @@ class ApiError(Exception):
         self.code = row.public_code or code
         self.category = row.category
         self.status = http_status or row.status
-        self.message = message or row.message.format_map(_LenientFormat(details, field=param, retry_after=retry_after))
+        known = {**details, "field": param, "retry_after": retry_after}
+        filled_in = _LenientFormat({name: value for name, value in known.items() if value is not None})
+        self.message = message or row.message.format_map(filled_in)
         self.param = param
         self.errors = dict(errors) if errors else None
         self.headers = dict(headers or {})

@@ -34,7 +34,7 @@ from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import InvoiceDocument
 from emulator.web import validation
 from emulator.web.context import SCOPE_KEY, RequestContext, Response
-from emulator.web.errors_on_demand import HEADER, FaultInjection, ForcedErrors, read_ahead
+from emulator.web.errors_on_demand import HEADER, FaultInjection, asked_for, read_ahead
 from emulator.web.operation import OperationHandler, build_app, fields
 from emulator.web.origins import Cors
 from emulator.web.routing import documented_api
@@ -48,9 +48,8 @@ HEADER_KEY = HEADER.lower().encode()
 class RequestPolicy:
     """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
-    def __init__(self, app: ASGIApp, paths: Mapping[str, str], forced_errors: ForcedErrors) -> None:
-        self._forced_errors = forced_errors
-        self._fault_injection = FaultInjection(app, paths, forced_errors)
+    def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
+        self._fault_injection = FaultInjection(app, paths)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         context: RequestContext = scope[SCOPE_KEY]
@@ -73,7 +72,7 @@ class RequestPolicy:
         with runtime.rate_limiter.acquire(settings(runtime.world), asyncio.get_running_loop().time()):
             if HEADER_KEY in context.headers:
                 context.raw, _ = await read_ahead(receive)
-                if (error := self._forced_errors.asked_for(context)) is not None:
+                if (error := asked_for(context)) is not None:
                     raise error
             await self._fault_injection.handle(context, runtime, scope, receive, send)
 
@@ -175,7 +174,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """Return the application behind ``/v1``."""
     document = documented_api("service").document
     authenticator = Authenticator(engine, sandbox_only(document))
-    policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(documented_api("service")))
+    policy = partial(RequestPolicy, paths=paths(document))
     app = build_app(
         documented_api("service"),
         OPERATIONS,

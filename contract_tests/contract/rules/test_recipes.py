@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
 
 from contract_tests.support.client import Client
@@ -97,30 +96,3 @@ class Player:
         for part in path.split("."):
             value = value[int(part)] if isinstance(value, list) else value[part]
         return value
-
-
-OWN_KEY = [
-    code
-    for code, recipe in RECIPES.items()
-    if recipe.steps and recipe.steps[-1].key is None and code not in PAYMENT_OUTCOMES
-]
-"""Codes that the last request of their recipe is answered with, sent with a key that is in order."""
-
-
-@pytest.mark.breaks_the_document  # METHOD_NOT_ALLOWED is an answer to methods that the document does not have
-@pytest.mark.parametrize("code", OWN_KEY)
-def test_a_forced_error_is_the_one_that_the_recipe_leads_to(sandbox: Sandbox, code: str) -> None:
-    """B-94: the same answer to the same request, but for the id of the request."""
-    player = Player(sandbox)
-    *before, last = RECIPES[code].steps
-    player.play_all(before)
-    player.play(msgspec.structs.replace(last, headers={**last.headers, "Emulator-Answer": code}))
-    assert player.last is not None
-    forced = player.last
-    player.play(last)
-    assert answer(forced) == answer(player.last)
-
-
-def answer(response: httpx.Response) -> tuple[int, Any, str | None]:
-    """What an answer says, without the id of its request."""
-    return response.status_code, {**response.json(), "request_id": None}, response.headers.get("allow")
