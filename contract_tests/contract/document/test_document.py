@@ -13,7 +13,6 @@ from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValida
 
 from contract_tests.contract.document import specification
 from contract_tests.contract.document.reader import Document, Operation, operations, parameters
-from contract_tests.quality.drift.test_words import RETIRED
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.event_types import EVENTS, EventSpec
 from emulator.core.limits import ITEMS, STRING
@@ -100,23 +99,6 @@ def test_every_operation_has_one_declared_tag(document: Document) -> None:
 def test_every_operation_has_a_summary_and_a_description(document: Document) -> None:
     assert [each.name for each in operations(document) if not 0 < len(each.node["summary"]) <= 60] == []
     assert [each.name for each in operations(document) if not each.node.get("description")] == []
-
-
-def test_no_retired_word_is_used(document: Document) -> None:
-    texts = [re.sub("`.*?`", "", text) for text in _texts(document)]
-    assert len(texts) > 40
-    retired = re.compile("|".join(RETIRED), re.IGNORECASE)
-    assert [text for text in texts if retired.search(text)] == []
-
-
-def _texts(node: Any) -> Iterator[str]:
-    """Yield every summary and description, at any depth."""
-    if isinstance(node, list):
-        node = dict(enumerate(node))
-    if isinstance(node, dict):
-        yield from (node[key] for key in ("summary", "description") if isinstance(node.get(key), str))
-        for child in node.values():
-            yield from _texts(child)
 
 
 def test_security_schemes_in_use_are_declared(document: Document) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contract_tests.quality.docs.pages import GUIDE, ROOT, name, samples
+from contract_tests.quality.docs.pages import CONTRIBUTING, GUIDE, ROOT, name, samples
 
 GROUPS = ["Start", "Test", "Examine", "Reference", "Operate"]
 SERVED = {"/docs/errors", "/docs/events", "/docs/assumptions"}
@@ -67,3 +67,10 @@ def test_a_new_user_has_a_path_of_five_pages() -> None:
         assert f"({following}.md)" in text.partition("Next: ")[2].splitlines()[0]
     for page in PATH:
         assert [each for each in samples(GUIDE / f"{page}.md") if not each.reason]
+
+
+def test_the_glossary_is_short_and_in_order() -> None:
+    text = (CONTRIBUTING / "glossary.md").read_text("utf-8")
+    terms = re.findall(r"^\| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE)[1:]
+    assert 20 <= len(terms) <= 25
+    assert terms == sorted(terms, key=str.casefold)
