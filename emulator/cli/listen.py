@@ -50,7 +50,7 @@ SINCE = Parsed("INSTANT|DURATION", since_when)
 
 
 @click.command()
-@click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL.")
+@click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL, or port of this machine.")
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
 @click.option("--object", "about", type=ID, metavar="ID", help="Forward only events about this object.")
 @click.option("--since", type=SINCE, help="First forward the events since then, or of the last 1h.")
@@ -76,7 +76,7 @@ def listen(
     """Forward webhooks to your server and show its responses.
 
     \b
-    payments-emulator listen --forward-to localhost:3000/webhooks
+    payments-emulator listen --forward-to 3000/webhooks
     payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
     payments-emulator listen --forward-to localhost:3000/webhooks --print-secret
 
@@ -222,16 +222,19 @@ def _earlier(now: str, ago: timedelta) -> datetime:
 
 
 def destination(text: str, given_as: str) -> str:
-    """Return the URL of a receiver; ``localhost:3000/hook`` is accepted as well."""
+    """Return the URL of a receiver; ``localhost:3000/hook`` is accepted as well, and a port of this machine alone."""
     import httpx
 
-    url = text if "://" in text else f"http://{text}"
+    # Without the name of a machine, clients take a number for an IPv4 address: 8000 is 0.0.31.64.
+    address = f"localhost:{text}" if re.match(r"\d+(/|$)", text) else text
+    url = address if "://" in address else f"http://{address}"
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
         parts = httpx.URL("")
     # Some libraries take any number for a port.
-    if parts.scheme not in ("http", "https") or not parts.host or not 0 < (parts.port or 80) < 65536:
+    no_host = not parts.host or parts.host.isdecimal()
+    if parts.scheme not in ("http", "https") or no_host or not 0 < (80 if parts.port is None else parts.port) < 65536:
         raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
     return url
 

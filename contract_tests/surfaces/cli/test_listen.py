@@ -227,6 +227,13 @@ def test_a_target_that_does_not_listen_is_reported_at_once(sandbox: Sandbox) -> 
         assert process.stderr.readline().startswith(f"Nothing listens at {target} yet (")
 
 
+def test_a_port_alone_is_one_of_this_machine(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
+    listening("--forward-to", f"{receiver.url.rpartition(':')[2].partition('/')[0]}/hooks")
+    sandbox.customer()
+    sandbox.settle()
+    assert [received.path for received in receiver.received] == ["/hooks"]
+
+
 def test_json_begins_with_the_endpoint_and_its_secret(sandbox: Sandbox, receiver: Receiver) -> None:
     with processes() as begin:
         process = begin("listen", "--url", sandbox.url, "--key", sandbox.key, "--forward-to", receiver.url, "--json")

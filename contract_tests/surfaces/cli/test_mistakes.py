@@ -104,6 +104,7 @@ from emulator.cli.test import test as command_test
         (["test", "app", "--then", "soon", "--", "true"], "'soon': a duration such as 31d"),
         (["test", "suite", "--only", "nothing", "--", "true"], "'--only': nothing: there is no such mutant"),
         (["listen", "--forward-to", "localhost:99999"], "'localhost:99999': a URL such as http://localhost:3000"),
+        (["listen", "--forward-to", "http://8000/hooks"], "'http://8000/hooks': a URL such as http://localhost:3000"),
         (["test", "receiver", "--export", "/dev/null/x", "--secret", "whsec_x"], "/dev/null/x: cannot be written"),
         (["exec"], "COMMAND"),
         (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),

@@ -148,6 +148,18 @@ test("an application that is not there is said in the story", withPayments(async
   assert.match(await payments.story(), /customer.created .* -> 500 \(fetch failed: .*ECONNREFUSED/);
 }));
 
+test("a URL is forwarded to as it stands", withPayments(async (payments) => {
+  const paths = [];
+  const server = createServer((request, response) => response.end(String(paths.push(request.url))));
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  await payments.webhooks.forwardTo(`http://127.0.0.1:${server.address().port}/hooks/payments?shop=1`);
+  await payments.api.post("/v1/customers/", AWA);
+  await payments.settle();
+  server.closeAllConnections();
+  await new Promise((done) => server.close(done));
+  assert.deepEqual(paths, ["/hooks/payments?shop=1"]);
+}));
+
 test("expect says what is missing and what is too much", withPayments(async (payments) => {
   await payments.expect("customer.created", () => payments.api.post("/v1/customers/", AWA));
   await assert.rejects(

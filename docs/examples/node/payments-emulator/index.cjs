@@ -504,9 +504,9 @@ class Webhooks {
     return this;
   }
 
-  async forwardTo(target, at = "/webhooks") {
-    const send = typeof target === "function" || typeof target?.handle === "function" ? await this.#serve(target) : target;
-    const url = new URL(at, send);
+  async forwardTo(target, at) {
+    const listens = typeof target === "function" || typeof target?.handle === "function";
+    const url = listens ? new URL(at ?? "/webhooks", await this.#serve(target)) : new URL(at ?? "", target);
     this.#reply = (delivery) => this.#forward(url, delivery);
     this.#forwards = true;
     await this.endpoint();

@@ -118,7 +118,8 @@ export interface Webhooks {
   /** True: what the application throws while it handles a delivery, and an answer of 500 or more, is thrown by the next
    * call of the helpers, such as the `pay` that caused the delivery. */
   raiseErrors: boolean;
-  /** Forward deliveries to a URL, or to a request listener (an Express application, for example). */
+  /** Forward deliveries to a URL, or to a request listener (an Express application, for example), which gets them at
+   * `/webhooks` unless a path is given. */
   forwardTo(target: string | ((request: any, response: any) => unknown), path?: string): Promise<Webhooks>;
   /** Answer deliveries with 200 again. */
   stopForwarding(): void;
