@@ -99,8 +99,15 @@ logger = logging.getLogger("emulator.connection")
 logger.setLevel(logging.ERROR)
 
 
-class TooMuch(Exception):
-    """A request exceeds one of its limits; raised through the parser, which stops."""
+OTHER_PROTOCOLS = {
+    b"\x16\x03": "TLS; use http:// in its URL",
+    b"PRI * HTTP/2.0": "HTTP/2 by prior knowledge; have it begin with HTTP/1.1",
+}
+"""The first bytes of connections that are no HTTP/1.1, and the line of the log about each: the client cannot read one."""
+
+
+class Refused(Exception):
+    """A request exceeds one of its limits or lacks what each has; raised through the parser, which stops."""
 
 
 class StreamingConnection:
@@ -178,6 +185,8 @@ class Connection(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         if self._reading_head:
+            if not self._head_bytes:
+                self._notice_other_protocol(data)
             self._head_bytes += len(data)
         else:
             self._framing_bytes += len(data)
@@ -186,6 +195,11 @@ class Connection(HttpToolsProtocol):
             self.send_400_response(f"The head of the request is larger than {limits.HEAD.most} bytes.")
         elif self._framing_bytes > limits.FRAMING.most:
             self.send_400_response(f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes.")
+
+    def _notice_other_protocol(self, data: bytes) -> None:
+        for beginning, said in OTHER_PROTOCOLS.items():
+            if data.startswith(beginning):
+                logging.getLogger("emulator").warning("This port speaks plain HTTP/1.1, and a client began %s.", said)
 
     def on_message_begin(self) -> None:
         self._unread_bytes = 0
@@ -197,7 +211,10 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.headers) > limits.HEADERS.most:
             self._problem = f"The request has more than {limits.HEADERS.most} headers."
-            raise TooMuch
+            raise Refused
+        if self.parser.get_http_version() == "1.1" and sum(name == b"host" for name, _ in self.headers) != 1:
+            self._problem = "A request of HTTP/1.1 must have one Host header."
+            raise Refused
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._read_again = self._head_without_upgrade()
             return
@@ -213,7 +230,7 @@ class Connection(HttpToolsProtocol):
             self._unset_deadline()
         if len(self.pipeline) > limits.PIPELINED.most:
             self.transport.close()
-            raise TooMuch
+            raise Refused
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)

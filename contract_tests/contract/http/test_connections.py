@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import ssl
 import sys
 import threading
 
@@ -33,6 +35,42 @@ def test_http_1_0_is_answered_and_closed(line: Line) -> None:
     # Without the header a connection of HTTP/1.0 closes as well (RFC 9112, 9.3); newer versions of uvicorn send it.
     assert (answer.status, answer.headers.get("connection", "close")) == (200, "close")
     assert line.ended()
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: a.example\r\nHost: b.example\r\n"], ids=["none", "two"])
+@pytest.mark.parametrize("start", [LIST, b"GET /openapi.json HTTP/1.1", b"OPTIONS /v1/customers/ HTTP/1.1"])
+def test_http_1_1_has_one_host(line: Line, start: bytes, hosts: bytes) -> None:
+    """RFC 9112, 3.2."""
+    line.say(start + b"\r\n" + hosts + b"\r\n")
+    answer = line.answer()
+    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+    assert json.loads(answer.body)["message"] == "A request of HTTP/1.1 must have one Host header."
+    assert line.ended()
+
+
+def client_hello() -> bytes:
+    """Return the first bytes of a client of TLS."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+@pytest.mark.parametrize(
+    ("first", "protocol"),
+    [(client_hello(), "TLS; use http://"), (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2 by prior knowledge")],
+    ids=["TLS", "HTTP/2"],
+)
+def test_another_protocol_is_named_in_the_log(
+    line: Line, first: bytes, protocol: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The client cannot read an answer, so the one line is where its user looks."""
+    line.say(first)
+    assert line.answer().status == 400
+    assert line.ended()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"This port speaks plain HTTP/1.1, and a client began {protocol}" in caplog.text
 
 
 def test_close_is_heeded(line: Line) -> None:
@@ -189,7 +227,7 @@ def test_a_slow_body_is_waited_for(line: Line) -> None:
 
 def test_a_slow_head_is_waited_for(line: Line) -> None:
     with Line(line.url, line.key) as other:
-        for byte in LIST + b"\r\nAuthorization: Bearer " + line.key.encode() + b"\r\n\r\n":
+        for byte in line.asked(LIST):
             other.request(NONE)
             assert other.answer().status == 404
             line.say(bytes([byte]))
