@@ -50,7 +50,9 @@ SINCE = Parsed("INSTANT|DURATION", since_when)
 
 
 @click.command()
-@click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL, or port of this machine.")
+@click.option(
+    "--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL, or port of this machine."
+)
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
 @click.option("--object", "about", type=ID, metavar="ID", help="Forward only events about this object.")
 @click.option("--since", type=SINCE, help="First forward the events since then, or of the last 1h.")

@@ -17,7 +17,7 @@ from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import Event
 from emulator.core.handlers import Body, Page, Query, paginate
-from emulator.core.records import Record, hidden_fields, to_wire
+from emulator.core.records import Record, folded, hidden_fields, to_wire
 from emulator.core.tables import Table
 from emulator.core.world import World, encode
 from emulator.document import bundles
@@ -235,8 +235,8 @@ def field_name(kind: type[Record]) -> str:
 
 
 def contains(record: Record, text: str) -> bool:
-    """Return whether a text occurs in an object's JSON, whatever the case of its letters; of an id only where it starts."""
-    sought, shown = text.casefold(), encode(record).decode().casefold()
+    """Return whether a text occurs in an object's JSON, whatever its case and Unicode form; of an id only where it starts."""
+    sought, shown = folded(text), folded(encode(record).decode())
     if sought not in shown:
         return False
     return sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
@@ -426,7 +426,7 @@ def _rank(text: str, id: str, name: str) -> int | None:
     """Return how well a record fits, 0 best; None if it does not. Within an id, which is random, a text is no match."""
     if id.startswith(text):
         return 0 if id == text else 1
-    sought, known = text.casefold(), name.casefold()
+    sought, known = folded(text), folded(name)
     if sought not in known:
         return None
     if known.startswith(sought):

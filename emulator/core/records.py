@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get_origin, get_type_hints
+from unicodedata import normalize
 
 import msgspec
 
@@ -20,6 +21,17 @@ from emulator.core.limits import METADATA
 def N_(message: str) -> str:  # noqa: N802  # the name that gettext's tools look for
     """Mark a message of a table for extraction; it is translated where it is shown."""
     return message
+
+
+# -- text as it is searched
+
+
+def folded(text: str) -> str:
+    """Return text in the form in which it is compared: without case, and each letter with its accents as one character.
+
+    A Mac may send é as two characters, which keyboards give as one.
+    """
+    return normalize("NFC", normalize("NFC", text).casefold())
 
 
 # -- records

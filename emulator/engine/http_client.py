@@ -8,10 +8,12 @@ had its cause no longer, and a receiver that answers before it has read a long b
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 import string
 from asyncio import StreamReader, StreamWriter
+from codecs import getincrementaldecoder
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -73,8 +75,8 @@ class HttpClient:
 
     async def post(
         self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int, names: NameLookups
-    ) -> tuple[int, bytes]:
-        """Return the status of the answer and at most ``max_bytes`` of its body; raises :class:`Unreachable`.
+    ) -> tuple[int, str]:
+        """Return the status of the answer and at most ``max_bytes`` of its body as text; raises :class:`Unreachable`.
 
         ``verify`` demands a certificate that the system trusts.
         """
@@ -86,7 +88,7 @@ class HttpClient:
         try:
             async with _sending(writer, _head(target, headers, body), body):
                 answer = await _receive(reader, max_bytes)
-            return answer.status, answer.body
+            return answer.status, answer.text
         finally:
             writer.close()
 
@@ -151,6 +153,10 @@ async def _send_pieces(writer: StreamWriter, pieces: AsyncIterable[bytes]) -> No
         await writer.drain()
 
 
+_CHARSET = re.compile(rb";\s*charset=\"?(iso-8859-1|iso-8859-15|latin1|windows-1252)\b", re.IGNORECASE)
+"""The charsets beside UTF-8 in which receivers still answer, as Content-Type has them."""
+
+
 class Answer:
     """What httptools, which calls the methods ``on_…``, has parsed of an answer. ``status`` is 0 before its headers.
 
@@ -161,6 +167,7 @@ class Answer:
         self.status = 0
         self.body = b""
         self.complete = False
+        self._charset = "utf-8"
         self._max_bytes = max_bytes
         self._ends_with_connection = True
         self._parser = httptools.HttpResponseParser(self)
@@ -178,7 +185,14 @@ class Answer:
         else:
             raise _closed(self)
 
+    @property
+    def text(self) -> str:
+        """The body in the charset that was declared; a character that the limit cut in two is left out."""
+        return getincrementaldecoder(self._charset)("replace").decode(self.body, len(self.body) < self._max_bytes)
+
     def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == b"content-type" and (declared := _CHARSET.search(value)):
+            self._charset = declared[1].decode()
         if name.lower() in (b"content-length", b"transfer-encoding"):
             self._ends_with_connection = False
 

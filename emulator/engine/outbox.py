@@ -10,7 +10,6 @@ import asyncio
 import logging
 import re
 import time
-from codecs import getincrementaldecoder
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
@@ -155,7 +154,7 @@ class WebhookSender:
                 status, text = await client.post(
                     url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most, names=names
                 )
-            return HttpResult(status_code=status, body=_text(text), duration_ms=_since(started))
+            return HttpResult(status_code=status, body=text, duration_ms=_since(started))
         except TimeoutError:
             reason = f"no answer within {self.answer_time:g} s"
         except Unreachable as error:
@@ -163,11 +162,6 @@ class WebhookSender:
         except Exception as error:  # whatever a receiver or an address triggers is a result, not our failure
             reason = type(error).__name__
         return HttpResult(status_code=None, error=reason, duration_ms=_since(started))
-
-
-def _text(received: bytes) -> str:
-    """Return the bytes as text; a character that the limit cut in two is left out."""
-    return getincrementaldecoder("utf-8")("replace").decode(received, final=len(received) < ANSWER_BODY.most)
 
 
 def _since(started: float) -> int:

@@ -154,11 +154,11 @@ class WorldClock:
         self,
         by: str | dt.timedelta | None = None,
         *,
-        to: str | dt.datetime | None = None,
+        to: str | dt.date | None = None,
         until: str | None = None,
         until_event: str | None = None,
     ) -> JSON:
-        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant, ``until="next"`` or ``until_event``.
+        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant or a day, ``until="next"`` or ``until_event``.
 
         Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
         Raises ``AssertionError`` if a job failed.
@@ -166,7 +166,7 @@ class WorldClock:
         body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
         return self._advance({name: value for name, value in body.items() if value is not None})
 
-    def freeze(self, at: str | dt.datetime | None = None) -> JSON:
+    def freeze(self, at: str | dt.date | None = None) -> JSON:
         """Stop the clock, now or at a later instant."""
         return self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
 
@@ -201,7 +201,7 @@ def _duration(by: str | dt.timedelta | None) -> str | None:
 
 def _instant(moment: Any) -> Any:
     if not isinstance(moment, dt.datetime):
-        return moment
+        return moment.isoformat() if isinstance(moment, dt.date) else moment
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).isoformat()
 
 

@@ -82,6 +82,11 @@ def test_the_port_is_that_of_the_scheme_unless_it_is_given() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokHTTP/1.1 nonsense", 200, "o"),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + b"x" * 5000, 200, "x" * 4096),
+        (b"HTTP/1.1 200 OK\r\n\r\nre\xc3\xa7u", 200, "reçu"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nre\xe7u", 200, "re\ufffdu"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\nre\xe7u", 200, "reçu"),
+        (b'HTTP/1.1 200 OK\r\nContent-Type: a/b;charset="windows-1252"\r\n\r\n5 \x80', 200, "5 €"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=rot13\r\n\r\nok", 200, "ok"),
     ],
 )
 def test_an_answer_is_understood(answer: bytes, status: int, body: str) -> None:

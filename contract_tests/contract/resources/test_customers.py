@@ -353,6 +353,17 @@ def test_search_finds_parts_of_email_name_phone_and_id(sandbox: Sandbox, text: s
     assert emails(sandbox, search=sought) == ["awa@example.com"]
 
 
+@pytest.mark.parametrize("stored", ["\u00c9lise", "E\u0301lise"])
+@pytest.mark.parametrize("typed", ["\u00e9li", "e\u0301li"])
+def test_search_is_blind_to_the_unicode_form(sandbox: Sandbox, stored: str, typed: str) -> None:
+    """B-20: a Mac may send é as two characters (NFD), keyboards give one (NFC); without its accent it is another letter."""
+    sandbox.customer(email="elise@example.com", name=f"{stored} Ntsama")
+    assert emails(sandbox, search=typed) == emails(sandbox, search=f"  {typed}") == ["elise@example.com"]
+    assert emails(sandbox, search="Elise N") == []
+    hits = sandbox.control.get("/search", query=typed)["data"]
+    assert [hit["kind"] for hit in hits] == ["customer"]
+
+
 @pytest.mark.parametrize("text", ["gold", "loyalty", "active", "nobody"])
 def test_search_looks_nowhere_else(sandbox: Sandbox, text: str) -> None:
     """Metadata is not searchable; nothing found is an empty 200 list (B-20)."""

@@ -36,8 +36,8 @@ class Network:
         self._calls = 0
 
     async def post(
-        self, url: str, headers: dict[str, str], body: Any, *, verify: bool, max_bytes: int
-    ) -> tuple[int, bytes]:
+        self, url: str, headers: dict[str, str], body: Any, *, verify: bool, max_bytes: int, names: object
+    ) -> tuple[int, str]:
         """As :meth:`HttpClient.post` does."""
         behaviour = self.behaviours.get(url, "succeeds")
         await asyncio.sleep(LATE if behaviour == "answers late" else WAY)
@@ -52,4 +52,4 @@ class Network:
         status = STATUSES[behaviour]
         if status == 200:
             self.received.add(headers.get("Emulator-Delivery", ""))
-        return status, b"{}"
+        return status, "{}"

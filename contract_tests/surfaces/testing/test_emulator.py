@@ -109,6 +109,8 @@ def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
     assert world.clock.datetime == dt.datetime(2026, 2, 1, 1, 0, 0, 500_000, tzinfo=dt.UTC)
     world.clock.advance(to=dt.datetime(2026, 3, 1, tzinfo=dt.UTC))
     assert world.clock.freeze(at="2026-03-02T00:00:00Z")["now"] == "2026-03-02T00:00:00.000Z"
+    world.clock.advance(to=dt.date(2026, 3, 4))
+    assert world.clock.freeze(at=dt.date(2026, 3, 5))["now"] == "2026-03-05T00:00:00.000Z"
     assert world.clock.run(rate=60)["mode"] == "running"
 
 

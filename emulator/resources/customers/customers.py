@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Page, apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
+from emulator.core.records import folded
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -102,11 +103,11 @@ def delete(world: World, id: str) -> None:
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Return whether the text occurs in email, names or phone, ignoring letter case, or is the whole id (B-20)."""
+    """Return whether the text, in any case and Unicode form, occurs in email, names or phone, or is the id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
     fields = (customer.email or "", name, customer.phone or "")
-    text = text.strip().casefold()
-    return text == customer.id.casefold() or any(text in field.casefold() for field in fields)
+    text = folded(text.strip())
+    return text == folded(customer.id) or any(text in folded(field) for field in fields)
 
 
 retrieve = get_handler(Customer)
