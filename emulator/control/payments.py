@@ -89,8 +89,8 @@ WORKING: Mapping[str, Fields] = {
 
 def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
     """Return the ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
-    default = None if customer is None else payment_methods.usable(world, customer, None)
-    if default is not None and default.type in allowed:
+    default = None if customer is None else payment_methods.default(world, customer)
+    if default is not None and default.status == "active" and default.type in allowed:
         return {"type": default.type, **_entered(world, default)}
     type = next(_permitted(world, allowed), allowed[0])
     return {"type": type, **WORKING[type]}

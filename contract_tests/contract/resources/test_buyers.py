@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from contract_tests.support.client import Client
@@ -172,20 +173,61 @@ def test_a_card_with_a_check_waits_for_it(sandbox: Sandbox, result: str, status:
     """B-54: ``…3220`` is ``requires_action`` until confirmed."""
     session = sandbox.session()
     intent = sandbox.buy(session, THREE_STEP)
-    assert (intent["status"], intent["next_action"]) == ("requires_action", {"type": "confirm_card"})
+    ends = {"type": "confirm_card", "expires_at": "2026-01-01T00:15:00.000Z"}
+    assert (intent["status"], intent["next_action"]) == ("requires_action", ends)
     with sandbox.expect(*events):
         sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": result})
     assert seen(sandbox, session)["status"] == status
 
 
-def test_a_check_not_passed_holds_its_session_until_the_payment_is_taken_back(sandbox: Sandbox) -> None:
-    """B-54, B-58: processing, it cannot expire; once the payment is over, the time that has passed counts."""
-    session = sandbox.session(expires_in=300)
-    intent = sandbox.buy(session, THREE_STEP)
-    sandbox.advance("31d")
+SESSIONS: Any = {
+    "payment": {},
+    "setup": {"mode": "setup", "line_items": []},
+    "trial": {"mode": "subscription", "subscription_data": {"interval": "month", "trial_period_days": 7}},
+}
+
+
+@pytest.mark.parametrize("fields", SESSIONS.values(), ids=SESSIONS)
+def test_a_check_that_nobody_passes_leaves_the_session_to_another_attempt(sandbox: Sandbox, fields: Any) -> None:
+    """B-54: after ``confirmation_timeout``; the message says that it was not confirmed."""
+    sandbox.settings(confirmation_timeout=60)
+    session = sandbox.session(customer=sandbox.customer()["id"], **fields)
+    sandbox.buy(session, THREE_STEP)
+    sandbox.advance("59s")
     assert seen(sandbox, session)["status"] == "processing"
-    sandbox.api.post(f"/payment-intents/{intent['id']}/cancel/")
+    with sandbox.expect(*["payment_intent.failed"] * (fields == {})):
+        sandbox.advance("1s")
+    assert seen(sandbox, session)["status"] == "payment_failed"
+    for intent in sandbox.api.get("/payment-intents/")["data"]:
+        assert intent["status"] == "canceled"
+        message = "The buyer did not confirm the payment in time."
+        assert intent["last_error"] == {"code": "PAYMENT_METHOD_NOT_SUPPORTED", "message": message}
+    page = httpx.get(session["url"]).text
+    assert "The payment was not confirmed in time." in page
+    sandbox.buy(session, CARD)
+    assert seen(sandbox, session)["status"] == "complete"
+
+
+@pytest.mark.parametrize("fields", SESSIONS.values(), ids=SESSIONS)
+def test_a_check_ends_with_its_session_at_the_latest(sandbox: Sandbox, fields: Any) -> None:
+    """B-54: "in a session at its `expires_at` at the latest, the intent first, then the session"."""
+    session = sandbox.session(expires_in=300, customer=sandbox.customer()["id"], **fields)
+    answer = sandbox.buy(session, THREE_STEP)
+    assert answer.get("next_action", {}).get("expires_at", session["expires_at"]) == session["expires_at"]
+    sandbox.advance("299s")
+    assert seen(sandbox, session)["status"] == "processing"
+    sandbox.advance("1s")
     assert seen(sandbox, session)["status"] == "expired"
+    assert sandbox.control.get("/schedule")["data"] == []
+
+
+def test_a_check_that_is_passed_in_time_is_not_failed_later(sandbox: Sandbox) -> None:
+    for capture in ("automatic", "manual"):
+        method = sandbox.method(number="4000 0000 0000 3220")
+        intent = sandbox.pay(method, capture_method=capture)
+        answered = sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "succeeded"})
+        sandbox.advance("1d")
+        assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == answered
 
 
 def test_product_metadata_is_carried_of_the_first_line(sandbox: Sandbox) -> None:

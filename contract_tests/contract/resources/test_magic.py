@@ -61,6 +61,10 @@ def test_names_are_unique_and_codes_are_known() -> None:
     assert codes - ERRORS.keys() == set()
 
 
+UNCONFIRMED_AFTER, UNCONFIRMED = timedelta(minutes=15), "The buyer did not confirm the payment in time."
+"""When a card check that nobody passes fails, and what is said then."""
+
+
 class Moment(NamedTuple):
     """What happens so long after the payment was confirmed, and how things stand from then on."""
 
@@ -76,6 +80,7 @@ def moments(type: str, line: MagicValue) -> Iterator[Moment]:
     pending = "pending" if type == "bank_transfer" else None
     if line.step:
         yield Moment(now, (), "requires_action", None)
+        yield Moment(UNCONFIRMED_AFTER, ("payment_intent.failed",), "canceled", None)
         return
     if line.after:
         yield Moment(now, (), "requires_action" if type == "mobile_money" else "processing", pending)
@@ -134,7 +139,9 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
     happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
     assert happened == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
     error = sandbox.api.get(f"/payment-intents/{intent['id']}/")["last_error"]
-    assert error == (line.code and {"code": line.code, "message": ERRORS[line.code].message})
+    message = UNCONFIRMED if line.step else line.code and ERRORS[line.code].message
+    code = "PAYMENT_METHOD_NOT_SUPPORTED" if line.step else line.code
+    assert error == (code and {"code": code, "message": message})
     with sandbox.expect():
         sandbox.advance("90d")
         assert standing(sandbox, intent) == (before.intent, before.transaction)
@@ -194,7 +201,7 @@ def test_any_other_value_succeeds_at_once(sandbox: Sandbox, type: str, fields: A
 def test_the_three_step_card_waits_for_the_buyer(sandbox: Sandbox, result: str) -> None:
     """B-54: ``requires_action`` until confirmed on the page or by ``answer``."""
     intent = sandbox.pay(sandbox.method(number="4000 0000 0000 3220"))
-    assert intent["next_action"] == {"type": "confirm_card"}
+    assert intent["next_action"]["type"] == "confirm_card"
     events = {"succeeded": ("payment_intent.succeeded", "transaction.succeeded"), "failed": ("payment_intent.failed",)}
     with sandbox.expect(*events[result]):
         answered = sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": result})

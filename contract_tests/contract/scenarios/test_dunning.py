@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from html import unescape
 from typing import Any
 
+import httpx
 import pytest
 
 from contract_tests.support.rules_harness import RulesHarness
@@ -293,7 +297,6 @@ def test_the_collection_method_changes_from_the_next_period_on(sandbox: Sandbox)
 # -- payments under way, and the end
 
 
-SECURE_CARD = {**CARD, "number": "4000 0000 0000 3220"}
 """A card whose payment waits for the buyer's confirmation (B-54)."""
 
 
@@ -315,7 +318,9 @@ def test_retries_that_waited_for_a_payment_are_one(sandbox: Sandbox, ends: str, 
     """
     subscription = sandbox.subscribe(FAILING_PHONE)
     [invoice] = sandbox.invoices("id")
-    payment = sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), SECURE_CARD)
+    sandbox.settings(operator_delay=30 * 86400)
+    payment = sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"))
+    sandbox.settings(operator_delay=0)
     sandbox.advance_to(ends)
     assert failures(sandbox) == ["2026-01-01"]
     sandbox.control.post(f"/payment-intents/{payment['id']}/answer", {"result": "failed"})
@@ -362,3 +367,133 @@ def test_no_email_of_one_that_has_ended_speaks_of_keeping_it(sandbox: Sandbox, e
     text = sandbox.control.request("GET", f"/emails/{email}/html").text
     assert "has ended" in text
     assert [words for words in ("To keep", "last attempt", "try again") if words in text] == []
+
+
+def test_a_check_that_nobody_passes_does_not_end_dunning(sandbox: Sandbox) -> None:
+    """B-54, B-62: of the retries that waited for it one is made when it ends; the phone has money again."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    sandbox.settings(confirmation_timeout=86_400)
+    sandbox.advance("23h")
+    sandbox.buy(invoice, {**CARD, "number": "4000 0000 0000 3220"})
+    sandbox.api.patch(f"/customers/{subscription['customer']}/", {"phone": HEALTHY_PHONE})
+    with sandbox.expect("payment_intent.failed", *CHARGED):
+        sandbox.advance("1d")
+    assert sandbox.status(subscription) == "active"
+
+
+def test_a_card_that_asks_for_its_buyer_fails_when_a_subscription_charges_it(sandbox: Sandbox) -> None:
+    """B-54: nobody is there to confirm it."""
+    customer = sandbox.customer()
+    sandbox.method(customer, number="4000 0000 0000 3220")
+    body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}
+    subscription = sandbox.api.post("/subscriptions/", body)
+    with sandbox.expect(*FAILED):
+        sandbox.advance("900s")
+    assert sandbox.status(subscription) == "past_due"
+    assert_cause(sandbox, subscription, "did not confirm", "was not confirmed in time")
+
+
+FUNDS = "enough funds"
+
+
+def assert_cause(sandbox: Sandbox, subscription: Any, for_testers: str, for_buyers: str) -> None:
+    """Raise unless ``explain``, the console and the email name the cause of the last failure, each in its way."""
+    explained = sandbox.control.get(f"/explain/{subscription['id']}")
+    assert for_testers in explained["summary"].replace("\N{NO-BREAK SPACE}", " ")
+    assert for_testers in [step["summary"] for step in explained["chain"] if " by `" in step["summary"]][-1]
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    page = httpx.get(f"{sandbox.url}/_emulator/console/objects/{subscription['id']}", params=key).text
+    assert for_testers in unescape(page).replace("\N{NO-BREAK SPACE}", " ")
+    last = next(sandbox.control.pages("/emails", kind="renewal_failed"))
+    html = sandbox.control.request("GET", f"/emails/{last['id']}/html").text
+    text = " ".join(unescape(re.sub("<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)).split())
+    assert for_buyers in text
+    assert (FUNDS in text) == (for_testers == "INSUFFICIENT_FUNDS")
+    assert "Night shift" not in text
+
+
+def without_default(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer()
+    sandbox.method(customer, is_default=False)
+    return customer
+
+
+def without_any(sandbox: Sandbox) -> Any:
+    sandbox.settings(assumptions={"renewal_without_method": "fail"})
+    return sandbox.customer()
+
+
+def with_removed(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer()
+    sandbox.api.delete(f"/payment-methods/{sandbox.method(customer)['id']}/")
+    return customer
+
+
+def with_status(status: str) -> Callable[[Sandbox], Any]:
+    def made(sandbox: Sandbox) -> Any:
+        customer = sandbox.customer()
+        sandbox.control.patch(f"/objects/{sandbox.method(customer)['id']}", {"status": status})
+        return customer
+
+    return made
+
+
+def with_profile(**fields: Any) -> Callable[[Sandbox], Any]:
+    def made(sandbox: Sandbox) -> Any:
+        sandbox.api.post("/security-profiles/", {"name": "Night shift", **fields})
+        return sandbox.customer(phone=HEALTHY_PHONE)
+
+    return made
+
+
+CAUSES: dict[str, tuple[Callable[[Sandbox], Any], str, str]] = {
+    "operator": (lambda sandbox: sandbox.customer(phone=FAILING_PHONE), "INSUFFICIENT_FUNDS", "Insufficient funds."),
+    "rejected": (
+        lambda sandbox: sandbox.customer(phone="+24177000002"),
+        "MOBILE_MONEY_REJECTED",
+        "The payment was rejected on the phone.",
+    ),
+    "no default": (without_default, "no default payment method", "You have no default payment method."),
+    "never one": (without_any, "no payment method ever", "You have no payment method yet."),
+    "removed": (with_removed, "the payment method is gone", "Your payment method was removed."),
+    "expired": (with_status("expired"), "the payment method has expired", "Your payment method has expired."),
+    "inactive": (with_status("inactive"), "the payment method is inactive", "cannot be used at present."),
+    "max_amount": (
+        with_profile(max_amount=1000),
+        "the security profile 'Night shift' allows at most 1,000 XAF",
+        "cannot accept this payment at present.",
+    ),
+    "methods": (
+        with_profile(allowed_payment_methods=["bank_transfer"]),
+        "the security profile 'Night shift' does not allow mobile_money",
+        "cannot accept this payment method at present.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "for_testers", "for_buyers"), CAUSES.values(), ids=CAUSES)
+def test_each_failure_has_a_cause(
+    sandbox: Sandbox, made: Callable[[Sandbox], Any], for_testers: str, for_buyers: str
+) -> None:
+    """B-45: by code and profile for testers, in words for the buyer, who is told of funds only where they lacked."""
+    body = {"customer": made(sandbox)["id"], "unit_amount": 5000, "interval": "month"}
+    subscription = sandbox.api.post("/subscriptions/", body)
+    sandbox.settle()
+    assert sandbox.status(subscription) == "past_due"
+    assert_cause(sandbox, subscription, for_testers, for_buyers)
+
+
+def test_a_charge_that_its_merchant_takes_back_speaks_of_no_funds(sandbox: Sandbox) -> None:
+    """B-45, B-56: canceled by its intent, or by its transaction, which has a code that speaks of funds."""
+    for path in ("payment-intents", "transactions"):
+        sandbox.control.post("/reset")
+        customer = sandbox.customer()
+        sandbox.method(customer, "bank_transfer", iban="FR14 2004 1010 0505 0001 3M02 606")
+        body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}
+        subscription = sandbox.api.post("/subscriptions/", body)
+        sandbox.settle()
+        [paid] = sandbox.api.get(f"/{path}/")["data"]
+        sandbox.api.post(f"/{path}/{paid['id']}/cancel/")
+        sandbox.settle()
+        assert_cause(sandbox, subscription, "the payment was canceled", "The payment was canceled.")

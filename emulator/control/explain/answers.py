@@ -13,6 +13,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import N_, Record
 from emulator.core.world import World
 from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.wording import FAILURE_CAUSES, failure_cause
 from emulator.resources.billing import renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -147,7 +148,12 @@ def _price(answer: AnswerWriter, each: Subscription) -> str:
 
 
 def _failed_charges(answer: AnswerWriter, each: Subscription) -> str:
-    """Return how many charges of the invoice that is not paid failed, of what, and the last reason."""
+    """Return how many charges of the invoice that is not paid failed, of what, and the last reason.
+
+    A charge that nothing could be charged for has no payment (B-45).
+    """
+    if each.failure is not None and each.failure.name in FAILURE_CAUSES:
+        return answer.gettext("The last charge failed: {reason}.", reason=failure_cause(answer.language, each))
     intents = answer.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if each.unpaid_invoice else ()
     failed = [intent for intent in intents if intent.last_error and intent.subscription]
     if not failed:

@@ -17,7 +17,8 @@ from emulator.core.records import N_, Record, hidden_fields
 from emulator.core.unit_of_work import Change
 from emulator.engine.journal import LoggedRequest
 from emulator.presentation.languages.language import Language
-from emulator.presentation.languages.wording import MONEY_FIELDS
+from emulator.presentation.languages.wording import MONEY_FIELDS, failure_cause
+from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.registry import STATE_MACHINES
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
@@ -30,6 +31,9 @@ FIELDS = 6
 
 LONGEST = 40
 """The most characters of a value that are shown."""
+
+FAILING = ("fail", "give up")
+"""The triggers of a subscription whose charge failed."""
 
 TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
 
@@ -140,12 +144,18 @@ class StepTexts:
             made = self.gettext("created as {status}", status=after) if after else self.gettext("created")
             return StepText(f"{made}{by}", f"→ {after or 'created'}", trigger)
         names = _different(old, new)
-        fields = self.differences(old, new, names)
+        details = [self._cause(new) if trigger in FAILING else "", self.differences(old, new, names)]
+        fields = "; ".join(filter(None, details))
         if before != after or by:
             return StepText(
                 f"{before} -> {after}{by}{f' ({fields})' if fields else ''}", f"{before} → {after}", trigger
             )
         return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
+
+    def _cause(self, record: Record) -> str:
+        """Return why a charge of a subscription failed."""
+        cause = failure_cause(self.language, record) if isinstance(record, Subscription) else ""
+        return cause.replace("\N{NO-BREAK SPACE}", " ")
 
     def differences(self, old: Record, new: Record, names: list[str]) -> str:
         """Return the fields that differ, with their values before and after."""

@@ -14,8 +14,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from emulator.core import calendar
+from emulator.core.records import N_
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.languages.wording import HEADLINES, PAYMENT_METHOD_TYPES, payable, tax_name
+from emulator.presentation.languages.wording import (
+    HEADLINES,
+    PAYMENT_METHOD_TYPES,
+    failure_for_buyers,
+    payable,
+    tax_name,
+)
 from emulator.presentation.pdf.invoice_pdf import render
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -51,6 +58,10 @@ class EmailBuilder:
     def gettext(self, message: str, **values: str) -> str:
         """Return a message in the customer's language; every one may name the merchant."""
         return self._language.gettext(message, merchant=self.email.merchant, **values)
+
+    def cause(self, subscription: Subscription) -> str:
+        """Return why a charge of the subscription failed, as far as its buyer is concerned."""
+        return failure_for_buyers(self._language, subscription, self.email.merchant)
 
     def day(self, instant: str | None) -> str:
         return self._language.day(instant) if instant else "–"
@@ -166,13 +177,14 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
 def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
     subscription, invoice = email.subscription, email.invoice
     assert subscription is not None
+    did_not_go = builder.gettext("The payment for your subscription did not go through.")
     owed = (
         (invoice.amount_remaining, invoice.currency) if invoice else (subscription.unit_amount, subscription.currency)
     )
     return EmailContent(
         builder.gettext("Your payment to {merchant} failed"),
         builder.gettext("We could not collect {amount}", amount=builder.money(*owed)),
-        [builder.gettext("The payment for your subscription did not go through."), _what_follows(email, builder)],
+        [f"{did_not_go} {builder.cause(subscription)}".strip(), _what_follows(email, builder)],
         [
             *builder.subscribed(subscription),
             *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
@@ -190,9 +202,11 @@ def _what_follows(email: Email, builder: EmailBuilder) -> str:
     if status == "paused":
         return builder.gettext("We will try again when your subscription is resumed.")
     if email.again_at:
+        cause = email.subscription.failure
+        by_then = N_("We will try again on {day}. Please make sure there are enough funds by then.")
+        of_funds = cause is not None and cause.name == "INSUFFICIENT_FUNDS"
         return builder.gettext(
-            "We will try again on {day}. Please make sure there are enough funds by then.",
-            day=builder.day(email.again_at),
+            by_then if of_funds else N_("We will try again on {day}."), day=builder.day(email.again_at)
         )
     return builder.gettext("This was the last attempt. To keep your subscription, pay the open invoice.")
 

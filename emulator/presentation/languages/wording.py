@@ -9,6 +9,7 @@ from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import amounts
 from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.simulation.emails import InvoiceDocument
 
 # -- terms, statuses and transitions
@@ -22,6 +23,8 @@ STATUSES: Mapping[str, str] = TABLES["statuses"]
 TRANSITIONS: Mapping[str, str] = TABLES["transitions"]
 INVOICE_STATUSES: Mapping[str, str] = TABLES["invoice_statuses"]
 HEADLINES: Mapping[str, str] = TABLES["headlines"]
+FAILURE_CAUSES: Mapping[str, str] = TABLES["failure_causes"]
+PAYMENT_ERRORS: Mapping[str, str] = fixture("buyer")["errors"]
 MONEY_FIELDS = frozenset(TABLES["money_fields"])
 
 
@@ -39,6 +42,25 @@ def transition_name(language: Language, trigger: str) -> str:
 def _word(language: Language, status: str) -> str:
     known = STATUSES.get(status) or TRANSITIONS.get(status)
     return language.gettext(known) if known else status.replace("_", " ")
+
+
+def failure_cause(language: Language, subscription: Subscription) -> str:
+    """Return why the last charge of a subscription failed, for testers; empty where that is not known (B-45)."""
+    cause = subscription.failure
+    if cause is None:
+        return ""
+    if cause.name not in FAILURE_CAUSES:
+        return cause.name
+    amount = "" if cause.max_amount is None else language.money(cause.max_amount, subscription.currency)
+    return language.gettext(
+        FAILURE_CAUSES[cause.name], profile=repr(cause.profile), amount=amount, type=cause.type or ""
+    )
+
+
+def failure_for_buyers(language: Language, subscription: Subscription, merchant: str) -> str:
+    """Return the same in words for the buyer, without code or profile; empty where nothing can be said."""
+    said = PAYMENT_ERRORS.get(subscription.failure.name) if subscription.failure else None
+    return language.gettext(said, merchant=merchant) if said else ""
 
 
 # -- texts of an invoice

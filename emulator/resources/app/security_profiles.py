@@ -120,9 +120,16 @@ def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
     return tuple(type for type in types if all(type in allowed for allowed in lists))
 
 
-def permits(world: World, amount: int, type: str) -> bool:
-    """Return whether the profiles allow a payment (rules 3 and 4), for jobs, which cannot respond with an error."""
-    return not any(_exceeds_maximum(profile, amount) or _excludes(profile, type) for profile in in_force(world))
+def forbidding(world: World, amount: int, type: str) -> tuple[SecurityProfile, str] | None:
+    """Return the profile that forbids a payment, with the field that does (rules 3 and 4), for jobs, which cannot respond
+    with an error.
+    """
+    for profile in in_force(world):
+        if _exceeds_maximum(profile, amount):
+            return profile, "max_amount"
+        if _excludes(profile, type):
+            return profile, "allowed_payment_methods"
+    return None
 
 
 def _exceeds_maximum(profile: SecurityProfile, amount: int) -> bool:

@@ -150,7 +150,9 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` in seconds."""
+    """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` and
+    ``confirmation_timeout`` in seconds.
+    """
 
     kind: ClassVar[str] = "settings"
     former_fields: ClassVar[Mapping[str, str]] = {"readings": "assumptions"}
@@ -172,6 +174,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     renewal_retry_days: tuple[Annotated[int, Meta(ge=1)], ...] = (1, 3, 5, 7)
     reactivation_days: Count = 30
     operator_delay: Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)] = 0
+    confirmation_timeout: Annotated[int, Meta(ge=1, le=86_400)] = 900
     mobile_money: Literal["auto", "handset"] = "auto"
     refund_timing: Literal["documented", "instant"] = "documented"
     refund_review: bool = False

@@ -17,12 +17,19 @@ from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, UP_TO_DATE, Subscription
+from emulator.resources.billing.subscriptions import (
+    NOTHING_FAILED,
+    STATE_MACHINE,
+    UP_TO_DATE,
+    FailureCause,
+    Subscription,
+)
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import ONE_TYPE
+from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 
@@ -51,12 +58,12 @@ def attempt_ended(world: World, intent: PaymentIntent) -> None:
     if subscription is None or invoice is None or invoice.status != "open":
         return
     if intent.subscription is not None:
-        record_failure(world, subscription, invoice)
+        record_failure(world, subscription, invoice, FailureCause(name=payment_intents.why_failed(intent)))
     elif subscription.unpaid_invoice == invoice.id and not retries(world, subscription):
         retry_now(world, subscription)
 
 
-def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
+def record_failure(world: World, subscription: Subscription, invoice: Invoice, cause: FailureCause) -> None:
     """Set it past due with the next retry planned; after the last one ``unpaid``, and the invoice uncollectible (B-45).
 
     The event is sent in any state, and shows the state after the failure.
@@ -65,14 +72,18 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice) -
         return
     if subscription.status in ("paused", "canceled") and subscription.unpaid_invoice is None:
         # The retries begin when it is resumed or reactivated.
-        STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id)
+        STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id, failure=cause)
         return
     retried = subscription.unpaid_invoice in (None, invoice.id)
     if subscription.status not in ("active", "past_due") or not retried:
         # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones that count.
-        STATE_MACHINE.transition(world, subscription, "fail")
+        STATE_MACHINE.transition(world, subscription, "fail", failure=cause)
         return
-    failed = {"failed_at": subscription.failed_at or world.now, "failures": subscription.failures + 1}
+    failed: dict[str, Any] = {
+        "failed_at": subscription.failed_at or world.now,
+        "failures": subscription.failures + 1,
+        "failure": cause,
+    }
     if next_retry_at(world, subscription.replace(**failed)) is not None:
         subscription = STATE_MACHINE.transition(world, subscription, "fail", **failed, unpaid_invoice=invoice.id)
         _schedule_next(world, subscription)
@@ -356,9 +367,10 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
 
     Without an active method (B-41), or where a profile forbids the payment (rules 3 and 4), it fails without an intent.
     """
-    method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
-    if method is None or not security_profiles.permits(world, invoice.subtotal, method.type):
-        record_failure(world, subscription, invoice)
+    method = payment_methods.charged(world, subscription.customer, subscription.payment_method)
+    cause = _why_not_charged(world, subscription, invoice, method)
+    if method is None or cause is not None:
+        record_failure(world, subscription, invoice, cause or FailureCause(name="no_method"))
         return
     intent = payment_intents.start(
         world,
@@ -375,6 +387,22 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
         product=subscription.product,
     )
     payment_intents.confirm(world, intent, method, off_session=True)
+
+
+def _why_not_charged(
+    world: World, subscription: Subscription, invoice: Invoice, method: PaymentMethod | None
+) -> FailureCause | None:
+    """Return why nothing can be charged to this method; None where it can (B-45)."""
+    if method is None:
+        return FailureCause(name=payment_methods.why_none(world, world.require(Customer, subscription.customer)))
+    if method.status != "active":
+        return FailureCause(name=f"method_{method.status}")
+    match security_profiles.forbidding(world, invoice.subtotal, method.type):
+        case profile, rule:
+            return FailureCause(
+                name=f"profile_{rule}", profile=profile.name, max_amount=profile.max_amount, type=method.type
+            )
+    return None
 
 
 JOBS = {

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+import msgspec
+
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.events import Event
@@ -25,6 +27,19 @@ from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 
 # -- the record and its states
+
+
+class FailureCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a charge failed (B-45): a code of the operator's, or a row of ``failure_causes`` in ``fixtures/wording.yaml``.
+
+    ``profile`` is the name of the security profile that forbade it, ``max_amount`` (minor units) its limit, ``type`` that
+    of the payment method.
+    """
+
+    name: str
+    profile: str | None = None
+    max_amount: int | None = None
+    type: str | None = None
 
 
 class Subscription(Record, frozen=True, kw_only=True):
@@ -61,7 +76,7 @@ class Subscription(Record, frozen=True, kw_only=True):
     # Internal state without a field in the service's objects: the instant periods are counted from, the number of the
     # current period (0 is the trial), whether the end of the trial was announced, when and in which status it was last
     # paused, and the failed charge that is being retried: the time of its first failure, one more than the number of
-    # retry days that are used up, and its invoice; when it became unpaid, or past due without a charge.
+    # retry days that are used up, its invoice, and why it failed last; when it became unpaid, or past due without a charge.
     anchor: Annotated[str, HIDDEN]
     period: Annotated[int, HIDDEN] = 1
     trial_noticed: Annotated[bool, HIDDEN] = False
@@ -70,10 +85,11 @@ class Subscription(Record, frozen=True, kw_only=True):
     failed_at: Annotated[str | None, HIDDEN] = None
     failures: Annotated[int, HIDDEN] = 0
     unpaid_invoice: Annotated[str | None, HIDDEN] = None
+    failure: Annotated[FailureCause | None, HIDDEN] = None
     behind_since: Annotated[str | None, HIDDEN] = None
 
 
-NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None}
+NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None, "failure": None}
 """The fields of a subscription without a failed charge."""
 
 UP_TO_DATE: Mapping[str, Any] = {**NOTHING_FAILED, "behind_since": None}

@@ -76,6 +76,7 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
     decision = operator.on_save(world, details, customer=session.customer)
     if decision.step:
+        world.schedule(min(decision.due, session.expires_at), "checkout_session.unconfirmed", session)
         return session
     if decision.due > world.now:
         code = {"code": decision.code} if decision.code else {}
@@ -91,6 +92,13 @@ def answer_later(world: World, job: Job) -> None:
         _answer(world, session, job.data.get("code"))
 
 
+def unconfirmed(world: World, job: Job) -> None:
+    """Job ``checkout_session.unconfirmed``: the buyer has not passed the check of the card to be saved in time (B-54)."""
+    session = world.get(CheckoutSession, job.about)
+    if session is not None and STATE_MACHINE.allows(session, "fail"):
+        checkout_sessions.fail(world, session, "unconfirmed")
+
+
 def is_saving(session: CheckoutSession) -> bool:
     """Return whether it saves a method without a payment, and the operator has not answered yet.
 
@@ -101,8 +109,8 @@ def is_saving(session: CheckoutSession) -> bool:
 
 def asks_for_check(world: World, session: CheckoutSession) -> bool:
     """Return whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
-    answers = (job for job in world.jobs.where("about", session.id) if job.name == "checkout_session.answer")
-    return is_saving(session) and next(answers, None) is None
+    planned = (job.name for job in world.jobs.where("about", session.id))
+    return is_saving(session) and "checkout_session.unconfirmed" in planned
 
 
 def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
@@ -115,7 +123,7 @@ def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
         raise ApiError(
             "INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be answered"
         )
-    world.cancel_jobs(session, "checkout_session.answer")
+    world.cancel_jobs(session, "checkout_session.answer", "checkout_session.unconfirmed")
     return _answer(world, session, code)
 
 
@@ -188,7 +196,11 @@ def _bill(
         invoices.mark_paid(world, invoice, intent)
 
 
-JOBS = {"payment_intent.canceled": attempt_canceled, "checkout_session.answer": answer_later}
+JOBS = {
+    "payment_intent.canceled": attempt_canceled,
+    "checkout_session.answer": answer_later,
+    "checkout_session.unconfirmed": unconfirmed,
+}
 
 
 # -- payments
@@ -242,7 +254,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
-    return payment_intents.charge(world, intent, details)
+    return payment_intents.charge(world, intent, details, latest=session.expires_at)
 
 
 def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:

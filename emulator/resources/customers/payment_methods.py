@@ -169,10 +169,16 @@ def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | 
     return next((each for each in methods if each.type == "mobile_money" and each.details["phone"] == phone), None)
 
 
-def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """Return the method to charge, if it is active: the one with this id or, without an id, the default (B-41)."""
-    method = world.get(PaymentMethod, id) or default(world, customer)
-    return method if method is not None and method.status == "active" else None
+def charged(world: World, customer: str, id: str | None) -> PaymentMethod | None:
+    """Return the method to charge, which may have expired: the one with this id or, without an id, the default (B-41)."""
+    return world.get(PaymentMethod, id) or default(world, customer)
+
+
+def why_none(world: World, customer: Customer) -> str:
+    """Return why a customer without a default has nothing to charge (B-45)."""
+    if of_customer(world, customer.id):
+        return "no_default_method"
+    return "method_gone" if customer.lost_method else "no_method"
 
 
 retrieve = get_handler(PaymentMethod)

@@ -170,12 +170,9 @@ def cancel_transaction(world: World, id: str) -> Transaction:
     intent = world.get(PaymentIntent, transaction.payment_intent)
     if intent is not None and STATE_MACHINE.allows(intent, "fail"):
         world.cancel_jobs(intent, "payment_intent.answer")
-        payment_intents.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
+        payment_intents.fail(world, intent, "INSUFFICIENT_FUNDS", payment_intents.CANCELED)
     return transaction
 
-
-CANCELED = "The transaction was canceled before its funds arrived."
-"""The ``last_error`` message of an intent whose pending transaction the merchant canceled."""
 
 OPERATIONS = {
     "createPaymentIntent": create,

@@ -115,7 +115,7 @@ PROMPT_SECONDS = 180
 class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a payment: success, or failure with a ``code``, given at ``due``.
 
-    ``step``: the buyer has to pass a card check first, and until then there is no answer.
+    ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it is too late (B-54).
     """
 
     code: str | None
@@ -143,8 +143,16 @@ def on_payment(
         delay = max(delay, _until(world, outage.ends_at))
     if details.type == "mobile_money" and own.mobile_money == "handset":
         return OperatorDecision(code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS)))
+    if magic.step:
+        return _card_check(world)
     code = (off_session and magic.off_session) or magic.code
-    return OperatorDecision(code=code, due=_later(world, delay), step=magic.step)
+    return OperatorDecision(code=code, due=_later(world, delay))
+
+
+def _card_check(world: World) -> OperatorDecision:
+    return OperatorDecision(
+        code=None, due=calendar.plus(world.now, seconds=settings(world).confirmation_timeout), step=True
+    )
 
 
 def _until(world: World, end: Timestamp | None) -> timedelta:
@@ -164,7 +172,7 @@ def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> O
     due = world.now if details.type == "bank_transfer" else _later(world, magic.after)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
-    return OperatorDecision(code=magic.code, due=due, step=magic.step)
+    return _card_check(world) if magic.step else OperatorDecision(code=magic.code, due=due)
 
 
 def settles(world: World, details: PaymentDetails) -> Timestamp | None:

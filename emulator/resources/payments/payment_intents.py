@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
+from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
@@ -195,8 +196,12 @@ def charge(
     *,
     payment_method: str | None = None,
     off_session: bool = False,
+    latest: Timestamp = calendar.LAST,
 ) -> PaymentIntent:
-    """Send the payment to the operator, who answers at once or later. A declined payment raises nothing."""
+    """Send the payment to the operator, who answers at once or later. A declined payment raises nothing.
+
+    ``latest``: when a card check of the buyer's has to be passed at the latest.
+    """
     intent = _set_method(world, intent, details, payment_method)
     customer = world.get(Customer, intent.customer)
     if customer is not None and customers.is_blocked(customer):
@@ -204,6 +209,8 @@ def charge(
     decision = operator.on_payment(
         world, details, customer=intent.customer, amount=intent.amount, off_session=off_session
     )
+    if decision.step:
+        decision = replace(decision, due=min(decision.due, latest))
     return _schedule_answer(world, _submit(world, intent, details, decision), decision)
 
 
@@ -231,7 +238,8 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
         action = {"type": "confirm_on_phone", "phone": details.details["phone"], "expires_at": ends}
         return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action=action)
     if decision.step:
-        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action={"type": "confirm_card"})
+        action = {"type": "confirm_card", "expires_at": decision.due}
+        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action=action)
     if details.type == "bank_transfer" and intent.capture_method == "automatic":
         deposit = _open_deposit(world, intent, intent.amount)
         return STATE_MACHINE.transition(world, intent, "submit", transaction=deposit.id)
@@ -239,8 +247,9 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
 
 
 def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
-    """Have the operator answer now, or at its time; a card check is answered by the buyer alone."""
+    """Have the operator answer now, or at its time; a card check is answered by the buyer, or fails at its time (B-54)."""
     if decision.step:
+        world.schedule(decision.due, "payment_intent.unconfirmed", intent)
         return intent
     if decision.due > world.now:
         code = {"code": decision.code} if decision.code else {}
@@ -256,6 +265,28 @@ def answer_later(world: World, job: Job) -> None:
         answer(world, intent, job.data.get("code"))
 
 
+def unconfirmed(world: World, job: Job) -> None:
+    """Job ``payment_intent.unconfirmed``: the buyer has not passed the check of the card in time."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None and STATE_MACHINE.allows(intent, "fail"):
+        fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
+
+
+NOT_CONFIRMED = "PAYMENT_METHOD_NOT_SUPPORTED"
+UNCONFIRMED = "The buyer did not confirm the payment in time."
+"""Code and message of a payment whose card check was not passed in time."""
+
+CANCELED = "The transaction was canceled before its funds arrived."
+"""The message of a payment whose pending transaction the merchant canceled."""
+
+
+def why_failed(intent: PaymentIntent) -> str:
+    """Return the code of the operator, or ``unconfirmed`` or ``canceled``, of a payment that ended without success (B-45)."""
+    if intent.last_error is None or intent.last_error.message == CANCELED:
+        return "canceled"
+    return "unconfirmed" if intent.last_error.message == UNCONFIRMED else intent.last_error.code
+
+
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
     """Have the operator answer a payment in progress before its time; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
@@ -268,7 +299,7 @@ def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
 
 def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentIntent:
     """Apply the operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
-    world.cancel_jobs(intent, "payment_intent.answer")
+    world.cancel_jobs(intent, *ENDINGS)
     if code is not None:
         return fail(world, intent, code)
     if intent.capture_method == "manual":
@@ -326,7 +357,7 @@ def fail(world: World, intent: PaymentIntent, code: str, message: str | None = N
 
 def cancel(world: World, intent: PaymentIntent) -> PaymentIntent:
     """Take the payment back before it is collected, without an event (B-50)."""
-    world.cancel_jobs(intent, "payment_intent.answer")
+    world.cancel_jobs(intent, *ENDINGS)
     close_deposit(world, intent, "cancel")
     return STATE_MACHINE.transition(
         world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
@@ -340,7 +371,10 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
         transactions.STATE_MACHINE.transition(world, deposit, trigger, **changes)
 
 
-JOBS = {"payment_intent.answer": answer_later}
+JOBS = {"payment_intent.answer": answer_later, "payment_intent.unconfirmed": unconfirmed}
+
+ENDINGS = tuple(JOBS)
+"""The jobs that end a payment under way, of which one is planned."""
 
 
 # -- the current payment of an invoice, a session or a link

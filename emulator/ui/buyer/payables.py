@@ -172,9 +172,9 @@ class Payable:
 
     @property
     def failure(self) -> str | None:
-        """The code the last payment failed with."""
-        error = None if self.intent is None else self.intent.last_error
-        return self.failed_with if error is None else error.code
+        """Why the last payment failed: a code, or another cause."""
+        failed = self.intent is not None and self.intent.last_error is not None
+        return payment_intents.why_failed(self.intent) if self.intent and failed else self.failed_with
 
     @property
     def instrument(self) -> PaymentDetails | None:
