@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import signal
 import sys
 import threading
@@ -22,7 +21,6 @@ from emulator.cli.options import (
     SMTP,
     STATE_URL,
     option,
-    require_extra,
     with_options,
 )
 from emulator.cli.request_lines import RequestLines
@@ -68,7 +66,6 @@ OPTIONS = (
     ),
     option("--profile", type=PROFILE, help="Behave as a service that was compared."),
     option("--smtp", type=SMTP, help="SMTP server that gets each email (extra smtp)."),
-    option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
     option(
         "--max-worlds",
@@ -176,7 +173,6 @@ def make_options(chosen: dict[str, Any]) -> Options:
         control_token=chosen["control_token"],
         trust_network=chosen["trust_network"],
         smtp=chosen["smtp"],
-        otlp=chosen["otlp"],
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],
@@ -188,10 +184,6 @@ def _check(chosen: dict[str, Any]) -> None:
     """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
     from emulator.server.server import is_loopback
 
-    if chosen["otlp"]:
-        if not re.match(r"https?://[^/]", chosen["otlp"]):
-            raise click.UsageError(f"--otlp {chosen['otlp']}: a URL such as http://localhost:4318")
-        require_extra("otel", "opentelemetry.sdk")
     permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
     if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(

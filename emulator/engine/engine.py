@@ -29,7 +29,6 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
-from emulator.engine.trace_contexts import Traces
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
 
@@ -137,7 +136,7 @@ class Engine:
 
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
     called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be
-    reset or deleted. ``traces`` makes what records the traces of an App's world.
+    reset or deleted.
     """
 
     def __init__(
@@ -149,14 +148,12 @@ class Engine:
         store: Store | None = None,
         *,
         max_worlds: int = WORLDS.most,
-        traces: Callable[[str], Traces] | None = None,
     ) -> None:
         self.reference_data = reference_data
         self.store = store
         self._build = build
         self._sender = sender or WebhookSender()
         self._mailer = mailer
-        self._traces = traces
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
         self._max_worlds = max_worlds
@@ -231,7 +228,6 @@ class Engine:
             persistence,
             scheduler=self._scheduler,
             directory=self.directory,
-            traces=self._traces and self._traces(key.name),
         )
         if self.store and persistence:
             self._load_snapshots(self.store, key, runtime)

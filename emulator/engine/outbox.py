@@ -25,7 +25,6 @@ from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
-from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
@@ -316,11 +315,8 @@ class Outbox:
     fault may hold a delivery back until a later one was made: it is in ``_held``, by endpoint.
     """
 
-    def __init__(
-        self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None, traces: Traces | None = None
-    ) -> None:
+    def __init__(self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None) -> None:
         self._runner = runner
-        self._traces = traces or TraceContexts()
         self._sender = sender
         self._mailer = mailer
         self._deliveries = WorkQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
@@ -439,11 +435,9 @@ class Outbox:
         if fault is not None and fault.then.reorder and effect.webhook not in self._held:
             self._held[effect.webhook] = effect
             return NOT_SENT
-        request.headers.update(self._traces.sending(effect.delivery, int(request.headers["Emulator-Attempt"])))
         result = await self._arranged_outcome()
         if result is None:
             result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
-        self._traces.sent(effect.delivery, result)
         await self._record_attempt(effect, request, result, at, fault.seconds if fault and fault.then.again else None)
         if fault is not None and fault.then.reissue:
             await self._commit(deliveries.reissue, {"post": effect})

@@ -24,7 +24,6 @@ from emulator.engine.outbox import Mailer, Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError
-from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.engine.world_clock import Clock, ClockState
 from emulator.resources.app.settings import RateLimit, Settings
 
@@ -242,13 +241,11 @@ class Runtime:
         *,
         scheduler: Scheduler | None = None,
         directory: Directory | None = None,
-        traces: Traces | None = None,
     ) -> None:
         self.runner = UnitRunner(world, clock, persistence, scheduler, directory)
-        self.traces = traces or TraceContexts()
         self.journal = Journal()
         self.broker = Broker()
-        self.outbox = Outbox(self.runner, sender, mailer, self.traces)
+        self.outbox = Outbox(self.runner, sender, mailer)
         self.advances = Advances(self.runner, self.outbox, self.broker)
         self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
         self.runner.observers.append(self._on_commit)
@@ -287,7 +284,6 @@ class Runtime:
     def _on_commit(self, unit: UnitOfWork) -> None:
         """Pass on a unit of work. Subscribers learn of a restart before what happened in the unit that caused it."""
         self.journal.add_unit(unit)
-        self.traces.committed(unit, self.world.now)
         self.outbox.on_commit(unit)
         self.history.on_commit(unit)
         self.broker.publish_unit(unit)

@@ -26,7 +26,6 @@ from emulator.engine.outbox import RECEIVER_SECONDS, Mailer, SmtpServer, Webhook
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
-from emulator.engine.trace_contexts import Traces
 from emulator.engine.world_clock import RUNNING, Clock, ClockMode
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import merged
@@ -65,8 +64,7 @@ class Options:
     ``control_token`` is a token it requires. With ``any_host`` the service and the pages may be called by any name;
     with ``trust_network`` all may, and webhooks may go to any host over http.
     ``state`` is where worlds are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
-    ``smtp`` is a server that emails are also sent to (extra ``smtp``), ``otlp`` the URL of a collector of traces (extra
-    ``otel``).
+    ``smtp`` is a server that emails are also sent to (extra ``smtp``).
     ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``
@@ -87,7 +85,6 @@ class Options:
     control_token: str | None = None
     trust_network: bool = False
     smtp: SmtpServer | None = None
-    otlp: str | None = None
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = WORLDS.most
@@ -95,14 +92,6 @@ class Options:
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
     parts: Parts = field(default_factory=Parts)
-
-
-def _traces(url: str) -> Callable[[str], Traces]:
-    """Return the recorder of traces of each App's world."""
-    # Imported here: the extra is optional.
-    from emulator.server.telemetry import Telemetry
-
-    return Telemetry(url).world
 
 
 @dataclass
@@ -127,7 +116,6 @@ class Sandbox:
             mailer,
             self.store,
             max_worlds=self.options.max_worlds,
-            traces=_traces(self.options.otlp) if self.options.otlp else None,
         )
         try:
             self.engine.open_persisted()

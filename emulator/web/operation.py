@@ -388,7 +388,7 @@ class OperationAPI(RequestValidationAPI):
     def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
         id = operation.operation_id
         handler = OperationHandler(operation, self._definitions[id], self._execute, self._published.get(id))
-        return AuthenticatedOperation(self._before(handler), operation, self.base_path, self._authenticate)
+        return AuthenticatedOperation(self._before(handler), operation, self._authenticate)
 
 
 class OperationMiddleware(RequestValidationMiddleware):

@@ -119,7 +119,6 @@ class RequestLog:
             answered=time.perf_counter(),
         )
         runtime.journal.record(entry)
-        runtime.traces.answered(entry)
         runtime.broker.publish("request", entry)
 
     def _answered(self, runtime: Runtime | None) -> AnsweredRequest:

@@ -22,7 +22,6 @@ from emulator.document import bundles
 from emulator.document.tree import Document, at, operations, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
-from emulator.engine.trace_contexts import trace_headers
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import as_api_error
 
@@ -270,16 +269,13 @@ None is for operations of the control API that are about no world. Raises :class
 
 
 class AuthenticatedOperation:
-    """The authentication of one operation, by the document's ``security``; traces call it by method and path.
+    """The authentication of one operation, by the document's ``security``.
 
     It comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05).
     """
 
-    def __init__(
-        self, next_app: ASGIApp, operation: AbstractOperation, base_path: str, authenticate: Authenticate
-    ) -> None:
+    def __init__(self, next_app: ASGIApp, operation: AbstractOperation, authenticate: Authenticate) -> None:
         self._next_app = next_app
-        self._name = f"{operation.method.upper()} {base_path}{operation.path}"
         self._authenticate = authenticate
         self._required = bool(operation.security) and {} not in operation.security
 
@@ -295,10 +291,6 @@ class AuthenticatedOperation:
             await self._next_app(scope, receive, send)
             return
         context.checkpoint = runtime.history.checkpoint()
-        if b"traceparent" in context.headers or runtime.traces.records_all:
-            tracestate = ",".join(context.header_values(b"tracestate"))
-            given = trace_headers(context.header(b"traceparent"), tracestate)
-            runtime.traces.begin(context.request_id, given, self._name)
         runtime.users += 1
         try:
             await self._next_app(scope, receive, send)

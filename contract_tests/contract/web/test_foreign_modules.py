@@ -119,9 +119,9 @@ def test_importing_the_emulator_warns_of_nothing() -> None:
 
 OPTIONAL = (
     *("emulator.checks.service", "emulator.checks.receiver", "emulator.cli.agent", "emulator.cli.mcp_server"),
-    *("emulator.checks.document", "emulator.checks.suite", "emulator.checks.all_report", "emulator.server.telemetry"),
+    *("emulator.checks.document", "emulator.checks.suite", "emulator.checks.all_report"),
     *("emulator.testing", "emulator.ui.reports"),
-    *("filelock", "hypothesis", "mcp", "opentelemetry", "schemathesis", "tinydb"),
+    *("filelock", "hypothesis", "mcp", "schemathesis", "tinydb"),
 )
 """What some commands and test suites need, and a server does not."""
 

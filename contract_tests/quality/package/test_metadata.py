@@ -30,7 +30,6 @@ MOST_DEPENDENCIES = 16
 EXTRAS = {
     "check": ("schemathesis", ["compare", "document"]),
     "mcp": ("mcp", ["mcp"]),
-    "otel": ("opentelemetry", ["serve", "--port", "0", "--otlp", "http://127.0.0.1:1"]),
     "smtp": ("aiosmtplib", ["serve", "--port", "0", "--smtp", "smtp://127.0.0.1:1"]),
     "sql": ("sqlalchemy", ["serve", "--port", "0", "--state", "sqlite:///worlds.db"]),
 }

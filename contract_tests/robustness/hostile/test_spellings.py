@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from contract_tests.contract.engine.test_traces import Collector
 from contract_tests.surfaces.cli.terminal import run
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.cli.look import CODE_FORMS as CODE
@@ -184,7 +183,6 @@ class World(NamedTuple):
     lines: list[AnsweredRequest]
     customer: str
     streamed: Future[str]
-    traces: Collector
 
     def text(self, path: str, **query: str) -> str:
         """What the control API or the console answers."""
@@ -219,10 +217,7 @@ def followed(payments: Emulator, begun: Future[None]) -> str:
 def world() -> Iterator[World]:
     lines: list[AnsweredRequest] = []
     with ExitStack() as stack:
-        stack.enter_context(pytest.MonkeyPatch.context()).setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
-        traces = Collector()
-        stack.enter_context(traces.http)
-        server = LocalServer(report=lambda request, *_: lines.append(request), otlp=traces.http.url)
+        server = LocalServer(report=lambda request, *_: lines.append(request))
         stack.callback(server.stop)
         payments = stack.enter_context(Emulator(key="sk_test_spellings", clock="2026-01-01T00:00:00Z", server=server))
         client, api = payments.client, payments.api
@@ -251,7 +246,7 @@ def world() -> Iterator[World]:
                 "/v1/customers/", content=json.dumps({"note": each})[:-1], headers={"Content-Type": "application/json"}
             )
         api.post("/v1/customers/", {"email": LAST, "name": "Awa"})
-        yield World(payments, lines, ids[0], streamed, traces)
+        yield World(payments, lines, ids[0], streamed)
 
 
 def _journal(world: World) -> str:
@@ -266,14 +261,6 @@ def _shared(world: World) -> str:
     whole = world.text("/_emulator/snapshots/s", share="false")
     assert secrets_in(whole), "what a client writes is stored as it was sent"
     return world.text("/_emulator/snapshots/s", share="true")
-
-
-def _traced(world: World) -> str:
-    """Return all that the spans of its requests say, the last one's included."""
-    last = world.payments.api.get("/_emulator/requests", operation="createCustomer")["data"][0]["id"]
-    while last not in (text := "".join(map(str, world.traces.spans))):
-        pass
-    return text
 
 
 PLACES: dict[str, Callable[[World], str]] = {
@@ -298,7 +285,6 @@ PLACES: dict[str, Callable[[World], str]] = {
     "the requests of the stream": lambda world: "".join(
         part for part in world.streamed.result(60).split("\n\n") if "event: request" in part
     ),
-    "the spans of a collector": _traced,
     "an explanation": lambda world: world.text(f"/_emulator/explain/{world.customer}"),
     "the audit": lambda world: world.text("/_emulator/audit"),
 }

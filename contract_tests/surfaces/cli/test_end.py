@@ -71,14 +71,6 @@ def nothing(served: Served, silence: Silence) -> Iterator[None]:
 
 
 @contextmanager
-def a_collector(served: Served, silence: Silence) -> Iterator[None]:
-    subscribe(served)
-    served.post("/_emulator/clock/advance", {"by": "P1Y"})
-    silence.wait()
-    yield
-
-
-@contextmanager
 def an_smtp_server(served: Served, silence: Silence) -> Iterator[None]:
     subscribe(served)
     silence.wait()
@@ -151,13 +143,11 @@ Hanging = Callable[[Served, Silence], Any]
 
 CASES: dict[str, tuple[tuple[str, ...], Hanging]] = {
     "nothing": ((), nothing),
-    "a collector": (("--otlp", "http://{}"), a_collector),
     "an SMTP server": (("--smtp", "smtp://{}"), an_smtp_server),
     "a receiver": ((), a_receiver),
     "a name server": ((), a_name_server),
     "a stream": ((), a_stream),
     "an advance": ((), an_advance),
-    "an advance and a collector": (("--otlp", "http://{}"), an_advance),
     "half a request": ((), half_a_request),
 }
 

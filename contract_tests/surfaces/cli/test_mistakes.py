@@ -100,7 +100,6 @@ from emulator.cli.test import test as command_test
         (["world", "reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
         (["clock", "run", "--rate", "nan"], "nan is no number"),
         (["trigger", "invoice.paid", "-o", "amount=" + "[" * 2000], "is not an override"),
-        (["serve", "--otlp", "collector"], "--otlp collector: a URL such as http://localhost:4318"),
         (["test", "app", "--then", "soon", "--", "true"], "'soon': a duration such as 31d"),
         (["test", "suite", "--only", "nothing", "--", "true"], "'--only': nothing: there is no such mutant"),
         (["listen", "--forward-to", "localhost:99999"], "'localhost:99999': a URL such as http://localhost:3000"),
