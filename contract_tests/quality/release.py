@@ -202,26 +202,26 @@ class Rehearsal:
     def ci(self) -> str:
         """Return the steps of the action, of GitLab's template and of the development container's feature, with the wheel."""
         action = yaml.safe_load((self.source / "action.yml").read_text("utf-8"))
-        _, install, run, _ = action["runs"]["steps"]
+        _, install, run = action["runs"]["steps"]
         asks = 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"'
-        report = "--report payments-report.html"
+        exported = "--export-on-exit world.json"
         given = {"PACKAGE": str(self.wheel), "PYTHON": sys.executable, "RUNNER_TEMP": "."}
-        self.job("action", [install["run"], run["run"]], COMMAND=asks, OPTIONS=report, **given)
+        self.job("action", [install["run"], run["run"]], COMMAND=asks, OPTIONS=exported, **given)
         (template,) = yaml.safe_load((self.source / GITLAB).read_text("utf-8")).values()
         scripts = [each.replace("/tmp/", "./") for each in (*template["before_script"], *template["script"])]
-        self.job("gitlab", scripts, PAYMENTS_EMULATOR_PACKAGE=str(self.wheel), RUN=asks, OPTIONS=report)
+        self.job("gitlab", scripts, PAYMENTS_EMULATOR_PACKAGE=str(self.wheel), RUN=asks, OPTIONS=exported)
         feature = (self.source / FEATURE / "install.sh").read_text("utf-8").replace("/usr/local/", "./")
-        runs = f"mkdir bin\n{feature}\n./lib/payments-emulator/bin/payments-emulator exec {report} -- sh -c '{asks}'"
+        runs = f"mkdir bin\n{feature}\n./lib/payments-emulator/bin/payments-emulator exec {exported} -- sh -c '{asks}'"
         self.job("devcontainer", [runs], PACKAGE=str(self.wheel))
-        return "steps of the action, GitLab's template, the feature of development containers, each with a report"
+        return "steps of the action, GitLab's template, the feature of development containers, each with the world of its run"
 
     def job(self, name: str, scripts: list[str], **variables: str) -> None:
-        """Run the scripts of a job in an empty folder; a report must come of it."""
+        """Run the scripts of a job in an empty folder; the world of its run must come of it."""
         empty = self.folder / name
         empty.mkdir()
         ended = play(empty, scripts, PIP_NO_INDEX="0", **variables)
         assert ended.returncode == 0, ended.stderr
-        assert (empty / "payments-report.html").exists()
+        assert (empty / "world.json").exists()
 
     def assistants(self) -> str:
         """``mcp`` names the command that adds its extra, which works; then ``mcp`` as the entry of the registry starts it."""

@@ -27,7 +27,6 @@ from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_js
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving, tune_garbage_collector
-from emulator.cli.world import write_report
 
 if TYPE_CHECKING:
     import subprocess
@@ -73,13 +72,6 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     metavar="FILE",
     help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
 )
-@click.option(
-    "--report",
-    "drawn",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Draw what COMMAND did in its App as an HTML file when it ends, whatever its status.",
-)
 @click.option("--junit", type=OUTPUT_FILE, help="With --assumptions: a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="With --assumptions: the report as JSON lines.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -90,7 +82,6 @@ def execute(
     under_all: str | None,
     imported: Path | None,
     export_on_exit: Path | None,
-    drawn: Path | None,
     junit: Path | None,
     as_json: bool,
     **chosen: Any,
@@ -109,10 +100,8 @@ def execute(
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if under_all:
-        if imported or export_on_exit or drawn:
-            raise click.UsageError(
-                "--import, --export-on-exit and --report are about one run; --assumptions makes many"
-            )
+        if imported or export_on_exit:
+            raise click.UsageError("--import and --export-on-exit are about one run; --assumptions makes many")
         if chosen["state"] != "memory":
             raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
@@ -126,15 +115,13 @@ def execute(
     with serving(server):
         tune_garbage_collector()
         there = server.url, key, chosen["control_token"]
-        with snapshots(*there, imported=imported, exported=export_on_exit, drawn=drawn), not_run():
+        with snapshots(*there, imported=imported, exported=export_on_exit), not_run():
             return Child().run(command, {**os.environ, **environment(*there)})
 
 
 @contextmanager
-def snapshots(
-    url: str, key: str, token: str | None, *, imported: Path | None, exported: Path | None, drawn: Path | None
-) -> Iterator[None]:
-    """Start the App of a key from a file; export it and draw it at the end of the block. Raises ``ClickException``."""
+def snapshots(url: str, key: str, token: str | None, *, imported: Path | None, exported: Path | None) -> Iterator[None]:
+    """Start the App of a key from a file, and export it at the end of the block. Raises ``ClickException``."""
     with ControlClient(url, key, token=token) as emulator:
         if imported:
             emulator.call("PUT", f"/snapshots/{NAME}", json=read_json(imported.read_bytes(), str(imported)))
@@ -147,8 +134,6 @@ def snapshots(
                 content = emulator.send("GET", f"/snapshots/{NAME}").content
                 with writing(exported):
                     exported.write_bytes(content + b"\n")
-            if drawn:
-                write_report(emulator, drawn)
 
 
 def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:

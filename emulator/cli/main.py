@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "ledger": ("look:ledger", "ledger"),
         },
     ),
-    "world": ("", {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset|report")}),
+    "world": ("", {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset")}),
     "test": (
         "what your application does when calls and webhooks fail, and whether your tests would notice",
         {"test": ("test:test", "test app|suite|receiver|client|all")},

@@ -12,17 +12,14 @@ from emulator.cli.groups import LazyGroup
 from emulator.cli.options import (
     CLOCK_START,
     ID,
-    OUTPUT_FILE,
     Text,
     as_json,
     complete_from,
     limit,
     read_json,
     with_client,
-    write_text,
 )
 from emulator.cli.output import counted, print_line, when
-from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -224,44 +221,3 @@ def fixtures_in(file: BinaryIO) -> Any:
 
 def new_line(result: Any) -> str:
     return f"New world: {when(result['now'])}, {result['mode']}"
-
-
-@world.command()
-@click.option(
-    "--out",
-    "file",
-    type=OUTPUT_FILE,
-    default="report.html",
-    show_default=True,
-    metavar="FILE",
-    help="Where to write it.",
-)
-@click.option(
-    "--language",
-    type=click.Choice(catalogs.languages()),
-    default=catalogs.SOURCE,
-    show_default=True,
-    help="Language of the file.",
-)
-@with_client
-def report(emulator: ControlClient, file: Path, language: str) -> None:
-    """Draw the world over its time, as one HTML file.
-
-    \b
-    payments-emulator world report
-    payments-emulator world report --out shop.html --language fr
-    payments-emulator exec --report shop.html -- pytest
-
-    A self-contained HTML file. Every chart has a table and works without colour.
-    """
-    write_report(emulator, file, language)
-    click.echo(f"wrote {file}")
-
-
-def write_report(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
-    """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
-    from emulator.presentation.languages.language import language_of
-    from emulator.ui.reports import report_page
-
-    chosen = language_of(language)
-    write_text(file, report_page.page(report_page.read(emulator.get, chosen), chosen))

@@ -54,12 +54,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="URL",
         help="Use the payments emulator at URL (default: PAYMENTS_EMULATOR_URL, else one in this process).",
     )
-    group.addoption(
-        "--payments-report",
-        metavar="FILE",
-        help="Draw the worlds of all tests in this HTML file (default: payments_report of the ini file).",
-    )
-    parser.addini("payments_report", "HTML file in which the worlds of all tests are drawn.", default="")
     parser.addini(
         "payments_clock", "Clock of worlds at start: running, frozen, or an instant to be frozen at.", default="frozen"
     )
@@ -73,22 +67,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and what writes the report of the run: the controller of xdist, not its workers."""
+    """Register the markers."""
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", ASSUMPTIONS_MARKER)
-    file = _report_file(config)
-    if file is not None and not hasattr(config, "workerinput"):
-        from emulator.testing.run_report import RunReport
-
-        config.pluginmanager.register(RunReport(file), "payments_report")
-
-
-def _report_file(config: pytest.Config) -> Path | None:
-    """Return where the report of the run is written: an option counts from the working directory, an ini file from its own."""
-    option, ini = config.getoption("--payments-report"), config.getini("payments_report")
-    if option:
-        return Path(config.invocation_params.dir, option)
-    return config.rootpath / ini if ini else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -197,14 +178,11 @@ def pytest_runtest_makereport(
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
-        if not _report_file(item.config) and not os.environ.get("PAYMENTS_EMULATOR_WITHOUT_PAGES"):
-            from emulator.testing import run_report
+        if not os.environ.get("PAYMENTS_EMULATOR_WITHOUT_PAGES"):
+            from emulator.testing.failed_test_page import draw
 
-            report.sections.append(("payments emulator: page of this world", run_report.draw(emulator, item.nodeid)))
-    if emulator is not None and (call.when == "call" or report.failed) and _report_file(item.config):
-        from emulator.testing import run_report
-
-        setattr(report, run_report.CHARTS, run_report.charts(emulator))
+            page = draw(emulator.url, emulator.key, item.nodeid)
+            report.sections.append(("payments emulator: page of this world", page))
     return report
 
 

@@ -24,7 +24,7 @@ from emulator.document import bundles
 
 ALL = dict(commands())
 
-SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export"), ("world", "report")}
+SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 """Commands that speak to an emulator and print nothing, a file, or JSON always."""
 
 

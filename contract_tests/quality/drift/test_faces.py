@@ -14,7 +14,7 @@ serve, demo, exec, listen
 clock show|advance|next|freeze|run, schedule
 pay, trigger
 events, logs, emails, explain, ledger
-world save|load|list|export|import|delete|rewind|reset|report
+world save|load|list|export|import|delete|rewind|reset
 test app|suite|receiver|client|all
 record
 compare document|service

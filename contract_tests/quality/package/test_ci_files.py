@@ -17,7 +17,7 @@ from contract_tests import ROOT
 
 PASSES = 'test "$(python3 -c "import os; print(os.environ[\'PAYMENTS_EMULATOR_URL\'][:17])")" = http://127.0.0.1:'
 
-REPORTED = "--seed 7 --report payments-report.html"
+EXPORTED = "--seed 7 --export-on-exit world.json"
 
 
 def loaded(path: str) -> Any:
@@ -71,15 +71,14 @@ def play(folder: Path, scripts: Sequence[str], **variables: str) -> subprocess.C
 def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) -> None:
     """Its steps, with values in the place of GitHub's expressions."""
     action = loaded("action.yml")
-    python, install, step, upload = action["runs"]["steps"]
+    python, install, step = action["runs"]["steps"]
     assert (python["uses"].split("@")[0], install["env"].keys()) == ("actions/setup-python", {"PACKAGE", "PYTHON"})
     given = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
-    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": REPORTED}
+    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": EXPORTED}
     assert step["env"].keys() == asked.keys()
     ended = play(tmp_path, [install["run"], step["run"]], **given, **asked)
     assert (ended.returncode, ended.stderr) == (3, "")
-    assert (upload["if"], upload["with"]["path"]) == ("always()", "${{ inputs.report }}")
-    assert [*tmp_path.glob(action["inputs"]["report"]["default"])] == [tmp_path / "payments-report.html"]
+    assert (tmp_path / "world.json").exists()
 
 
 @pytest.mark.long
@@ -88,11 +87,10 @@ def test_the_template_installs_runs_the_script_and_leaves_the_report(tmp_path: P
     variables = {name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path)) for name, value in job["variables"].items()}
     run = f"{PASSES} && touch {job['artifacts']['reports']['junit']} && exit 4"
     scripts = [each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])]
-    given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": REPORTED, "RUN": run}
+    given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": EXPORTED, "RUN": run}
     ended = play(tmp_path, scripts, **variables | given)
     assert (ended.returncode, ended.stderr) == (4, "")
-    (drawn,) = job["artifacts"]["paths"]
-    assert [*tmp_path.glob(drawn)] == [tmp_path / "payments-report.html"]
+    assert (tmp_path / "world.json").exists()
     assert (tmp_path / "report.xml").exists()
 
 

@@ -178,7 +178,6 @@ def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> N
         ("test", "all", "--junit"),
         ("test", "all", "--sarif"),
         ("test", "all", "--badge"),
-        ("exec", "--report"),
         ("exec", "--export-on-exit"),
         ("exec", "--assumptions", "all", "--junit"),
     ],
@@ -193,23 +192,22 @@ def test_a_report_that_has_no_place_is_rejected_before_the_command_runs(
     assert not ran.exists()
 
 
-@pytest.mark.parametrize(
-    ("command", "option"), [("compare document", "--junit"), ("compare service", "--out"), ("world report", "--out")]
-)
+@pytest.mark.parametrize(("command", "option"), [("compare document", "--junit"), ("compare service", "--out")])
 def test_a_report_that_has_no_place_is_rejected_before_a_server_is_asked(
     cli: Cli, tmp_path: Path, command: str, option: str
 ) -> None:
     file = tmp_path / "missing" / "report"
-    url = ["http://127.0.0.1:9"] if command != "world report" else ["--url", "http://127.0.0.1:9"]
-    assert f"there is no folder {file.parent}" in cli(*command.split(), *url, option, str(file)).usage_error
+    asked = cli(*command.split(), "http://127.0.0.1:9", option, str(file))
+    assert f"there is no folder {file.parent}" in asked.usage_error
 
 
 def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_path: Path) -> None:
     """Its folder is gone by then."""
     folder = tmp_path / "reports"
     folder.mkdir()
-    file = folder / "report.html"
-    assert f"{file}: cannot be written" in cli("exec", "--report", str(file), "--", "rmdir", str(folder)).usage_error
+    file = folder / "world.json"
+    ended = cli("exec", "--export-on-exit", str(file), "--", "rmdir", str(folder))
+    assert f"{file}: cannot be written" in ended.usage_error
 
 
 @pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])

@@ -39,7 +39,7 @@ PLACES = {
 RUNS = """
 0 health --json --url {url}
 1 exec --assumptions all --json --junit found.xml -- {search}
-1 exec --assume search_nothing_found=error --report found.html --export-on-exit found.json -- {search}
+1 exec --assume search_nothing_found=error --export-on-exit found.json -- {search}
 0 clock show --json {main}
 0 clock advance --json 1d {other}
 0 clock next --json {other}
@@ -63,7 +63,6 @@ RUNS = """
 0 world reset --json {other}
 0 test client --json {main}
 0 ledger --json {main}
-0 world report --out found.html {main}
 1 test suite --usage --json --missing --fail-on events=100 -- {suite}
 1 test app --only 5:drop-after --json --junit found.xml -- {client} careless
 1 test suite --only refund-short --json --junit found.xml -- {suite}

@@ -36,8 +36,8 @@ def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
-    options = ("payments_clock", "payments_seed", "payments_fixtures", "payments_report")
-    for option in (*plugin.ARGUMENTS, *options, "--payments-url", "--payments-report"):
+    options = ("payments_clock", "payments_seed", "payments_fixtures")
+    for option in (*plugin.ARGUMENTS, *options, "--payments-url"):
         assert option in PAGE
     said = set(re.findall(r"\w+", PAGE))
     names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}

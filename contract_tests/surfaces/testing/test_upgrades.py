@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.quality.docs.pages import samples
 from contract_tests.robustness.state import golden
-from contract_tests.surfaces.testing.test_run_report import run, suite
+from contract_tests.surfaces.testing.test_plugin import PLUGIN, suite
 
 pytestmark = pytest.mark.long
 
@@ -20,6 +20,7 @@ def test_the_suites_of_a_release_pass(suite: pytest.Pytester, release: str) -> N
     written = [each.text for each in samples(page) if each.language == "python" and not each.reason]
     suites = {f"test_sample_{number}": text for number, text in enumerate(written) if "def test_" in text}
     assert len(suites) >= 10
-    outcomes = run(suite, **suites).parseoutcomes()
+    suite.makepyfile(**suites)
+    outcomes = suite.runpytest_subprocess(*PLUGIN).parseoutcomes()
     assert outcomes.keys() == {"passed"}
     assert outcomes["passed"] >= sum(text.count("def test_") for text in suites.values())
