@@ -23,7 +23,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import ABOUT, Email
-from emulator.web.context import Response, Stream
+from emulator.web.context import PIECE, Response, Stream
 
 # -- long polling
 
@@ -158,18 +158,27 @@ VIEWS: Mapping[str, Callable[[Runtime, Any], Any]] = {
 async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
     """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
     kinds = {*query.get("types", KINDS), "reset"}
-    return Stream(partial(messages, runtime, kinds), runtime.broker.closed, "text/event-stream")
+    parts = partial(messages, engine, runtime, kinds)
+    return Stream(parts, runtime.broker.closed, "text/event-stream", runtime.runner.scheduler.pauses)
 
 
-async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
-    """Yield the messages to one client, as bytes."""
+async def messages(engine: Engine, runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
+    """Yield the messages to one client, as bytes, small ones together."""
+    encode = partial(encode_message, runtime)
     with runtime.broker.subscribe(kinds) as subscriber:
         yield b": what happens from now on\n\n"
         while not runtime.broker.closed.is_set():
             batch = await subscriber.next_batch(HEARTBEAT)
             if subscriber.lost:
                 yield encoded(batch[0].number, "reset", lost(runtime, subscriber))
-            yield b"".join(encode_message(runtime, message) for message in batch) or b": still there\n\n"
+            part = b"" if batch else b": still there\n\n"
+            for message in batch:
+                data = engine.encoded_messages.of(message, encode)
+                if part and len(part) + len(data) > PIECE:
+                    yield part
+                    part = b""
+                part += data
+            yield part
 
 
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
 from emulator.engine.outbox import Mailer, WebhookSender
 from emulator.engine.persistence import WorldPersistence
+from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
@@ -161,6 +162,7 @@ class Engine:
         self._scheduler = Scheduler()
         self._takeover = Takeover(self._open_listed, self._scheduler.pauses)
         self.directory = Directory()
+        self.encoded_messages = EncodedMessages()
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 

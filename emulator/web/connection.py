@@ -13,7 +13,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from emulator.core import limits
-from emulator.web.context import CONNECTION_KEY
+from emulator.web.context import CONNECTION_KEY, PIECE
 from emulator.web.root_app import RootApp
 
 # -- what is written within one iteration of the event loop leaves in one system call
@@ -118,6 +118,7 @@ class StreamingConnection:
         self.is_streaming = False
         self.is_ended = False
         self._close = transport.close
+        self._limit_waiting = transport.set_write_buffer_limits
 
     def begin_stream(self) -> None:
         """From now on, close it once the client has closed its side.
@@ -125,6 +126,7 @@ class StreamingConnection:
         A client that is gone looks like one that only reads until something was sent to it, twice.
         """
         self.is_streaming = True
+        self._limit_waiting(high=PIECE)
         if self.is_ended:
             self._close()
 

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
 from emulator.core.errors import ApiError
+from emulator.core.limits import KIB
 from emulator.core.world import World
 from emulator.engine.journal import Checkpoint
 from emulator.engine.runtime import Runtime
@@ -205,12 +206,21 @@ DRAIN_SECONDS = 0.2
 """Seconds (real time) a client has to read the rest once a stream has ended; then its connection is cut."""
 
 
+PIECE = 16 * KIB
+"""Bytes of a stream that are sent at once, and that may wait for a client that does not read."""
+
+
 class Stream(NamedTuple):
-    """The parts, the first of which is made before the response starts; ``ended`` is set when no more will come."""
+    """The parts, the first of which is made before the response starts; ``ended`` is set when no more will come.
+
+    Streams that share ``pauses`` send one piece after the other, however many have much to send; between any two pieces
+    other tasks run.
+    """
 
     parts: Callable[[], AsyncGenerator[bytes, None]]
     ended: asyncio.Event
     media_type: str
+    pauses: asyncio.Lock
 
 
 async def send_stream(stream: Stream, connection: ClientConnection | None, receive: Receive, send: Send) -> None:
@@ -243,7 +253,10 @@ async def _send(stream: Stream, send: Send) -> bool:
         try:
             await send({"type": "http.response.body", "body": part, "more_body": True})
             async for part in parts:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+                for at in range(0, len(part), PIECE):
+                    await send({"type": "http.response.body", "body": part[at : at + PIECE], "more_body": True})
+                    async with stream.pauses:
+                        await asyncio.sleep(0)
         except StorageError:
             return False
     await send({"type": "http.response.body", "body": b""})

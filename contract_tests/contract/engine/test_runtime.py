@@ -19,7 +19,7 @@ from emulator.engine.advances import Target
 from emulator.engine.clock import Scheduler
 from emulator.engine.engine import Engine
 from emulator.engine.outbox import WebhookSender
-from emulator.engine.pubsub import MAX_WAITING, Message
+from emulator.engine.pubsub import ENCODED_BYTES, MAX_WAITING, EncodedMessages, Message
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
@@ -333,6 +333,22 @@ def test_messages_that_are_not_fetched_are_bounded_and_the_oldest_are_lost() -> 
         assert [message.number for message in heard] == list(range(4, MAX_WAITING + 4))
 
     run(fall_behind())
+
+
+def test_a_message_is_encoded_once_and_few_of_them_are_held() -> None:
+    encoded, messages = EncodedMessages(), [Message(number, "event", None) for number in range(20)]
+    calls: list[int] = []
+
+    def encode(message: Message) -> bytes:
+        calls.append(message.number)
+        return bytes(ENCODED_BYTES // 10)
+
+    for message in messages:
+        assert encoded.of(message, encode) is encoded.of(message, encode)
+    assert calls == list(range(20))
+    encoded.of(messages[10], encode)
+    encoded.of(messages[9], encode)
+    assert calls == [*range(20), 9]
 
 
 def test_the_end_of_a_world_is_the_end_of_its_messages() -> None:

@@ -24,11 +24,18 @@ class Answer(NamedTuple):
 
 
 class Line:
-    """Says bytes and hears answers. Nothing is ever waited for longer than ``timeout`` seconds."""
+    """Says bytes and hears answers. Nothing is ever waited for longer than ``timeout`` seconds.
 
-    def __init__(self, url: str, key: str = "sk_test_line", timeout: float = 10) -> None:
+    With ``buffer`` the system takes only about so many bytes before they are read.
+    """
+
+    def __init__(self, url: str, key: str = "sk_test_line", timeout: float = 10, buffer: int = 0) -> None:
         parts = urlsplit(url)
-        self._socket = socket.create_connection((parts.hostname, parts.port), timeout=timeout)
+        self._socket = socket.socket()
+        self._socket.settimeout(timeout)
+        if buffer:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self._socket.connect((parts.hostname, parts.port))
         self._heard = self._socket.makefile("rb")
         self.url, self.key = url, key
         self.polite = f"Host: {parts.netloc}\r\nAuthorization: Bearer {key}\r\n".encode()
@@ -42,6 +49,10 @@ class Line:
     def say(self, data: bytes) -> None:
         """Send these very bytes."""
         self._socket.sendall(data)
+
+    def hears(self, part: bytes) -> bool:
+        """Return whether a line that has this part comes, whatever comes before it."""
+        return any(part in line for line in self._heard)
 
     def request(self, start: bytes, *headers: bytes, body: bytes = b"") -> None:
         """Send a request: its first line, Host and key, further headers, and a body as it is."""

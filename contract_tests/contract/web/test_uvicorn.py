@@ -276,7 +276,7 @@ class Reader:
         self.is_streaming = False
 
     async def read(self, act: Act) -> None:
-        stream = Stream(self.parts, self.over, "text/plain")
+        stream = Stream(self.parts, self.over, "text/plain", asyncio.Lock())
         task = asyncio.create_task(send_stream(stream, self, self.receive, self.send))
         while len(self.heard) < 2:
             await asyncio.sleep(0)

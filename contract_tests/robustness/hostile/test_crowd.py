@@ -6,9 +6,12 @@ The long version, which also measures memory: ``python -m contract_tests.robustn
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
+from contract_tests.contract.http.line import Line
 from contract_tests.robustness.hostile import table
 from contract_tests.robustness.hostile.budget import ROWS, Row, Target
 from contract_tests.robustness.hostile.crowd import (
@@ -23,11 +26,10 @@ from contract_tests.robustness.hostile.crowd import (
     heard,
     pour,
 )
+from contract_tests.robustness.hostile.server import running
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core import limits
-from emulator.core.limits import Limit
-
-MIB = 1024 * 1024
+from emulator.core.limits import KIB, MIB, Limit
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +68,22 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
             line.sendall(body[-1:])
         answers = sorted(heard(line)[9:12] for line in lines)
     assert answers == [b"201"] + [b"409"] * 19
+
+
+def test_what_waits_for_streams_that_pause_takes_little_memory() -> None:
+    """Forty readers miss 6 MiB of events each, and then read on."""
+    body = {"email": "awa@example.com", "name": "Awa", "metadata": {f"key {n}": "x" * 490 for n in range(50)}}
+    with running() as server, Target(server.url, "sk_test_streams") as target, ExitStack() as stack:
+        lines = [stack.enter_context(Line(target.url, target.key, 60, buffer=4096)) for _ in range(40)]
+        for line in lines:
+            line.request(b"GET /_emulator/stream?types=event HTTP/1.1")
+        for number in range(250):
+            customer = target.post("/v1/customers/", {**body, "email": f"{number}@example.com"})
+        before = server.memory()
+        with ThreadPoolExecutor(len(lines)) as pool, server.highest_memory() as highest:
+            last = customer["id"].encode()
+            assert all(pool.map(lambda line: line.hears(last), lines))
+    assert highest[0] - before < 20 * KIB  # in KiB
 
 
 @pytest.mark.parametrize(

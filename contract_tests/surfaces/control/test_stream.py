@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -17,6 +19,8 @@ import pytest
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.web import context
+from emulator.web.context import PIECE
 
 
 class Stream:
@@ -163,6 +167,38 @@ def test_a_reader_that_falls_behind_loses_the_oldest_messages_and_gets_a_notice(
         heard, lost = reader.counts_until(last)
     assert lost > 0
     assert heard + lost == sum(counts.values())
+
+
+def test_streams_that_have_much_to_send_let_others_run_after_each_piece() -> None:
+    """However many there are, and whoever reads fast."""
+    log: list[int] = []
+    streams = 5
+
+    async def parts() -> AsyncGenerator[bytes, None]:
+        yield b": from now on\n\n"
+        yield bytes(10 * PIECE)
+
+    async def send(message: Any) -> None:
+        log.append(len(message.get("body", b"")))
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def others() -> None:
+        while True:
+            log.append(0)
+            await asyncio.sleep(0)
+
+    async def run() -> None:
+        working = asyncio.create_task(others())
+        stream = context.Stream(parts, asyncio.Event(), "text/event-stream", asyncio.Lock())
+        await asyncio.gather(*(context.send_stream(stream, None, receive, send) for _ in range(streams)))
+        working.cancel()
+
+    asyncio.run(run())
+    assert log.count(PIECE) == 10 * streams
+    pieces = [at for at, size in enumerate(log) if size == PIECE][streams:]
+    assert all(0 in log[at:after] for at, after in pairwise(pieces))
 
 
 class SlowReader:
