@@ -23,7 +23,7 @@ from emulator.engine.journal import Checkpoint, Journal
 from emulator.engine.outbox import Mailer, Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
-from emulator.engine.storage.store import StorageError
+from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.world_clock import Clock, ClockState
 from emulator.resources.app.settings import RateLimit, Settings
 
@@ -370,10 +370,16 @@ class Runtime:
     async def catch_up(self, patience: float = PATIENCE) -> None:
         """Wait until every job that is due now has run, each at its own instant, then bring the world there (B-91).
 
-        A world that takes longer than ``patience`` seconds (real time) is served at the instant it has reached.
+        A world that takes longer than ``patience`` seconds (real time), or whose jobs cannot be stored, is served at the
+        instant it has reached.
         """
-        await self.runner.scheduler.catch_up(self.runner, patience)
-        self.runner.run_due()
+        try:
+            await self.runner.scheduler.catch_up(self.runner, patience)
+            self.runner.run_due()
+        except LeasedElsewhere:
+            raise
+        except StorageError:  # reading goes on; what is to be stored next says why it cannot be
+            pass
 
     async def freeze(self) -> None:
         """Stop the clock, after a moment for jobs that are due, at the instant this world has reached."""

@@ -325,7 +325,7 @@ def test_what_goes_wrong_in_the_source_is_not_swallowed() -> None:
 
     async def answer() -> None:
         reader = Reader()
-        await send_stream(Stream(broken, reader.over, "text/plain"), None, reader.receive, reader.send)
+        await send_stream(Stream(broken, reader.over, "text/plain", asyncio.Lock()), None, reader.receive, reader.send)
 
     with pytest.raises(LookupError, match="nothing to say"):
         asyncio.run(answer())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import resource
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,10 +25,11 @@ from contract_tests.robustness.crashes.invariants import World, broken
 from contract_tests.robustness.crashes.load import HEADERS
 from contract_tests.robustness.crashes.servers import Emulator, started
 from contract_tests.robustness.state.conftest import Serve
+from contract_tests.support.sandbox import RunningServer
 from emulator.cli.main import cli, one_line
 from emulator.engine.storage import maintenance, serialization
 from emulator.engine.storage.serialization import StoredTables
-from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_file import AtomicStorage
 from emulator.engine.storage.urls import open_store
 from emulator.server.sandbox import Options, Sandbox
@@ -352,6 +356,35 @@ def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) 
     assert not list(tmp_path.glob(".*.part"))
     tables = json.loads((tmp_path / "worlds.json").read_text())
     assert [row["id"] for row in tables["sk_test_crash/customer"].values()] == made
+
+
+def test_reading_goes_on_while_nothing_can_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every GET of both documents and the console, also when a job is due, is answered as before."""
+    with ExitStack() as stack:
+        server = stack.enter_context(RunningServer(state=f"tinydb:{tmp_path}/worlds.json", strict=False))
+        client = stack.enter_context(httpx.Client(base_url=server.url, headers=HEADERS, trust_env=False, timeout=60))
+        about = client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa"}).json()["id"]
+        client.post("/_emulator/snapshots", json={"name": "here"})
+        reads = ["/_emulator/", "/_emulator/?app=crash"]
+        for document, base in (("/openapi.json", "/v1"), ("/_emulator/openapi.json", "/_emulator")):
+            paths = [path for path, item in client.get(document).json()["paths"].items() if "get" in item]
+            reads += [base + re.sub(r"\{[^}]+\}", about, path) for path in paths if path != "/stream"]
+
+        def statuses() -> dict[str, int]:
+            return {path: client.get(path).status_code for path in reads}
+
+        before = statuses()
+        assert Counter(before.values())[200] > 30
+        subscription = {"customer": about, "unit_amount": 500, "interval": "day", "currency": "XAF"}
+        client.post("/v1/subscriptions/", json=subscription).raise_for_status()
+        client.post("/_emulator/clock/run", json={"rate": 1_000_000}).raise_for_status()
+        monkeypatch.setattr(server.server.sandbox.store, "write", fail)
+        assert client.post("/v1/customers/", json={"email": "b@example.com", "name": "B"}).status_code == 500
+        assert statuses() == before
+
+
+def fail(*_: object) -> None:
+    raise StorageError("the disk is full")
 
 
 def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
