@@ -182,6 +182,22 @@ def test_it_writes_the_customers_script(sandbox: Sandbox, name: str) -> None:
     assert name in pdfs.text(pdf_of(sandbox, invoice))
 
 
+@pytest.mark.parametrize("name", ["ߒߞߏ", "𞤀𞤣𞤤𞤢𞤥", "ግዕዝ"], ids=["N'Ko", "Adlam", "Ethiopic"])
+def test_a_name_that_no_font_covers_is_not_alone(sandbox: Sandbox, name: str) -> None:
+    """The customer's email or id stands beside it, and the product's id."""
+    product = sandbox.product(name=name)
+    for email in ("nko@example.com", None):
+        made = sandbox.customer(name=name, email=email or "later@example.com")
+        customer = made if email else sandbox.control.patch(f"/objects/{made['id']}", {"email": None})
+        body = {"customer": customer["id"], "line_items": [{"product": product["id"]}]}
+        invoice = sandbox.api.post("/invoices/", body)
+        sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+        text = pdfs.text(pdf_of(sandbox, invoice))
+        assert (email or customer["id"]) in text
+        assert product["id"] in text
+        assert "Basket" not in text
+
+
 @pytest.mark.parametrize("name", ["محمد الأمين", "משה כהן"])
 def test_it_writes_scripts_that_run_to_the_left(sandbox: Sandbox, name: str) -> None:
     """Its letters are all there. In which order a reader hands them out is the reader's affair."""

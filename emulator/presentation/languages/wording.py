@@ -91,13 +91,16 @@ def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
 
 
 def recipient(document: InvoiceDocument, language: Language) -> list[str]:
-    """Return who is billed: name, address and email, as far as they are known; the email alone of a deleted customer."""
-    customer, email = document.customer, document.invoice.customer_email or ""
+    """Return who is billed: name, address and email, as far as they are known; the email alone of a deleted customer.
+
+    Where no email is known, the phone or the id: a name in a script that no font covers is empty boxes.
+    """
+    customer, invoice = document.customer, document.invoice
     if customer is None:
-        return [email]
+        return [invoice.customer_email or invoice.customer]
     lines = [f"{customer.firstname} {customer.lastname}".strip()]
     if (address := customer.address) is not None:
         town = " ".join(part for part in (address.postal_code, address.city) if part)
         parts = (address.line1, address.line2, town, address.state, language.country(address.country))
         lines += [part for part in parts if part]
-    return [*lines, email]
+    return [*lines, invoice.customer_email or customer.phone or customer.id]

@@ -10,7 +10,7 @@ from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import HEADLINES, INVOICE_STATUSES, payable, recipient, sums
 from emulator.presentation.pdf.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Box, PageFlow, PdfPage
 from emulator.presentation.pdf.embedded import pdf_image
-from emulator.presentation.pdf.typesetting import Style, wrap
+from emulator.presentation.pdf.typesetting import Style, is_legible, wrap
 from emulator.resources.app.settings import Logo, read_logo
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.simulation.emails import InvoiceDocument
@@ -206,8 +206,10 @@ class _InvoiceLayout:
         with self.sheet.structure.element("Table"):
             self._table_head()
             for line in self.invoice.line_items:
+                # An id can be read where the letters of a name cannot be written.
+                known = line.product if line.product and not is_legible(line.description) else ""
                 with self.sheet.structure.element("TR"):
-                    self._row((line.description, *self._numbers(line)))
+                    self._row((f"{line.description} {known}".rstrip(), *self._numbers(line)))
 
     def _table_head(self) -> None:
         structure = self.sheet.structure

@@ -114,6 +114,12 @@ def face_for(character: str, bold: bool) -> Face:
     return next((face(file) for file in files if ord(character) in face(file).covers), face(files[0]))
 
 
+def is_legible(text: str) -> bool:
+    """Return whether a font covers one of its letters and digits, or it has none: else it is a row of empty boxes."""
+    letters = [character for character in text if character.isalnum()]
+    return not letters or any(ord(each) in face(file).covers for each in letters for file in (REGULAR, *FALLBACKS))
+
+
 def _stretches(text: str, clusters: Iterable[int]) -> dict[int, str]:
     """Return the text of each cluster of glyphs: from its start to the start of the next one."""
     starts = sorted(set(clusters))
