@@ -108,11 +108,9 @@ def _under_way(emulator: ControlClient) -> JournalPart:
 
 
 def _fetched(emulator: ControlClient, part: JournalPart, expected: tuple[str, ...]) -> Recording:
-    """Return the steps of a recording. What a fresh world cannot have is reported on standard error."""
+    """Return the steps of a recording."""
     marks = {"since": part.since or None, "until": part.until}
     recording = msgspec.convert(emulator.get("/recording", **marks, expect=list(expected) or None), Recording)
-    for id in recording.unknown:
-        click.echo(f"{id}: the journal does not say how it was made; a fresh world has no such object", err=True)
     if not recording.steps:
         raise click.ClickException("there is nothing to record: no request changed anything")
     return recording

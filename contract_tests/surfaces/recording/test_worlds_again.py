@@ -135,3 +135,57 @@ def test_a_walk_that_is_recorded_causes_the_same_events(seed: int, local_server:
             assert walker.step() is None
         text, events = payments.recording("pytest"), payments.events.types
     assert call(text, local_server) == events
+
+
+PAST = "this world holds objects from before its journal: it was loaded, imported or read from a state file"
+
+
+def reopened(world: Played, how: str) -> Played:
+    """The world after its past was taken out of its journal."""
+    client, api = world.payments.client, world.payments.api
+    api.post("/_emulator/snapshots", {"name": "before"})
+    if how == "import":
+        snapshot = client.get("/_emulator/snapshots/before").content
+        api.post("/_emulator/reset")
+        assert client.put("/_emulator/snapshots/before", content=snapshot, headers=JSON).is_success
+    api.post("/_emulator/snapshots/before/restore")
+    return world
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("how", ["load", "import"])
+def test_what_needs_a_past_without_its_journal_is_refused(how: str, world: Played) -> None:
+    """It would be a test that cannot pass: its world has no such customer, and no subscription that renews."""
+    world.payments.trigger("subscription.created")
+    subscription = world.payments.api.get("/v1/subscriptions/")["data"][0]["id"]
+    reopened(world, how)
+    world.payments.clock.advance("31d")
+    renewal = world.payments.api.get("/v1/invoices/")["data"][0]["id"]
+    needs = {
+        (): "No request changed anything by itself, and",
+        ("--expect", f"{subscription}.status=active"): f"The recording depends on {subscription}, and",
+        ("--expect", f"{renewal}.status=paid"): f"The recording depends on {subscription}, and",
+    }
+    for arguments, reason in needs.items():
+        assert f"{reason} {PAST}" in world.cli("record", "--as", "pytest", *arguments).usage_error
+    world.payments.api.patch(f"/v1/subscriptions/{subscription}/", {"metadata": {"a": "b"}})
+    assert f"depends on {subscription}, and {PAST}" in world.cli("record", "--as", "pytest").usage_error
+
+
+def test_what_needs_no_past_is_recorded_beside_it(world: Played, local_server: LocalServer) -> None:
+    world.payments.trigger("subscription.created")
+    payments = reopened(world, "load").payments
+    payments.clock.advance("40d")
+    customer = payments.api.post("/v1/customers/", {"email": "b@example.com", "name": "B", "phone": "+24177000000"})[
+        "id"
+    ]
+    body = {"customer": customer, "unit_amount": 5000, "interval": "month", "currency": "XAF"}
+    subscription = payments.api.post("/v1/subscriptions/", body)["id"]
+    payments.clock.advance("31d")
+    for arguments in ((), ("--expect", f"{subscription}.status=active")):
+        ended = world.cli("record", "--as", "pytest", *arguments)
+        assert ended.errors == ""
+        happened = call(ended.output, local_server)
+        assert happened.count("invoice.paid") == 2

@@ -36,7 +36,9 @@ from emulator.control.recording.model import (
     Reference,
     renumbered,
 )
+from emulator.core.errors import ApiError
 from emulator.document.tree import map_texts
+from emulator.engine.journal import MAX_REQUESTS
 
 # -- test values
 
@@ -187,6 +189,15 @@ MAX_EVENTS = 100
 """Events that are expected one by one where nothing else is; of more, none is."""
 
 
+def without_its_past(reason: str) -> ApiError:
+    """Return the error for a recording that would need objects from before the journal: a fresh world has none of them."""
+    message = (
+        f"{reason}, and this world holds objects from before its journal: it was loaded, imported or read from a state file, "
+        f"or more than {MAX_REQUESTS:,} requests came. Reset it, do the same again, and record that."
+    )
+    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)
+
+
 class Builder:
     """Makes the steps of one recording; ``chosen`` are the exchanges that become steps, by their place in the list."""
 
@@ -208,7 +219,6 @@ class Builder:
         self._listed: dict[str, Reference] = {}
         self._sought: set[str] = set()
         self._steps: list[RecordedStep] = []
-        self._unknown: dict[str, None] = {}
 
     def build(
         self, among: Container[str], wanted: Sequence[Wanted], events: Sequence[CausedEvent], jobs_until: str | None
@@ -222,6 +232,8 @@ class Builder:
         first = self._exchanges[chosen[0]].now if chosen else self._now
         self._add_steps(chosen, first, jobs_until, is_timed=bool(wanted))
         expectations = [self._expected(one) for one in wanted]
+        if not self._steps and self._lookup.past:
+            raise without_its_past("No request changed anything by itself")
         for number, index in self._added.items():
             self._steps[index] = msgspec.structs.replace(self._steps[index], name=self._names.get(number))
         recording = Recording(
@@ -233,7 +245,6 @@ class Builder:
             steps=self._steps,
             expectations=expectations,
             events=None if wanted else self._caused(events, chosen),
-            unknown=[*self._unknown],
         )
         return renumbered(recording)
 
@@ -384,10 +395,11 @@ class Builder:
 
     def _list(self, id: str, place: int) -> Reference | None:
         """Add the call that finds an object in a list; None if it is no object of this world."""
+        for needed in (id, *self._lookup.owners(id)):
+            if needed in self._lookup.past:
+                raise without_its_past(f"The recording depends on {needed}")
         found = self._found(id, place)
         if found is None:
-            if self._lookup.operation_that_reads(id) is not None:
-                self._unknown[id] = None
             return None
         query = {
             "kind": found.kind,

@@ -173,6 +173,19 @@ class JournalReader:
             if event.id not in later
         ]
 
+    # -- the past: what the world held before its journal began
+
+    @cached_property
+    def past(self) -> frozenset[str]:
+        """The ids of the objects that no unit of work in the journal made.
+
+        A world that was loaded, imported or read from a file has such objects, and one whose journal forgot its beginning.
+        """
+        changes = [change for unit in self._units for change in unit.unit.changes]
+        known = {change.record.id for change in changes}
+        known |= {slot.record.id for table in self._world.tables() for slot in table.slots.all_values()}
+        return frozenset(known - {change.record.id for change in changes if change.old is None} - {"settings"})
+
     # -- where objects are
 
     def owners(self, id: str) -> list[str]:

@@ -68,7 +68,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     ``clock`` is the instant (UTC) at which the frozen clock starts, ``settings`` those that differ from the defaults,
     ``url`` the emulator that recorded it. ``events`` are the types of all events, oldest first, where they are
-    expected. ``unknown`` are the ids that no step creates, because the journal begins too late.
+    expected.
     """
 
     app: str
@@ -79,7 +79,6 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[RecordedStep] = []
     expectations: list[ExpectedField] = []
     events: list[str] | None = None
-    unknown: list[str] = []
 
     @property
     def calls(self) -> list[Call]:

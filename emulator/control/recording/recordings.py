@@ -112,7 +112,8 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
 
 def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:
     wanted = [_wanted(text, reader) for text in query.get("expect", ())]
-    among, is_part = span.ids, span.first > 0
+    # Of a world with a past only a part can be done again: what its own requests did, and the events that they caused.
+    among, is_part = span.ids, span.first > 0 or bool(reader.past)
     if is_part and (objects := reader.objects_of(span.exchanges[span.first :], span.done)):
         among |= reader.needed(span.exchanges, objects)
     answered = reader.last_unit(span.exchanges)
