@@ -23,7 +23,7 @@ from emulator.checks import junit
 from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
 from emulator.cli.groups import PROGRAM
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_json, variable, write_text, writing
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_snapshot, variable, write_text, writing
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving, tune_garbage_collector
@@ -124,7 +124,8 @@ def snapshots(url: str, key: str, token: str | None, *, imported: Path | None, e
     """Start the App of a key from a file, and export it at the end of the block. Raises ``ClickException``."""
     with ControlClient(url, key, token=token) as emulator:
         if imported:
-            emulator.call("PUT", f"/snapshots/{NAME}", json=read_json(imported.read_bytes(), str(imported)))
+            with imported.open("rb") as file:
+                emulator.call("PUT", f"/snapshots/{NAME}", json=read_snapshot(file))
             emulator.post(f"/snapshots/{NAME}/restore")
         try:
             yield

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from click.core import ParameterSource
@@ -309,8 +309,13 @@ def write_text(file: Path, text: str) -> None:
         file.write_text(text, "utf-8")
 
 
-def read_json(content: bytes, name: str) -> Any:
-    """Return the value in a file. Raises ``ClickException`` for what is no JSON, or is nested too deeply to be read."""
+def read_snapshot(file: BinaryIO) -> Any:
+    """Return the value in a file of JSON, which may have no end. Raises ``ClickException``."""
+    from emulator.core.limits import MIB, SNAPSHOT  # not needed by the help of a command line
+
+    name, content = file.name, file.read(SNAPSHOT.most + 1)
+    if len(content) > SNAPSHOT.most:
+        raise click.ClickException(f"{name}: is larger than {SNAPSHOT.most // MIB} MiB, the most that is imported")
     try:
         return json.loads(content)
     except RecursionError:

@@ -16,7 +16,7 @@ from emulator.cli.options import (
     as_json,
     complete_from,
     limit,
-    read_json,
+    read_snapshot,
     with_client,
 )
 from emulator.cli.output import counted, print_line, when
@@ -126,8 +126,7 @@ def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, a
     chosen = name or Path(file.name).stem
     if not NAME.matches(chosen):
         raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
-    exported = read_json(file.read(), file.name)
-    print_line(emulator.call("PUT", f"/snapshots/{chosen}", json=exported), snapshot_line, as_json)
+    print_line(emulator.call("PUT", f"/snapshots/{chosen}", json=read_snapshot(file)), snapshot_line, as_json)
 
 
 @world.command()

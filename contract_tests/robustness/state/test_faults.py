@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import resource
@@ -158,6 +159,8 @@ PLACES = {
     "a folder": ("tinydb:{}", "is a directory"),
     "nowhere": ("tinydb:{}/none/worlds.json", "there is no folder"),
     "nowhere in SQL": ("sqlite:///{}/none/worlds.db", "there is no folder"),
+    "a pipe": ("tinydb:{}/pipe", "is not a regular file"),
+    "a pipe in SQL": ("sqlite:///{}/pipe", "is not a regular file"),
     "in a circle": ("sqlite:///{}/circle", "lead nowhere|cannot be locked|cannot be opened"),
     "no folder": ("sqlite:////proc/version/worlds.db", "there is no folder"),
 }
@@ -166,8 +169,16 @@ PLACES = {
 @pytest.mark.parametrize(("place", "message"), PLACES.values(), ids=PLACES)
 def test_a_state_url_that_cannot_be_opened_is_rejected(tmp_path: Path, place: str, message: str) -> None:
     (tmp_path / "circle").symlink_to("circle")
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CorruptStore, match=message):
         Sandbox(Options(state=place.format(tmp_path)))
+
+
+@pytest.mark.parametrize("command", ["check", "compact"])
+def test_a_pipe_is_not_waited_for(command: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    rejected = CliRunner().invoke(cli, ["state", command, f"tinydb:{tmp_path}/pipe"])
+    assert "is not a regular file" in rejected.output
 
 
 @pytest.mark.parametrize("word", ["disk", "tinydb:", "sqlite:worlds.db", "mysql://localhost/worlds"])

@@ -57,6 +57,7 @@ from emulator.cli.test import test as command_test
         (["world", "delete", "nothing"], "NOT_FOUND"),
         (["world", "export", "nothing"], "NOT_FOUND"),
         (["world", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
+        (["world", "import", "/dev/zero"], "/dev/zero: is larger than 64 MiB, the most that is imported"),
         (["world", "rewind", "req_nothing"], "NOT_FOUND"),
         (["world", "rewind", "req_a", "--steps", "1"], "give only one"),
         (["world", "rewind"], "only 0 requests in the journal"),

@@ -71,6 +71,8 @@ def contents(url: str) -> Content:
     file = file_of(url)
     if file is not None and not file.exists():
         raise CorruptStore(f"{url}: there is no such file")
+    if file is not None and not file.is_file():
+        raise CorruptStore(f"{url}: is not a regular file")
     # Imported on first use; a missing library is reported.
     if url.startswith("tinydb:"):
         from emulator.engine.storage import tinydb_file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
@@ -169,6 +170,8 @@ def _problem(file: Path) -> str | None:
     if not file.exists():
         return None
     found = file.stat()
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a regular file"
     if found.st_nlink > 1:
         # By another of them it would be another file, with a lock of its own.
         return f"has {found.st_nlink} names (hard links); a file that worlds are stored in has one"
