@@ -53,7 +53,10 @@ class ControlClient(Api):
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send any request and return its response, an error too."""
         with _explained(self.url):
-            return super().request(method, _at(path), **options)
+            try:
+                return super().request(method, _at(path), **options)
+            except httpx.InvalidURL as error:  # that of the emulator was checked
+                raise click.ClickException(f"{path!r} is no path: {error}") from None
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """Yield the first ``limit`` objects of a list, in its order."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 PAUSE = 0.5
 """Seconds between two attempts to reach an emulator that has ended."""
 
+LAST_SECONDS = 1
+"""Seconds that the emulator has, at the end, to remove the endpoint."""
+
 MAX_PAST_EVENTS = 100_000
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -161,10 +164,15 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
+        from emulator.cli.client import Rejected
+
+        id = self.endpoint["id"]
         try:
-            self._emulator.delete(f"/v1/webhooks/{self.endpoint['id']}/")
-        except click.ClickException:
+            self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeout=LAST_SECONDS)
+        except Rejected:
             click.echo("The endpoint no longer exists.", err=True)
+        except click.ClickException as error:
+            click.echo(f"The endpoint {id} was not removed: {error.format_message()}", err=True)
 
     def run(self) -> None:
         """Stay registered until a signal ends the command."""

@@ -101,6 +101,7 @@ def test_wrong_arguments_are_explained_in_plain_words(sandbox: Sandbox) -> None:
         for tool, arguments, words in (
             ("call", {}, "call: method is missing; path is missing"),
             ("call", {"method": "PUT", "path": "/v1/customers/"}, "method must be 'GET', 'POST', 'PATCH' or 'DELETE'"),
+            ("call", {"method": "GET", "path": "/v1/\nX: y"}, "'/v1/\\nX: y' is no path"),
             ("arrange", {"what": "fault", "values": [1]}, "values must be a JSON object"),
             ("requests", {"limit": "many"}, "limit must be a whole number"),
             ("explain", {"id": 7}, "id must be a text"),

@@ -259,6 +259,23 @@ def test_the_endpoint_is_removed_at_the_end(
     assert sandbox.api.get("/webhooks/")["data"] == []
 
 
+def test_it_ends_while_the_emulator_does_not_answer(receiver: Receiver, listening: Start) -> None:
+    """As one that is paused in a container: it takes connections and never says a word."""
+    with processes() as begin:
+        port = str(free_port())
+        emulator = begin("serve", "--quiet", "--port", port)
+        assert until(emulator, "Ready.")
+        url = f"http://127.0.0.1:{port}"
+        listener = listening("--forward-to", receiver.url, "--url", url, "--key", "sk_test_demo")
+        emulator.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        status, said = ended(listener, signal.SIGINT)
+        assert time.monotonic() - began < 10
+        emulator.send_signal(signal.SIGCONT)
+    assert status == 130
+    assert re.search(r"The endpoint wh_\w+ was not removed: .* timed out", "\n".join(said))
+
+
 def test_json_gives_one_object_a_delivery(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
     """A server that is not there is a delivery that failed, and is shown as such."""
     process = listening("--forward-to", receiver.url.removeprefix("http://"), "--json")
