@@ -46,8 +46,6 @@ def problems(root: Path, version: str) -> Iterator[str]:
         yield f"CHANGELOG.md: the section [{version}] is empty"
     if re.search("^- ", found.get("Unreleased", (None, ""))[1], re.M):
         yield f"CHANGELOG.md: [Unreleased] has lines that belong to [{version}]"
-    if not (root / "contract_tests" / "robustness" / "state" / "golden" / version).is_dir():
-        yield f"no state of {version} is stored for upgrade tests: python -m contract_tests.robustness.state.golden"
 
 
 NPM = "docs/examples/node/payments-emulator/package.json"

@@ -35,7 +35,7 @@ FAST = {
     "contract/core": ("handlers", "money", "state_machine", "worlds"),
     "contract/document": ("bundler", "examples", "schemas"),
     "quality/drift": (
-        *("command_line", "numbers", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
+        *("command_line", "numbers", "faces", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
     "contract/engine": ("http_client", "redaction"),

@@ -59,24 +59,6 @@ def crash(url: str) -> None:
     _run(folder.owner(), folder, *control)
 
 
-def dumped(url: str) -> str:
-    """Return a database as plain SQL, a statement for each row."""
-    return _client("pg_dump", "--inserts", "--no-owner", "--no-privileges", url)
-
-
-def load(url: str, file: Path) -> None:
-    """Run the SQL of a file."""
-    _client("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={file}", url)
-
-
-def _client(name: str, *arguments: str) -> str:
-    program = shutil.which(name)
-    assert program is not None, f"there is no {name}: apt-get install postgresql"
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def _run(user: str, folder: Path, name: str, *arguments: str) -> None:
     place = programs()
     assert place is not None, "there is no PostgreSQL: apt-get install postgresql"

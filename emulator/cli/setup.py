@@ -73,8 +73,8 @@ def state() -> None:
     """Check, compact and convert state stores.
 
     \b
-    payments-emulator state check sqlite:///shop.db
-    payments-emulator state convert tinydb:shop.json sqlite:///shop.db
+    payments-emulator state check sqlite:shop.db
+    payments-emulator state convert tinydb:shop.json sqlite:shop.db
     """
 
 
@@ -83,10 +83,10 @@ def state() -> None:
 def check(store: str) -> int:
     """Check a state store; exit status 1 if it is invalid.
 
-    It is read whole, as a server reads it. Nothing is changed; a server may use the store at the same time.
+    It is read whole, as a server reads it, and nothing is changed. A SQLite file that a server uses cannot be read.
 
     \b
-    payments-emulator state check sqlite:///shop.db
+    payments-emulator state check sqlite:shop.db
     payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
     from emulator.engine.storage import maintenance
@@ -106,7 +106,7 @@ def compact(store: str) -> None:
     """Compact a state store; no server may use it at the same time.
 
     \b
-    payments-emulator state compact sqlite:///shop.db
+    payments-emulator state compact sqlite:shop.db
     """
     from emulator.engine.storage import maintenance
     from emulator.engine.storage.urls import file_of
@@ -127,7 +127,7 @@ def convert(source: str, target: str) -> None:
     An exported snapshot is a state store as well: tinydb:FILE.
 
     \b
-    payments-emulator state convert tinydb:shop.json sqlite:///shop.db
+    payments-emulator state convert tinydb:shop.json sqlite:shop.db
     """
     from emulator.engine.storage import maintenance
 

@@ -70,7 +70,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
       ``id`` is one of them, adding or removing a record does, too;
     * ``paged``: whether there are lists of all records of the kind. Kinds of which thousands come and go are not
       paged, because removing a record from the middle of an ordered list is slow;
-    * ``former_fields``: the present name of each field that had another one, for worlds stored before.
 
     Hot code makes a record of more than fifteen fields in two steps: for so many keywords CPython builds a dict, which
     takes longer than the record itself.
@@ -88,7 +87,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     caseless: ClassVar[tuple[str, ...]] = ()
     checked: ClassVar[frozenset[str]] = frozenset()
     paged: ClassVar[bool] = True
-    former_fields: ClassVar[Mapping[str, str]] = {}
 
     id: str
 

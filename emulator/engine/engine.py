@@ -106,7 +106,7 @@ class Takeover:
         if began - self._checked_at > CHECK_SECONDS:
             self._checked_at = began
             with suppress(StorageError):
-                self._free = store.unleased()[: max(room, 0)]
+                self._free = store.stored()[: max(room, 0)]
         if handed_over:
             self._free = [key for key in self._free if key not in handed_over]
         time_slice = TimeSlice(self._pauses)
@@ -203,7 +203,7 @@ class Engine:
         Where processes share a store, those that take too long are left to the takeover.
         """
         until = time.monotonic() + START_SECONDS
-        for key in self.store.unleased() if self.store else ():
+        for key in self.store.stored() if self.store else ():
             is_late = self.store is not None and self.store.shared and time.monotonic() > until
             if is_late or len(self.runtimes) >= self._max_worlds:
                 return

@@ -91,7 +91,7 @@ def test_the_worlds_that_were_not_used_for_the_longest_time_are_dropped(
 
 
 def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worlds, tmp_path: Path) -> None:
-    server, world = worlds(max_worlds=1, state=f"sqlite:///{tmp_path}/worlds.db")
+    server, world = worlds(max_worlds=1, state=f"sqlite:{tmp_path}/worlds.db")
     first, second = world("first"), world("second")
     first.customer()
     session = first.api.post("/checkout-sessions/", CART)
@@ -106,7 +106,7 @@ def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worl
 
 
 def test_only_as_many_worlds_are_opened_at_the_start_as_may_be_open(worlds: Worlds, tmp_path: Path) -> None:
-    state = f"sqlite:///{tmp_path}/worlds.db"
+    state = f"sqlite:{tmp_path}/worlds.db"
     server, world = worlds(state=state)
     for name in ("first", "second", "third"):
         world(name).customer()
@@ -146,7 +146,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("state", ["memory", "tinydb:{}/worlds.json", "sqlite:///{}/worlds.db"])
+@pytest.mark.parametrize("state", ["memory", "tinydb:{}/worlds.json", "sqlite:{}/worlds.db"])
 def test_worlds_that_hold_nothing_are_dropped(worlds: Worlds, state: str, tmp_path: Path) -> None:
     server, world = worlds(state=state.format(tmp_path))
     for number in range(5):

@@ -34,7 +34,7 @@ def servers() -> Iterator[list[Server]]:
         places = {
             "memory": "memory",
             "tinydb": f"tinydb:{folder}/worlds.json",
-            "sqlite": f"sqlite:///{folder}/worlds.db",
+            "sqlite": f"sqlite:{folder}/worlds.db",
         }
         if postgres.programs() is not None:
             places["postgresql"] = cleanup.enter_context(postgres.running(sync=True))

@@ -69,7 +69,7 @@ class Play:
             default = 4747 if name == "payments" else 8000
             value = value.replace(f"//{name}:{default}", f"//127.0.0.1:{port}")
         if value.startswith("postgresql://"):
-            return f"sqlite:///{self._folder}/worlds.db"
+            return f"sqlite:{self._folder}/worlds.db"
         return str(self._ports["shop"]) if value == "8000" else value
 
     @contextmanager

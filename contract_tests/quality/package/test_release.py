@@ -31,7 +31,6 @@ def tree(tmp_path: Path) -> Path:
     """What the script reads, ready for 0.2.0."""
     (tmp_path / "emulator").mkdir()
     (tmp_path / "emulator/version.py").write_text('"""The version."""\n\nVERSION = "0.1.0"\n', "utf-8")
-    (tmp_path / "contract_tests/robustness/state/golden/0.2.0").mkdir(parents=True)
     (tmp_path / "CHANGELOG.md").write_text(READY, "utf-8")
     return tmp_path
 
@@ -114,11 +113,6 @@ def test_a_changelog_that_is_not_ready(tree: Path, old: str, new: str, reason: s
     status, said = release(tree, "check", "v0.2.0")
     assert status == 1
     assert reason in said
-
-
-def test_a_release_without_a_state_for_upgrade_tests(tree: Path) -> None:
-    (tree / "contract_tests/robustness/state/golden/0.2.0").rmdir()
-    assert "no state of 0.2.0 is stored" in release(tree, "check", "v0.2.0")[1]
 
 
 @pytest.mark.parametrize("tag", ["0.2.0", "v0.2", "v0.2.0;x", "version"])

@@ -60,7 +60,7 @@ def main() -> None:
     kind = asked.kind if asked.minutes is None else asked.store
     with ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
-        place = f"sqlite:///{folder / 'worlds.db'}" if kind == "sqlite" else cleanup.enter_context(postgres.running())
+        place = f"sqlite:{folder / 'worlds.db'}" if kind == "sqlite" else cleanup.enter_context(postgres.running())
         began, chance = time.monotonic(), random.Random(asked.seed)
         if asked.minutes is not None:
             lines = chaotic(folder, place, asked.minutes, chance)

@@ -20,7 +20,7 @@ def main(walks: int, steps: int, first: int) -> None:
     """Walk, and print each difference between the emulator and the model."""
     differences = 0
     with tempfile.TemporaryDirectory() as folder:
-        for number, state in enumerate(["memory", f"sqlite:///{Path(folder, 'worlds.db')}"]):
+        for number, state in enumerate(["memory", f"sqlite:{Path(folder, 'worlds.db')}"]):
             server = LocalServer(state=state)
             try:
                 for seed in range(first + number, first + walks, 2):

@@ -16,7 +16,7 @@ from emulator.testing import LocalServer
 @pytest.fixture(scope="module", params=["memory", "sqlite"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     folder: Path = tmp_path_factory.mktemp("lives")
-    local = LocalServer(state="memory" if request.param == "memory" else f"sqlite:///{folder / 'worlds.db'}")
+    local = LocalServer(state="memory" if request.param == "memory" else f"sqlite:{folder / 'worlds.db'}")
     yield local
     local.stop()
 

@@ -301,7 +301,7 @@ def test_a_store_connects_again_even_if_it_holds_a_world_that_is_not_open(place:
 def connected(store: Store) -> bool:
     """Return whether the store has a session."""
     try:
-        store.unleased()
+        store.stored()
     except StorageError:
         return False
     return True

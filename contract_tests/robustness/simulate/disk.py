@@ -16,9 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import sqlalchemy as sa
-
-from emulator.engine.storage import sqlite, tinydb_store
+from emulator.engine.storage import files, tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
 
 KINDS = ("memory", "tinydb", "sqlite")
@@ -27,6 +25,8 @@ INSTRUCTIONS = 5
 """Instructions of SQLite's machine between two places where a write may fail."""
 
 _NO_LOCK = SimpleNamespace(release=lambda: None)
+
+_connect = sqlite3.connect
 
 
 class Disk:
@@ -41,12 +41,11 @@ class Disk:
         self.url = {
             "memory": "memory",
             "tinydb": f"tinydb:{folder}/worlds.json",
-            "sqlite": f"sqlite:///{folder}/worlds.db",
+            "sqlite": f"sqlite:{folder}/worlds.db",
         }[kind]
         self.fails_in: int | None = None
         self.on_save: Callable[[], Callable[[], None]] = lambda: lambda: None
         self._connections: list[sqlite3.Connection] = []
-        self._pooled: list[sa.pool.ConnectionPoolEntry] = []
         self._writer: _Writer | None = None
 
     @property
@@ -72,9 +71,8 @@ class Disk:
     def crash(self) -> None:
         """Write nothing more for the process that has the files open; another one may open them."""
         self.repair()
-        for pooled in self._pooled:
-            pooled.invalidate()
-        self._pooled.clear()
+        for connection in self._connections:
+            connection.close()
         self._connections.clear()
         if self._writer is not None:
             self._writer.is_dead = True
@@ -94,9 +92,10 @@ class Disk:
         if self._count():
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    def connected(self, connection: Any, pooled: sa.pool.ConnectionPoolEntry) -> None:
-        self._connections.append(connection)
-        self._pooled.append(pooled)
+    def connect(self, *place: Any, **options: Any) -> sqlite3.Connection:
+        """In place of ``sqlite3.connect``."""
+        self._connections.append(_connect(*place, **options))
+        return self._connections[-1]
 
     def thread(self, target: Callable[[], None], **_: object) -> _Writer:
         self._writer = _Writer(self, target.__self__)  # type: ignore[attr-defined]  # a method of the store
@@ -143,10 +142,8 @@ def simulated_disk(kind: str) -> Iterator[Disk]:
                 Thread=disk.thread, **{name: getattr(threading, name) for name in ("Lock", "Event")}
             )
             stack.enter_context(patch.object(tinydb_store, "threading", threads))
-            stack.enter_context(patch.object(tinydb_store, "lock_file", lambda path: _NO_LOCK))
+            stack.enter_context(patch.object(files, "lock", lambda file, path: _NO_LOCK))
             stack.enter_context(patch.object(os, "fsync", disk.fsync))
         if kind == "sqlite":
-            stack.enter_context(patch.object(sqlite, "lock_file", lambda path: _NO_LOCK))
-            sa.event.listen(sa.Engine, "connect", disk.connected)
-            stack.callback(sa.event.remove, sa.Engine, "connect", disk.connected)
+            stack.enter_context(patch.object(sqlite3, "connect", disk.connect))
         yield disk

@@ -165,7 +165,7 @@ class Invariants(logging.Handler):
         self._attempted.clear()
         self._written = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()} | self.expected
         self._written_at = self._time.now
-        stored = server.engine.store.unleased() if server.engine.store else []
+        stored = server.engine.store.stored() if server.engine.store else []
         for key in self.expected.keys() - set(stored):
             self.violated("restart", f"the world {key} is lost")
 

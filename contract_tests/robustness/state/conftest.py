@@ -15,7 +15,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 Serve = Callable[..., Sandbox]
 
 
-@pytest.fixture(params=["tinydb:{}/worlds.json", "sqlite:///{}/worlds.db"], ids=["tinydb", "sqlite"])
+@pytest.fixture(params=["tinydb:{}/worlds.json", "sqlite:{}/worlds.db"], ids=["tinydb", "sqlite"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place of each kind that needs no server."""
     return str(request.param).format(tmp_path)

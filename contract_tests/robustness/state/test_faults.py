@@ -11,7 +11,7 @@ import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,21 +26,22 @@ from contract_tests.robustness.crashes.invariants import World, broken
 from contract_tests.robustness.crashes.load import HEADERS
 from contract_tests.robustness.crashes.servers import Emulator, started
 from contract_tests.robustness.state.conftest import Serve
-from contract_tests.support.sandbox import RunningServer
+from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.cli.main import cli, one_line
-from emulator.engine.storage import maintenance, serialization
+from emulator.engine.storage import files, maintenance
 from emulator.engine.storage.serialization import StoredTables
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_file import AtomicStorage
 from emulator.engine.storage.urls import open_store
-from emulator.server.sandbox import Options, Sandbox
+from emulator.server.sandbox import Options
+from emulator.server.sandbox import Sandbox as Parts
 
 
 def filled(serve: Serve, place: str) -> Path:
     """Return the file of a place that holds a world."""
     serve(place).subscribe()
     serve(None)
-    file = Path(place.partition(":")[2].removeprefix("///"))
+    file = Path(place.partition(":")[2])
     assert file.is_file()
     return file
 
@@ -133,12 +134,12 @@ BROKEN: dict[str, tuple[str, Callable[[Path], None], str]] = {
 def test_a_broken_file_is_rejected_and_left_as_it_is(
     serve: Serve, tmp_path: Path, kind: str, spoil: Callable[[Path], None], message: str
 ) -> None:
-    place = {"tinydb": f"tinydb:{tmp_path}/worlds", "sqlite": f"sqlite:///{tmp_path}/worlds"}[kind]
+    place = {"tinydb": f"tinydb:{tmp_path}/worlds", "sqlite": f"sqlite:{tmp_path}/worlds"}[kind]
     file = filled(serve, place)
     spoil(file)
     before = file.read_bytes()
     with pytest.raises(CorruptStore, match=message) as rejected:
-        Sandbox(Options(state=place))
+        Parts(Options(state=place))
     assert "\n" not in str(rejected.value)
     checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
     assert checked.return_value == 1
@@ -158,11 +159,11 @@ def test_a_server_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
 PLACES = {
     "a folder": ("tinydb:{}", "is a directory"),
     "nowhere": ("tinydb:{}/none/worlds.json", "there is no folder"),
-    "nowhere in SQL": ("sqlite:///{}/none/worlds.db", "there is no folder"),
+    "nowhere in SQL": ("sqlite:{}/none/worlds.db", "there is no folder"),
+    "in a circle": ("sqlite:{}/circle", "lead nowhere|cannot be locked|cannot be opened"),
     "a pipe": ("tinydb:{}/pipe", "is not a regular file"),
-    "a pipe in SQL": ("sqlite:///{}/pipe", "is not a regular file"),
-    "in a circle": ("sqlite:///{}/circle", "lead nowhere|cannot be locked|cannot be opened"),
-    "no folder": ("sqlite:////proc/version/worlds.db", "there is no folder"),
+    "a pipe in SQL": ("sqlite:{}/pipe", "is not a regular file"),
+    "no folder": ("sqlite:/proc/version/worlds.db", "there is no folder"),
 }
 
 
@@ -171,7 +172,7 @@ def test_a_state_url_that_cannot_be_opened_is_rejected(tmp_path: Path, place: st
     (tmp_path / "circle").symlink_to("circle")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CorruptStore, match=message):
-        Sandbox(Options(state=place.format(tmp_path)))
+        Parts(Options(state=place.format(tmp_path)))
 
 
 @pytest.mark.parametrize("command", ["check", "compact"])
@@ -181,10 +182,10 @@ def test_a_pipe_is_not_waited_for(command: str, tmp_path: Path) -> None:
     assert "is not a regular file" in rejected.output
 
 
-@pytest.mark.parametrize("word", ["disk", "tinydb:", "sqlite:worlds.db", "mysql://localhost/worlds"])
+@pytest.mark.parametrize("word", ["disk", "tinydb:", "sqlite:///worlds.db", "mysql://localhost/worlds"])
 def test_a_malformed_state_url_is_rejected(word: str) -> None:
     rejected = CliRunner().invoke(cli, ["serve", "--state", word], standalone_mode=False)
-    assert "memory, tinydb:FILE, sqlite:///FILE or postgresql://…" in str(rejected.exception)
+    assert "memory, tinydb:FILE, sqlite:FILE or postgresql://…" in str(rejected.exception)
 
 
 def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
@@ -193,17 +194,22 @@ def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
     before = file.read_bytes()
     file.chmod(0o400)
     with pytest.raises(CorruptStore, match="is read-only"):
-        Sandbox(Options(state=place))
+        Parts(Options(state=place))
     assert maintenance.check(place)[0].records > 0
     assert file.read_bytes() == before
 
 
 def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
-    """Looking is allowed; and when the first one is gone, so is its lock."""
+    """When the first one is gone, so is its lock. Only a TinyDB file can be looked at meanwhile."""
     filled(serve, place)
     serve(place).customer()
+    if place.startswith("tinydb"):
+        assert maintenance.check(place)
+    else:
+        with pytest.raises(CorruptStore, match="another process works on it"):
+            maintenance.check(place)
     with pytest.raises(CorruptStore, match="another process works on it"):
-        Sandbox(Options(state=place))
+        Parts(Options(state=place))
     with pytest.raises(CorruptStore, match="another process works on it"):
         maintenance.compact(place)
     serve(None)
@@ -221,7 +227,7 @@ def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path:
     for first, second in ((place, linked), (linked, place)):
         made = serve(first).customer(email=f"{first == place}@example.com")["id"]
         with pytest.raises(CorruptStore, match="another process works on it"):
-            Sandbox(Options(state=second))
+            Parts(Options(state=second))
         with pytest.raises(CorruptStore, match="another process works on it"):
             maintenance.compact(second)
         assert made in [row["id"] for row in serve(second).api.get("/customers/")["data"]]
@@ -233,15 +239,79 @@ def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path:
     link.hardlink_to(file)
     for name in (place, linked):
         with pytest.raises(CorruptStore, match="has 2 names"):
-            Sandbox(Options(state=name))
+            Parts(Options(state=name))
 
 
 def test_a_link_to_no_file_yet_is_where_the_file_is_made(serve: Serve, place: str, tmp_path: Path) -> None:
-    file = Path(place.partition(":")[2].removeprefix("///"))
+    file = Path(place.partition(":")[2])
     (tmp_path / "link").symlink_to(file)
     filled(serve, place.replace(str(file), str(tmp_path / "link")))
     assert (tmp_path / "link").is_symlink()
     assert maintenance.check(place)
+
+
+def test_a_file_that_is_mounted_by_itself_is_rejected(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be replaced, and its lock and its log would stand elsewhere."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    file = folder / "worlds"
+    file.touch()
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"36 35 98:0 /mnt1 {str(file).replace(' ', chr(92) + '040')} rw,noatime - ext3 /dev/root rw\n")
+    monkeypatch.setattr(files, "MOUNTS", mounts)
+    with pytest.raises(CorruptStore, match="is mounted by itself; mount the folder that has worlds in it"):
+        Parts(Options(state=f"{place.partition(':')[0]}:{file}"))
+
+
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["deleted", "replaced"])
+def test_a_file_that_is_no_longer_there_takes_no_changes(
+    serve: Serve, place: str, is_replaced: bool, tmp_path: Path
+) -> None:
+    """What was answered would be lost without a word. Reading goes on; and once the file is back, so does writing."""
+    file = filled(serve, place)
+    sandbox = serve(place)
+    before = sandbox.customer()["id"]
+    file.rename(tmp_path / "away")
+    if is_replaced:
+        file.write_text("{}")
+    rejected = creating(sandbox, until=500)
+    assert rejected.json()["code"] == "DATABASE_ERROR"
+    assert "was deleted or replaced while the server was using it" in rejected.json()["message"]
+    assert sandbox.api.get(f"/customers/{before}/")["id"] == before
+    (tmp_path / "away").rename(file)
+    after = creating(sandbox, until=201).json()["id"]
+    assert serve(place).api.get(f"/customers/{after}/")["id"] == after
+
+
+def creating(sandbox: Sandbox, until: int) -> httpx.Response:
+    """Create customers, and return the first answer of this status: a TinyDB file is saved after the response."""
+    for number in range(10_000):
+        answer = sandbox.api.http.post("/customers/", json={"email": f"{until}.{number}@example.com", "name": "Awa"})
+        if answer.status_code == until:
+            break
+        assert answer.status_code in (201, 500), answer.text
+    return answer
+
+
+def test_a_tinydb_file_without_its_lock_takes_no_changes(serve: Serve, tmp_path: Path) -> None:
+    """Another process may have the file by then."""
+    sandbox = serve(f"tinydb:{tmp_path}/worlds.json")
+    sandbox.customer()
+    (tmp_path / "worlds.json.lock").unlink()
+    rejected = creating(sandbox, until=500)
+    assert "worlds.json.lock was deleted or replaced" in rejected.json()["message"]
+
+
+def test_a_sqlite_file_that_was_only_begun_is_a_new_one(serve: Serve, tmp_path: Path) -> None:
+    """As a kill leaves it between the first page and the tables."""
+    file = tmp_path / "worlds.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert file.stat().st_size
+    assert maintenance.check(f"sqlite:{file}") == []
+    assert serve(f"sqlite:{file}").customer()
 
 
 def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: str, tmp_path: Path) -> None:
@@ -250,55 +320,10 @@ def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: st
         maintenance.convert(place, f"tinydb:{filled(serve, f'tinydb:{tmp_path}/other.json')}")
 
 
-def test_an_older_version_is_migrated(serve: Serve, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made up: in format 0 a customer's ``metadata`` was called ``notes``."""
-    sandbox = serve(place)
-    customer = sandbox.customer(metadata={"shop": "4"})
-    sandbox.control.post("/snapshots", {"name": "a"})
-    serve(None)
-    file = Path(place.partition(":")[2].removeprefix("///"))
-    if place.startswith("tinydb"):
-        in_json(older)(file)
-    else:
-        rename = """UPDATE emulator_{} SET data = replace(data, '"metadata":{{"shop', '"notes":{{"shop')"""
-        in_sql(
-            f"{rename.format('records')} WHERE kind = 'customer'",
-            rename.format("snapshots"),
-            """UPDATE emulator_snapshots SET data = replace(data, '{"format":2}', '{"format":0}')""",
-            "UPDATE emulator_format SET format = 0",
-        )(file)
-    with pytest.raises(CorruptStore, match="its format is 0"):
-        Sandbox(Options(state=place))
-    monkeypatch.setitem(serialization.MIGRATIONS, 0, newer)
-    for _ in range(2):  # what was migrated needs it no more
-        sandbox = serve(place)
-        assert sandbox.api.get("/customers/")["data"] == [customer]
-        sandbox.control.post("/snapshots/a/restore")
-        assert sandbox.api.get("/customers/")["data"] == [customer]
-        sandbox.control.post("/snapshots", {"name": "b"})
-
-
-def older(tables: StoredTables) -> None:
-    """The same in format 0."""
-    tables["emulator"]["1"]["format"] = 0
-    for row in tables["sk_test_lasting/customer"].values():
-        row["notes"] = row.pop("metadata")
-    for snapshot in tables.get("snapshots", {}).values():
-        older(snapshot["tables"])
-
-
-def newer(tables: StoredTables) -> StoredTables:
-    """Return the migration that this takes; snapshots are files of their own version."""
-    tables["emulator"]["1"]["format"] = serialization.FORMAT
-    for row in tables["sk_test_lasting/customer"].values():
-        row["metadata"] = row.pop("notes")
-    return tables
-
-
 def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
     """A write that cannot be stored is undone and answered with ``DATABASE_ERROR``; reading still works, and
     writing works again once there is room."""
-    place = f"sqlite:///{tmp_path}/worlds.db"
+    place = f"sqlite:{tmp_path}/worlds.db"
     emulator = Emulator(tmp_path, place, *START)
 
     def make(number: int) -> httpx.Response:
@@ -400,13 +425,13 @@ def fail(*_: object) -> None:
 
 def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
     """A few rounds; ``python -m contract_tests.robustness.crashes`` plays as many as one likes."""
-    assert len(list(play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
+    assert len(list(play(tmp_path, f"sqlite:{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
 
 
 @pytest.mark.long
 def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
     """One round; ``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite`` plays on."""
-    assert len(list(islice(chaos.play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", random.Random(7)), 1))) == 1
+    assert len(list(islice(chaos.play(tmp_path, f"sqlite:{tmp_path}/worlds.db", random.Random(7)), 1))) == 1
 
 
 TABLES = {"emulator": {"1": {"format": 2}}}

@@ -181,7 +181,7 @@ def test_a_server_starts_with_worlds_as_fixtures(serve: Serve, tmp_path: Path) -
     assert next(row["email"] for row in sandbox.api.get("/customers/")["data"]) == "lasting@example.com"
 
 
-@pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:///{}/other.db"])
+@pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:{}/other.db"])
 def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_path: Path) -> None:
     sandbox = serve(place)
     sandbox.subscribe()

@@ -71,18 +71,16 @@ def contents(url: str) -> Content:
     file = file_of(url)
     if file is not None and not file.exists():
         raise CorruptStore(f"{url}: there is no such file")
-    if file is not None and not file.is_file():
-        raise CorruptStore(f"{url}: is not a regular file")
     # Imported on first use; a missing library is reported.
     if url.startswith("tinydb:"):
         from emulator.engine.storage import tinydb_file
 
         return tinydb_file.read(Path(url.removeprefix("tinydb:")))
-    with needed("sqlalchemy", "psycopg"):
-        if url.startswith("sqlite:///"):
-            from emulator.engine.storage import sqlite
+    if url.startswith("sqlite:"):
+        from emulator.engine.storage import sqlite
 
-            return sqlite.read(Path(url.removeprefix("sqlite:///")))
+        return sqlite.read(Path(url.removeprefix("sqlite:")))
+    with needed("sqlalchemy", "psycopg"):
         from emulator.engine.storage import postgres
 
         return postgres.read(url)
@@ -93,7 +91,7 @@ def convert(source: str, target: str) -> list[Finding]:
     findings = check(source)
     found = contents(source)
     with _opened(target) as store:
-        if store.unleased():
+        if store.stored():
             raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
         for key, saved in found.worlds.items():
             store.load(key)

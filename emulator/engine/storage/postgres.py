@@ -167,7 +167,7 @@ class PostgresStore(SqlStore):
         name = parsed(url).render_as_string(hide_password=True)
         super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
-    def unleased(self) -> list[Key]:
+    def stored(self) -> list[Key]:
         """Return the worlds whose lock is free."""
         self._require_session()
         # Asked for every second: no response waits for the disk because of it.

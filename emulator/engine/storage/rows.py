@@ -47,16 +47,6 @@ SNAPSHOTS = sa.Table(
 )
 """Named snapshots, each as it would be exported."""
 
-FORMER_INDEXES = (
-    "emulator_records_by_number",
-    "emulator_records_event_data_object_id",
-    *(
-        f"emulator_records_email_{kind}_id"
-        for kind in ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-    ),
-)
-"""What ``serve --history`` created, which no longer exists. PostgreSQL cannot maintain them for a text with a NUL."""
-
 NEW = ""
 """The head of a world that was opened and has nothing stored yet."""
 
@@ -71,13 +61,11 @@ def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> No
     with connection.begin():
         if alone is not None:
             connection.execute(alone)
-        for name in FORMER_INDEXES:
-            connection.execute(sa.text(f"DROP INDEX IF EXISTS {name}"))
         if not sa.inspect(connection).has_table(FORMAT.name):
             METADATA.create_all(connection)
             connection.execute(sa.insert(FORMAT).values(format=serialization.FORMAT))
-        elif format_of(connection) != serialization.FORMAT:
-            _migrate(connection)
+        else:
+            format_of(connection)
 
 
 def format_of(connection: sa.Connection) -> int:
@@ -85,18 +73,8 @@ def format_of(connection: sa.Connection) -> int:
     numbers = connection.execute(sa.select(FORMAT.c.format)).scalars().all()
     if len(numbers) != 1:
         raise InvalidState("it does not say the version of its format")
-    if numbers[0] != serialization.FORMAT and numbers[0] not in serialization.MIGRATIONS:
-        raise InvalidState(serialization.invalid(numbers[0]))
+    serialization.check_format(numbers[0])
     return int(numbers[0])
-
-
-def _migrate(connection: sa.Connection) -> None:
-    """Read everything as a file of the older format, migrate that, and write it."""
-    found = serialization.content(as_tables(connection))
-    for table in (RECORDS, SNAPSHOTS, WORLDS, FORMAT):
-        connection.execute(sa.delete(table))
-    put_all(connection, found)
-    connection.execute(sa.insert(FORMAT).values(format=serialization.FORMAT))
 
 
 def as_tables(connection: sa.Connection) -> serialization.StoredTables:

@@ -8,7 +8,7 @@ creation. An exported snapshot is such a file with one world.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from emulator.resources.app.clients import SECRET, Key
 from emulator.resources.app.settings import settings
 
 FORMAT = 2
-"""The format that is written. Older ones are migrated when they are read, newer ones rejected."""
+"""The format that is written and read."""
 
 LARGEST = 2**53
 """The largest integer that every reader of JSON represents exactly."""
@@ -155,10 +155,7 @@ def restored(kind: type[Record], row: Any) -> Record:
     """Return the record of a row: JSON, plain values, or already a record."""
     if isinstance(row, Record):
         return row
-    if not kind.former_fields:
-        return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
-    plain: dict[str, Any] = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
-    return msgspec.convert({kind.former_fields.get(name, name): value for name, value in plain.items()}, kind)
+    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
 
 
 # -- as tables
@@ -205,12 +202,12 @@ class Content(NamedTuple):
 
 
 def content(found: Any) -> Content:
-    """Return the worlds and snapshots of a file of this format or an older one. Raises :class:`InvalidState`."""
-    migrated = up_to_date(found)
+    """Return the worlds and snapshots of a file. Raises :class:`InvalidState`."""
+    stored = checked(found)
     try:
-        worlds = {saved.key: saved for saved in _worlds(migrated)}
+        worlds = {saved.key: saved for saved in _worlds(stored)}
         snapshots = {
-            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in migrated.get("snapshots", {}).values()
+            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in stored.get("snapshots", {}).values()
         }
     except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as error:
         raise InvalidState(reason(error)) from None
@@ -220,7 +217,7 @@ def content(found: Any) -> Content:
 def only_world(found: Any) -> StoredWorld:
     """Return the world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
     try:
-        return next(_worlds(up_to_date(found)))
+        return next(_worlds(checked(found)))
     except StopIteration:
         raise InvalidState("it holds no world") from None
 
@@ -257,7 +254,7 @@ def key(text: Any) -> Key:
 def version(found: Any) -> int:
     """Return the format of a file. Raises :class:`InvalidState` if the file does not say it."""
     try:
-        number = found["format"] if "format" in found else found["emulator"]["1"]["format"]
+        number = found["emulator"]["1"]["format"]
     except (KeyError, TypeError):
         number = None
     if not isinstance(number, int) or isinstance(number, bool):
@@ -265,37 +262,15 @@ def version(found: Any) -> int:
     return number
 
 
-def up_to_date(found: Any) -> StoredTables:
-    """Return the tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
-    while (number := version(found)) != FORMAT:
-        step = MIGRATIONS.get(number)
-        if step is None:
-            raise InvalidState(invalid(number))
-        found = step(found)
+def check_format(number: int) -> None:
+    """Raise :class:`InvalidState` for a format that is not ours."""
+    if number != FORMAT:
+        raise InvalidState(f"its format is {number}; this version of the emulator reads format {FORMAT}")
+
+
+def checked(found: Any) -> StoredTables:
+    """Return the tables of a file of this format. Raises :class:`InvalidState`."""
+    check_format(version(found))
     if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
         raise InvalidState("it does not consist of tables")
     return found
-
-
-def invalid(number: int) -> str:
-    """Return the message for a format that cannot be read."""
-    return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
-
-
-def from_1(found: Any) -> StoredTables:
-    """Migrate from format 1, which was only an exported snapshot: one world without its key, its records in lists."""
-    try:
-        head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
-        records = {
-            f"{EXPORTED}/{kind}": {str(number): row for number, row in rows} for kind, rows in found["records"].items()
-        }
-    except (KeyError, AttributeError, TypeError, ValueError) as error:
-        raise InvalidState(f"it is not of format 1: {reason(error)}") from None
-    return {"emulator": {"1": {"format": 2}}, "worlds": {"1": {"key": EXPORTED, **head}}, **records}
-
-
-EXPORTED = "sk_test_demo"
-"""The key that is given to a world whose export does not have one."""
-
-MIGRATIONS: dict[int, Callable[[Any], StoredTables]] = {1: from_1}
-"""For each older format, the function that converts it to the next one."""

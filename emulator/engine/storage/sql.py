@@ -64,7 +64,7 @@ class SqlStore(Store):
 
     # -- reading
 
-    def unleased(self) -> list[Key]:
+    def stored(self) -> list[Key]:
         with self._opening(), self._transaction() as connection:
             found = connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
         return [serialization.key(text) for text in found]

@@ -1,23 +1,29 @@
-"""A store in a SQLite file, which one process uses and others may read at the same time."""
+"""A store in a SQLite file, by Python's own ``sqlite3``; as long as a server has it open, nobody else opens it.
+
+``locking_mode = EXCLUSIVE`` locks the file itself, through whatever path or mount it is found. POSIX frees the locks of
+a process as soon as that process closes any descriptor of the file. So the file is opened by SQLite alone, which knows
+of this, and never read by our own code.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-import sqlalchemy as sa
+from emulator.core.unit_of_work import Change
+from emulator.core.world import World
+from emulator.engine.storage import files, serialization, tables
+from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
+from emulator.engine.storage.store import CorruptStore, StorageError, Store
+from emulator.engine.storage.tables import Statement
+from emulator.resources.app.clients import Key
 
-from emulator.engine.storage import serialization
-from emulator.engine.storage.rows import FORMAT, format_of, in_json
-from emulator.engine.storage.serialization import RowChange
-from emulator.engine.storage.sql import UNREADABLE, SqlStore, contents, describe_error
-from emulator.engine.storage.store import CorruptStore, lock_file
-
-MAGIC = b"SQLite format 3\0"
+logger = logging.getLogger("emulator")
 
 SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -28,103 +34,157 @@ SETTINGS = (
     "PRAGMA wal_autocheckpoint = 10000",
 )
 
-DELETE = "DELETE FROM emulator_records WHERE world = ? AND kind = ? AND id = ?"
-
-PUT = """INSERT INTO emulator_records (world, kind, id, number, data) VALUES (?, ?, ?, ?, ?)
- ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data"""
-
-HEAD = "UPDATE emulator_worlds SET head = ? WHERE id = ?"
+ERRORS = (sqlite3.Error, ValueError, RecursionError, KeyError)
+"""What reading a damaged file raises: also for text that is no UTF-8, and for JSON that is not what it should be."""
 
 
-class SqliteStore(SqlStore):
-    """Worlds in one file, locked for this process."""
-
-    errors = (sa.exc.DBAPIError, sqlite3.Error)
+class SqliteStore(Store):
+    """Worlds in one file."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = lock_file(path)
+        self._path, self.name = path, str(path)
+        self._file = files.checked(path)
+        # The file has the secrets of webhook endpoints in it, so only its owner may read it.
+        with _opening(path), suppress(FileExistsError):
+            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        self._connection = opened(self._file, path)
         try:
-            check_file(path)
-            # The file has the secrets of webhook endpoints in it, so only its owner may read it.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            super().__init__(opened(path), str(path))
-        except BaseException as error:
-            self._lock.release()
-            if isinstance(error, OSError):
-                raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
+            with _opening(path):
+                for setting in SETTINGS:
+                    self._connection.execute(setting)
+                if _is_new(self._connection):
+                    self._execute(tables.create())
+        except BaseException:
+            self._connection.close()
             raise
+        self._identity = files.identity(self._file)
+        # Until something was stored, opening it says what fails.
+        self._failing = True
 
-    def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
-        gone = [(world, row.kind, row.id) for row in rows if row.record is None]
-        put = [(world, row.kind, row.id, row.number, in_json(row.record)) for row in rows if row.record is not None]
-        driver: Any = self._connection.connection.driver_connection
-        driver.execute("BEGIN")
-        with driver:  # commits, or rolls back what fails
-            driver.executemany(DELETE, gone)
-            driver.executemany(PUT, put)
-            driver.execute(HEAD, (head, world))
+    def stored(self) -> list[Key]:
+        with _opening(self._path):
+            return tables.keys(self._connection)
+
+    def load(self, key: Key) -> StoredWorld | None:
+        with _opening(self._path):
+            return tables.world(self._connection, key)
+
+    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
+        with _opening(self._path):
+            return tables.snapshots(self._connection, key)
+
+    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+        self._store(tables.write(key, serialization.row_changes(world, changes), head))
+        self._failing = False
+
+    def replace(self, saved: StoredWorld) -> None:
+        self._store(tables.replace(saved))
+
+    def remove(self, key: Key) -> None:
+        self._store(tables.remove(key))
+
+    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
+        self._store(tables.put_snapshot(key, name, saved))
+
+    def unsaved(self) -> str | None:
+        return None if files.identity(self._file) == self._identity else f"{self.name}: {files.REPLACED}"
 
     def compact(self) -> None:
-        with self._opening():
-            self._connection.connection.cursor().execute("VACUUM")
+        with _opening(self._path):
+            self._connection.execute("VACUUM")
 
     def close(self) -> None:
-        super().close()
-        self._lock.release()
+        self._connection.close()
+
+    def _store(self, statements: Sequence[Statement]) -> None:
+        """Execute statements as one transaction. Raises :class:`StorageError`; logs it, once until something is stored."""
+        why = self.unsaved()
+        if why is None:
+            try:
+                self._execute(statements)
+                return
+            except sqlite3.Error as error:
+                why = f"{self.name}: {describe(error)}"
+        if not self._failing:
+            logger.error("%s", why)
+        self._failing = True
+        raise StorageError(why)
+
+    def _execute(self, statements: Sequence[Statement]) -> None:
+        self._connection.execute("BEGIN")
+        with self._connection:  # commits, or rolls back what fails
+            for statement in statements:
+                self._connection.executemany(statement.text, statement.rows)
 
 
-def opened(path: Path) -> sa.Engine:
-    """Return an engine for a file that was checked; its transactions include changes to the tables themselves."""
-    url = sa.URL.create("sqlite", database=str(path))
-    engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
-
-    @sa.event.listens_for(engine, "connect")
-    def set_up(connection: Any, _: object) -> None:
-        connection.isolation_level = None
-        for setting in SETTINGS:
-            connection.execute(setting)
-
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
+# -- the file
 
 
-def check_file(path: Path, check: str = "quick_check") -> None:
-    """Read a file without changing it. Raises :class:`CorruptStore` if it is damaged or not the emulator's.
+def opened(file: Path, path: Path) -> sqlite3.Connection:
+    """Return a connection to a file that has the tables of the emulator or none; it is nobody else's now.
 
-    ``quick_check`` reads every page; ``integrity_check`` also compares the indexes with the rows.
+    Raises :class:`CorruptStore`, with the ``path`` that led to the file. Then the file is as it was.
     """
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise CorruptStore(f"{path}: is not a SQLite database")
-    engine = read_only(path)
-    try:
-        with engine.connect() as connection:
-            if not sa.inspect(connection).has_table(FORMAT.name):
-                raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
-            format_of(connection)
-            verdict = connection.exec_driver_sql(f"PRAGMA {check}(1)").scalar()
-            if verdict != "ok":
-                raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
-    except sa.exc.DBAPIError as error:
-        raise CorruptStore(f"{path}: {describe_error(error)}") from None
-    except UNREADABLE as error:
-        raise CorruptStore(f"{path}: {serialization.reason(error)}") from None
-    finally:
-        engine.dispose()
+    with _opening(path):
+        can_be_written = bool(file.stat().st_mode & 0o222)
+        url = f"file:{quote(str(file))}?mode={'rw' if can_be_written else 'ro'}"
+        connection = sqlite3.connect(url, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            if can_be_written:  # SQLite cannot do so with others
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            if not _is_new(connection):
+                _check_tables(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
 
 
-def read(path: Path) -> serialization.Content:
+def _is_new(connection: sqlite3.Connection) -> bool:
+    return not list(connection.execute("SELECT 1 FROM sqlite_master"))
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    if not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")):
+        raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
+    tables.check_format(connection)
+    _check_pages(connection, path, "quick_check")
+
+
+def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None:
+    """Read every page; ``integrity_check`` also compares the indexes with the rows."""
+    ((verdict,),) = connection.execute(f"PRAGMA {check}(1)")
+    if verdict != "ok":
+        raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
+
+
+def read(path: Path) -> Content:
     """Return everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
-    check_file(path, "integrity_check")
-    return contents(read_only(path), str(path))
+    connection = opened(files.checked(path, to_write=False), path)
+    try:
+        with _opening(path):
+            if _is_new(connection):
+                return Content({}, {})
+            _check_pages(connection, path, "integrity_check")
+            return tables.content(connection)
+    finally:
+        connection.close()
 
 
-def read_only(path: Path) -> sa.Engine:
-    """Return an engine that can only read a file."""
-    url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-    return sa.create_engine(url, poolclass=sa.pool.StaticPool)
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
+    except sqlite3.Error as error:
+        known = {sqlite3.SQLITE_BUSY: files.IN_USE, sqlite3.SQLITE_NOTADB: "is not a SQLite database"}
+        why = known.get(getattr(error, "sqlite_errorcode", 0)) or describe(error)
+        raise CorruptStore(f"{path}: {why}") from None
+    except ERRORS as error:
+        raise CorruptStore(f"{path}: {serialization.reason(error)}") from None
+
+
+def describe(error: Exception) -> str:
+    """Return the message of SQLite on one line, without the text that it quotes where that is no UTF-8."""
+    return " ".join(str(error).partition(" with text ")[0].split())

@@ -1,21 +1,16 @@
-"""A store: the interface of everything that worlds can be saved in, its errors, and the lock on its file."""
+"""A store: the interface of everything that worlds can be saved in, and its errors."""
 
 from __future__ import annotations
 
-import stat
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.resources.app.clients import Key
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 
 class CorruptStore(Exception):
@@ -64,7 +59,7 @@ class Store(Protocol):
     """Whether other processes may use it at the same time."""
 
     @abstractmethod
-    def unleased(self) -> list[Key]:
+    def stored(self) -> list[Key]:
         """Return the keys of the stored worlds that no process runs."""
 
     @abstractmethod
@@ -98,9 +93,9 @@ class Store(Protocol):
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         """Store a snapshot as the newest; None deletes the one of this name."""
 
-    @abstractmethod
     def release(self, key: Key) -> None:
         """Let other processes run this world, which may be open in part; it stays stored. Raises nothing."""
+        return
 
     def lease_requests(self, busy: Collection[Key]) -> list[Key]:
         """Return the worlds that this process has to release.
@@ -131,49 +126,3 @@ class Store(Protocol):
     @abstractmethod
     def close(self) -> None:
         """Write pending changes and release everything."""
-
-
-# -- the lock on a file: one process at a time uses it
-
-
-def lock_file(path: Path) -> FileLock:
-    """Lock ``FILE.lock`` beside the file itself, whatever links lead to it; the system frees it when the process ends.
-
-    Raises :class:`CorruptStore` if it cannot be locked, is locked already, or has other names that are no links to it.
-    """
-    # Imported here: most servers have their worlds in memory.
-    from filelock import FileLock, Timeout
-
-    try:
-        file = path.resolve()
-    except (OSError, RuntimeError):
-        raise CorruptStore(f"{path}: its links lead nowhere") from None
-    if not file.parent.is_dir():
-        raise CorruptStore(f"{path}: there is no folder {file.parent}")
-    lock = FileLock(f"{file}.lock", mode=0o600, thread_local=False)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise CorruptStore(f"{path}: another process works on it") from None
-    except OSError as error:
-        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
-    if (problem := _problem(file)) is not None:
-        lock.release()
-        raise CorruptStore(f"{path}: {problem}")
-    return lock
-
-
-def _problem(file: Path) -> str | None:
-    """Return why worlds cannot be stored in a file of this name; None if they can, or there is none yet."""
-    if file.is_dir():
-        return "is a directory"
-    if not file.exists():
-        return None
-    found = file.stat()
-    if not stat.S_ISREG(found.st_mode):
-        return "is not a regular file"
-    if found.st_nlink > 1:
-        # By another of them it would be another file, with a lock of its own.
-        return f"has {found.st_nlink} names (hard links); a file that worlds are stored in has one"
-    # The system would let the superuser write to the file.
-    return None if found.st_mode & 0o222 else "is read-only"

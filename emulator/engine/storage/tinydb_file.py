@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections import defaultdict
@@ -16,7 +17,7 @@ from tinydb.middlewares import CachingMiddleware
 from tinydb.storages import Storage
 from tinydb.table import Document, Table
 
-from emulator.engine.storage import serialization
+from emulator.engine.storage import files, serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore
 from emulator.resources.app.clients import Key
@@ -28,12 +29,15 @@ class AtomicStorage(Storage):
     def __init__(self, path: str | Path) -> None:
         # The file itself: a link is not replaced by it.
         self.path = Path(path).resolve()
+        self._identity = files.identity(self.path)
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return the tables, or None while there is no file. Raises ``OSError`` and ``ValueError``."""
+        """Return the tables, or None while there is nothing. Raises ``OSError`` and ``ValueError``."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
+            return None
+        if not text:
             return None
         try:
             tables: dict[str, dict[str, Any]] = msgspec.json.decode(text)
@@ -42,7 +46,12 @@ class AtomicStorage(Storage):
         return tables
 
     def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the file by these tables, documents in the order of their numbers: temporary file, fsync, rename."""
+        """Replace the file by these tables, documents in the order of their numbers: temporary file, fsync, rename.
+
+        Raises ``OSError``, also if the file is no longer the one that was read, or written last.
+        """
+        if files.identity(self.path) != self._identity:
+            raise OSError(errno.ESTALE, files.REPLACED)
         tables = {name: dict(sorted(table.items(), key=_number)) for name, table in data.items()}
         part = self.path.with_name(f".{self.path.name}.part")
         try:
@@ -52,7 +61,9 @@ class AtomicStorage(Storage):
                 file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))
                 file.flush()
                 os.fsync(file.fileno())
+            made = files.identity(part)
             part.replace(self.path)
+            self._identity = made
         except OSError:
             part.unlink(missing_ok=True)
             raise
@@ -82,7 +93,7 @@ def _fsync_folder(folder: Path) -> None:
 
 
 class Database:
-    """The tables of a file, read at once, older formats migrated; the file changes with :meth:`save` only.
+    """The tables of a file, read at once; the file changes with :meth:`save` only.
 
     Raises :class:`CorruptStore`.
     """
@@ -102,7 +113,7 @@ class Database:
 
     def _read(self) -> None:
         stored = self._tinydb.storage.read()
-        tables = serialization.tables([]) if stored is None else serialization.up_to_date(stored)
+        tables = serialization.tables([]) if stored is None else serialization.checked(stored)
         if tables is not stored:
             self._tinydb.storage.write(tables)
         self._check_keys([str(key) for key in self.content().worlds])
@@ -182,4 +193,5 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
 
 def read(path: Path) -> Content:
     """Return the contents of a file. Raises :class:`CorruptStore`; the file is left as it is."""
+    files.checked(path, to_write=False)
     return Database(path).content()

@@ -6,6 +6,7 @@ operations on each, and the file is written.
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -19,9 +20,9 @@ from tinydb import where
 
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.engine.storage import serialization
+from emulator.engine.storage import files, serialization
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store, lock_file
+from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
 from emulator.engine.storage.tinydb_file import Database, put_documents
 from emulator.resources.app.clients import Key
 
@@ -92,7 +93,10 @@ class TinyDBStore(Store):
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
-        self._lock = lock_file(path)
+        file = files.checked(path)
+        self._lock = files.lock(file, path)
+        self._lock_file = Path(f"{file}.lock")
+        self._locked = files.identity(self._lock_file)
         try:
             self._database = Database(path)
         except BaseException:
@@ -109,7 +113,7 @@ class TinyDBStore(Store):
         self._writer = threading.Thread(target=self._work, name="state", daemon=True)
         self._writer.start()
 
-    def unleased(self) -> list[Key]:
+    def stored(self) -> list[Key]:
         return list(self._numbers)
 
     def load(self, key: Key) -> StoredWorld | None:
@@ -152,9 +156,6 @@ class TinyDBStore(Store):
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         with self._changing() as batch:
             batch.put_snapshot(key, name, saved)
-
-    def release(self, key: Key) -> None:
-        """Do nothing: the whole file belongs to this process."""
 
     def save(self) -> None:
         self._hurry.set()
@@ -212,6 +213,7 @@ class TinyDBStore(Store):
         """Write the file if anything changed, as the thread does twice a second."""
         began = time.monotonic()
         try:
+            self._require_lock()
             with self._up_to_date() as database:
                 database.save()
             self._failure = None
@@ -221,3 +223,9 @@ class TinyDBStore(Store):
                 logger.error("%s cannot be written: %s", self._path, error.strerror)
             self._failure = f"{self._path}: {error.strerror}"
             self._changed.set()
+
+    def _require_lock(self) -> None:
+        """Raise ``OSError`` if the lock is no longer there, so that another process may have the file."""
+        if files.identity(self._lock_file) != self._locked:
+            gone = f"its lock {self._lock_file.name} was deleted or replaced; changes are rejected until it is back"
+            raise OSError(errno.ESTALE, gone)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 
-FORMS = "memory, tinydb:FILE, sqlite:///FILE or postgresql://…"
+FORMS = "memory, tinydb:FILE, sqlite:FILE or postgresql://…"
 
-_FORM = re.compile(r"memory|tinydb:.+|sqlite:///.+|postgresql(\+psycopg)?://.+")
+_FORM = re.compile(r"memory|tinydb:.+|sqlite:(?!//).+|postgresql(\+psycopg)?://.+")
 
 
 def is_state_url(text: str) -> bool:
@@ -27,7 +27,7 @@ def is_state_url(text: str) -> bool:
 
 def file_of(url: str) -> Path | None:
     """Return the file that a state URL names, if it names one."""
-    for start in ("tinydb:", "sqlite:///"):
+    for start in ("tinydb:", "sqlite:"):
         if url.startswith(start):
             return Path(url.removeprefix(start))
     return None
@@ -44,11 +44,10 @@ def open_store(url: str) -> Store | None:
         from emulator.engine.storage.tinydb_store import TinyDBStore
 
         return TinyDBStore(Path(url.removeprefix("tinydb:")))
-    if url.startswith("sqlite:///"):
-        with needed("sqlalchemy"):
-            from emulator.engine.storage.sqlite import SqliteStore
+    if url.startswith("sqlite:"):
+        from emulator.engine.storage.sqlite import SqliteStore
 
-            return SqliteStore(Path(url.removeprefix("sqlite:///")))
+        return SqliteStore(Path(url.removeprefix("sqlite:")))
     if url.startswith("postgresql"):
         with needed("sqlalchemy", "psycopg"):
             from emulator.engine.storage.postgres import PostgresStore

@@ -155,7 +155,6 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     kind: ClassVar[str] = "settings"
-    former_fields: ClassVar[Mapping[str, str]] = {"readings": "assumptions"}
     prefix: ClassVar[str] = "settings"
 
     id: Literal["settings"] = "settings"

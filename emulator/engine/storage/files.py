@@ -1,0 +1,91 @@
+"""The file that worlds are stored in: whether it can be one, the lock on it, and whether it is still the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.engine.storage.store import CorruptStore
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""Linux's list of what is mounted; the fifth field of a line is where."""
+
+IN_USE = "another process works on it; stop that one first"
+
+REPLACED = "it was deleted or replaced while the server was using it; changes are rejected until it is back"
+
+Identity = tuple[int, int]
+"""The device and the inode of a file, whatever its names are."""
+
+
+def checked(path: Path, *, to_write: bool = True) -> Path:
+    """Return the file itself, whatever links lead to it. Raises :class:`CorruptStore` if it cannot hold worlds."""
+    try:
+        file = path.resolve()
+    except (OSError, RuntimeError):
+        raise CorruptStore(f"{path}: its links lead nowhere") from None
+    if not file.parent.is_dir():
+        raise CorruptStore(f"{path}: there is no folder {file.parent}")
+    if (problem := _problem(file, to_write=to_write)) is not None:
+        raise CorruptStore(f"{path}: {problem}")
+    return file
+
+
+def _problem(file: Path, *, to_write: bool) -> str | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"cannot be opened: {error.strerror}"
+    if not stat.S_ISREG(found.st_mode):
+        return "is a directory" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
+    return _cannot_be_written(file, found) if to_write else None
+
+
+def _cannot_be_written(file: Path, found: os.stat_result) -> str | None:
+    if found.st_nlink > 1:
+        # The log or the lock beside it would have another name for each of them.
+        return f"has {found.st_nlink} names (hard links); a file that worlds are stored in has one"
+    if _is_mounted(file):
+        # It cannot be replaced, and its log or its lock would be elsewhere.
+        return f"is mounted by itself; mount the folder that has {file.name} in it"
+    # The system would let the superuser write to the file.
+    return None if found.st_mode & 0o222 else "is read-only"
+
+
+def _is_mounted(file: Path) -> bool:
+    if not MOUNTS.exists():
+        return os.path.ismount(file)
+    places = (line.split(" ")[4] for line in MOUNTS.read_text("utf-8", "surrogateescape").splitlines())
+    return any(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), place) == str(file) for place in places)
+
+
+def identity(file: Path) -> Identity | None:
+    """Return which file has this name at present; None if none has."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def lock(file: Path, path: Path) -> FileLock:
+    """Lock ``FILE.lock`` beside a file; the system frees it when the process ends. Raises :class:`CorruptStore`."""
+    # Imported here: most servers have their worlds in memory.
+    from filelock import FileLock, Timeout
+
+    held = FileLock(f"{file}.lock", mode=0o600, thread_local=False)
+    try:
+        held.acquire(blocking=False)
+    except Timeout:
+        raise CorruptStore(f"{path}: {IN_USE}") from None
+    except OSError as error:
+        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
+    return held

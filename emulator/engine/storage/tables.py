@@ -1,0 +1,174 @@
+"""The tables of a database that holds worlds: what is read from them, and the statements that change them.
+
+SQLite and PostgreSQL take the same statements, with ``?`` where a value goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
+from emulator.resources.app.clients import Key
+
+CREATE = (
+    "CREATE TABLE emulator_format (format INTEGER NOT NULL)",
+    # Clock, counters and seed, in JSON.
+    "CREATE TABLE emulator_worlds (key VARCHAR(80) PRIMARY KEY, head TEXT NOT NULL)",
+    # Records are text because a JSON column may change the order of the keys of metadata.
+    "CREATE TABLE emulator_records (world VARCHAR(80) NOT NULL, kind VARCHAR(40) NOT NULL, id VARCHAR(255) NOT NULL,"
+    " number BIGINT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (world, kind, id))",
+    # Named snapshots, each as it would be exported.
+    "CREATE TABLE emulator_snapshots (number INTEGER PRIMARY KEY, world VARCHAR(80) NOT NULL, name VARCHAR(64) NOT NULL,"
+    " data TEXT NOT NULL, UNIQUE (world, name))",
+)
+
+PUT_WORLD = "INSERT INTO emulator_worlds (key, head) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET head = excluded.head"
+
+PUT_RECORD = """INSERT INTO emulator_records (world, kind, id, number, data) VALUES (?, ?, ?, ?, ?)
+ ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data"""
+
+REMOVE_RECORD = "DELETE FROM emulator_records WHERE world = ? AND kind = ? AND id = ?"
+
+ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, data)
+ SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM emulator_snapshots"""
+
+
+class Connection(Protocol):
+    """What reads a database: sqlite3's connection, and ours for PostgreSQL."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Iterable[Any]: ...
+
+
+class Statement(NamedTuple):
+    """A statement that is executed once for each row of values."""
+
+    text: str
+    rows: Sequence[Sequence[Any]]
+
+
+def create() -> list[Statement]:
+    """Return the statements that create the tables."""
+    made = Statement("INSERT INTO emulator_format (format) VALUES (?)", [(serialization.FORMAT,)])
+    return [*(Statement(text, [()]) for text in CREATE), made]
+
+
+# -- what changes them; the statements of one change are one transaction
+
+
+def write(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statement]:
+    """Return the statements that store changed records and the head of a world."""
+    gone, put = [], []
+    for row in rows:
+        if row.record is None:
+            gone.append((str(key), row.kind, row.id))
+        else:
+            put.append((str(key), row.kind, row.id, row.number, _json(row.record)))
+    return [
+        Statement(REMOVE_RECORD, gone),
+        Statement(PUT_RECORD, put),
+        Statement(PUT_WORLD, [(str(key), _json(head))]),
+    ]
+
+
+def replace(saved: StoredWorld) -> list[Statement]:
+    """Return the statements that store a world in place of what is stored of it, but for its snapshots."""
+    rows = (
+        RowChange(kind, serialization.id_of(row), number, serialization.row_of(row))
+        for kind, numbered in saved.rows.items()
+        for number, row in numbered
+    )
+    removed = Statement("DELETE FROM emulator_records WHERE world = ?", [(str(saved.key),)])
+    return [removed, *write(saved.key, rows, saved.head)]
+
+
+def remove(key: Key) -> list[Statement]:
+    """Return the statements that delete a world and its snapshots."""
+    return [
+        Statement("DELETE FROM emulator_records WHERE world = ?", [(str(key),)]),
+        Statement("DELETE FROM emulator_snapshots WHERE world = ?", [(str(key),)]),
+        Statement("DELETE FROM emulator_worlds WHERE key = ?", [(str(key),)]),
+    ]
+
+
+def put_snapshot(key: Key, name: str, saved: StoredWorld | None) -> list[Statement]:
+    """Return the statements that store a snapshot as the newest; None deletes the one of this name."""
+    removed = Statement("DELETE FROM emulator_snapshots WHERE world = ? AND name = ?", [(str(key), name)])
+    if saved is None:
+        return [removed]
+    return [removed, Statement(ADD_SNAPSHOT, [(str(key), name, _json(serialization.tables([saved])))])]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# -- what is read; each raises :class:`InvalidState` for what is not as the emulator writes it
+
+
+def check_format(connection: Connection) -> None:
+    """Check the version of the format."""
+    numbers = [number for (number,) in connection.execute("SELECT format FROM emulator_format")]
+    if len(numbers) != 1:
+        raise InvalidState("it does not say the version of its format")
+    serialization.check_format(numbers[0])
+
+
+def keys(connection: Connection) -> list[Key]:
+    """Return the keys of all worlds."""
+    return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
+
+
+def world(connection: Connection, key: Key) -> StoredWorld | None:
+    """Return a world, its records as JSON; None if it is not stored."""
+    heads = list(connection.execute("SELECT head FROM emulator_worlds WHERE key = ?", (str(key),)))
+    if not heads:
+        return None
+    rows: dict[str, list[tuple[int, msgspec.Raw]]] = {}
+    chosen = "SELECT kind, number, data FROM emulator_records WHERE world = ? ORDER BY number"
+    for kind, number, data in connection.execute(chosen, (str(key),)):
+        rows.setdefault(kind, []).append((number, msgspec.Raw(data)))
+    try:
+        return StoredWorld(key, msgspec.json.decode(heads[0][0], type=WorldHeader), rows)
+    except msgspec.MsgspecError as error:
+        raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
+
+
+def snapshots(connection: Connection, key: Key) -> dict[str, StoredWorld]:
+    """Return the snapshots of a world, oldest first."""
+    chosen = "SELECT name, data FROM emulator_snapshots WHERE world = ? ORDER BY number"
+    found = connection.execute(chosen, (str(key),))
+    return {name: serialization.only_world(_plain(data)) for name, data in found}
+
+
+def content(connection: Connection) -> serialization.Content:
+    """Return everything."""
+    tables: serialization.StoredTables = {
+        "emulator": {"1": {"format": serialization.FORMAT}},
+        "worlds": {},
+        "snapshots": {},
+    }
+    for number, (key, head) in _numbered(connection, "SELECT key, head FROM emulator_worlds ORDER BY key"):
+        tables["worlds"][number] = {"key": key, **_plain(head)}
+    for key, kind, number, data in connection.execute(
+        "SELECT world, kind, number, data FROM emulator_records ORDER BY number"
+    ):
+        tables.setdefault(f"{key}/{kind}", {})[str(number)] = _plain(data)
+    chosen = "SELECT world, name, data FROM emulator_snapshots ORDER BY number"
+    for number, (key, name, data) in _numbered(connection, chosen):
+        tables["snapshots"][number] = {"key": key, "name": name, "tables": _plain(data)}
+    return serialization.content(tables)
+
+
+def _numbered(connection: Connection, statement: str) -> Iterator[tuple[str, Any]]:
+    return ((str(number), row) for number, row in enumerate(connection.execute(statement), 1))
+
+
+def _plain(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise InvalidState(f"it holds what is not JSON: {error}") from None
