@@ -31,7 +31,9 @@ from emulator.document.tree import component_name, pointer_of
 INPUT_ERRORS = {400, 409, 422}
 """Statuses of answers that name what is wrong with a request."""
 
-RULES_OF_OBJECTS = {id: fixture("document-exceptions")["rules"][id] for id in ("finalizeInvoice", "sendInvoice")}
+NAMING_THEIR_OBJECT = {
+    id for id, codes in fixture("document-exceptions")["of_operation"].items() if "INVALID_FIELD" in codes
+}
 """Actions that name a field of their object, because of which it is not ready for them (B-65, B-66)."""
 
 ROUTING_ANSWERS = {404, 405}
@@ -130,7 +132,7 @@ class Contract:
         ]
 
     def _takes(self, operation: Operation, name: str) -> bool:
-        if name in RULES_OF_OBJECTS.get(operation.node.get("operationId", ""), {}):
+        if operation.node.get("operationId") in NAMING_THEIR_OBJECT and name in ("customer", "due_date"):
             return True
         parameters = (
             resolved(self.document, Part((), each)).node["name"] for each in operation.node.get("parameters", ())

@@ -26,6 +26,7 @@ from emulator.engine.journal import Journal
 from emulator.engine.runtime import Runtime
 from emulator.presentation.languages.language import Language, language_of
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.resources import set_directly
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -57,7 +58,7 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record
 
 
 async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: Body) -> Record:
-    """PATCH /objects/{id}: sets fields, read-only ones included, without events or jobs."""
+    """PATCH /objects/{id}: sets fields, read-only ones included, without an event; planned work follows them (B-89)."""
     changed: Record = await runtime.serve(set_fields, {"id": id, "fields": body}, None)
     return changed
 
@@ -95,8 +96,7 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
             raise invalid_field(path, message)
     values = _typed(world, type(record), fields)
     _require_unique(world, record, values)
-    world.arrange()
-    return world.replace(record, **values)
+    return set_directly.set_fields(world, record, values)
 
 
 def _instant(value: object) -> object:

@@ -39,7 +39,7 @@ WITH: dict[str, dict[str, Any]] = {
 """What has to be sent along with a field; ``...`` leaves something out."""
 
 OBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "updatePaymentLink.max_usage": ("link", {"validity_type": "limited", "max_usage": 5}),
+    "updatePaymentLink.max_usage": ("link", {"validity_type": "limited", "expires_at": "2099-01-01", "max_usage": 5}),
     "updatePaymentLink.expires_at": ("link", {"validity_type": "limited", "max_usage": 5}),
 }
 """Objects that differ from the prerequisites because an operation can change a field only then, by kind."""

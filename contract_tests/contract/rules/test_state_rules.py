@@ -11,7 +11,7 @@ import pytest
 from contract_tests.contract.document.judges import StrictJudge
 from contract_tests.contract.document.reader import Document, Operation, operations, request_schema
 from contract_tests.support.client import Client
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.exceptions import OF_CONTROL_OPERATION, OF_OPERATION, codes
 from emulator.core.errors import ERRORS
 from emulator.document import bundles
@@ -113,6 +113,12 @@ def done(path: str, action: str, made: Callable[[Sandbox], Any]) -> Callable[[Sa
 
 def invoice(sandbox: Sandbox) -> Any:
     return sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [LINE]})
+
+
+def anonymous(sandbox: Sandbox) -> Any:
+    """Return the draft of a customer without an email."""
+    buyer = sandbox.buy(sandbox.session(), CARD)["customer"]
+    return sandbox.api.post("/invoices/", {"customer": buyer, "line_items": [LINE]})
 
 
 def refund(sandbox: Sandbox, **fields: Any) -> Any:
@@ -246,8 +252,11 @@ PROVOKED: dict[str, dict[str, Set]] = {
         "CURRENCY_NOT_IN_PLAN": of(invoice, **POUNDS),
         "AMOUNT_TOO_LARGE": of(invoice, line_items=[LINE | LARGE]),
     },
-    "finalizeInvoice": {"INVALID_STATUS_TRANSITION": of(OPEN_INVOICE)},
-    "sendInvoice": {"INVALID_STATUS_TRANSITION": of(invoice)},
+    "finalizeInvoice": {"INVALID_STATUS_TRANSITION": of(OPEN_INVOICE), "INVALID_FIELD": of(anonymous, auto_send=True)},
+    "sendInvoice": {
+        "INVALID_STATUS_TRANSITION": of(invoice),
+        "INVALID_FIELD": of(done("invoices", "finalize", anonymous)),
+    },
     "voidInvoice": {"INVALID_STATUS_TRANSITION": of(invoice)},
     "payInvoice": {"INVALID_STATUS_TRANSITION": of(invoice)},
     "getInvoicePdf": {"PDF_NOT_AVAILABLE": of(invoice)},

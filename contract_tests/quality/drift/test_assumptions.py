@@ -18,7 +18,7 @@ from emulator.engine.reference_data import numbered_assumptions
 from emulator.resources.app.settings import Settings
 
 HOUSE = Path(emulator.__path__[0])
-NUMBER = re.compile(r"\bB-\d\d\b")
+NUMBER = re.compile(r"\bB-\d{2,3}\b")
 ASSUMPTIONS = numbered_assumptions()
 
 
@@ -50,6 +50,7 @@ ELSEWHERE = {
     "B-72": "CORS headers, which OpenAPI does not describe",
     "B-96": "when a subscription recovers; statuses are as documented",
     "B-99": "assumptions, which are settings",
+    "B-100": "how often a client tries again; the examinations look at that",
 }
 """Assumptions that no place of a document shows, each with the cause."""
 

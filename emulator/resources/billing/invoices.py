@@ -219,13 +219,12 @@ def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """Plan that it falls overdue at the first 00:00 UTC after the due date at which it is open (B-65).
+    """Plan that it falls overdue at the first 00:00 UTC after the due date, or now where that has passed (B-65, B-89).
 
     A renewal schedules this after its charge, which may have paid the invoice.
     """
     if invoice.status == "open" and invoice.due_date is not None:
-        last_day = max(invoice.due_date, calendar.day(world.now))
-        world.schedule(calendar.midnight(calendar.day_plus(last_day, 1)), "invoice.overdue", invoice)
+        world.schedule(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
     return invoice
 
 

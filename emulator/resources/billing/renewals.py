@@ -252,9 +252,9 @@ def renew(world: World, job: Job) -> None:
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
-    subscription = STATE_MACHINE.transition(
-        world, subscription, "renew", **subscriptions.next_period(world, subscription)
-    )
+    # Where periods went by, because a tester set their end directly, the one that runs now is charged (B-89).
+    period = subscriptions.current_period(world, subscription) or subscriptions.next_period(world, subscription)
+    subscription = STATE_MACHINE.transition(world, subscription, "renew", **period)
     if is_charged(world, subscription):
         charge(world, subscription)
     subscriptions.schedule_renewal(world, subscription)
@@ -268,14 +268,16 @@ def _retry_due(world: World, subscription: Subscription) -> bool:
 def is_charged(world: World, subscription: Subscription) -> bool:
     """Return whether a period is charged that begins now.
 
-    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45).
+    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45), or a tester set
+    the status directly (B-89).
     """
     if subscription.status == "active":
         return True
     if subscription.status not in ("past_due", "unpaid"):
         return False
     if subscription.status == "past_due" and (
-        subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
+        subscription.collection_method == "send_invoice"
+        or (subscription.unpaid_invoice is None and subscription.behind_since is not None)
     ):
         return True
     return charges_every_period(world)

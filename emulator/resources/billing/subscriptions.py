@@ -341,7 +341,7 @@ def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
 
 
 def current_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """Return the fields of the period that runs now; empty where that is the stored one (B-48)."""
+    """Return the fields of the period that runs now; empty where that is the stored one (B-48, B-89)."""
     changes: dict[str, Any] = {}
     while subscription.current_period_end <= world.now < calendar.LAST:
         changes = next_period(world, subscription)
@@ -354,7 +354,7 @@ def schedule_renewal(world: World, subscription: Subscription) -> None:
 
     Scheduled after the period's own charge, so that at one instant an invoice falls overdue first (B-96).
     """
-    if subscription.current_period_end > subscription.current_period_start:
+    if subscription.current_period_end != subscription.current_period_start:
         world.schedule(subscription.current_period_end, "subscription.renew", subscription)
 
 

@@ -98,9 +98,14 @@ def add(
             magic=instrument.magic,
         ),
     )
+    schedule_expiry(world, method)
+    return method
+
+
+def schedule_expiry(world: World, method: PaymentMethod) -> None:
+    """Plan the end of a card; other methods have none."""
     if (end := payment_details.expiry(method.instrument)) is not None:
         world.schedule(end, "payment_method.expire", method)
-    return method
 
 
 def save(world: World, customer: Customer, instrument: PaymentDetails, *, is_default: bool) -> PaymentMethod:

@@ -150,11 +150,16 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
             updated_at=world.now,
         ),
     )
-    if review:
-        world.schedule(calendar.plus(world.now, hours=REVIEW_HOURS), "refund.send", refund)
-    else:
-        _send(world, refund)
+    plan(world, refund)
     return refund
+
+
+def plan(world: World, refund: Refund) -> None:
+    """Plan what comes of a new refund: its review, or the operator's answer."""
+    if refund.status == "pending":
+        world.schedule(calendar.plus(world.now, hours=REVIEW_HOURS), "refund.send", refund)
+    elif refund.status == "processing":
+        _send(world, refund)
 
 
 def _amount(world: World, deposit: Transaction, amount: int | None) -> int:

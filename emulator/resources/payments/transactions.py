@@ -148,14 +148,14 @@ def complete(world: World, transaction: Transaction) -> Transaction:
         world.replace(
             customer,
             transactions_count=customer.transactions_count + 1,
-            total_spent=customer.total_spent + _spent(customer, transaction, transaction.amount),
+            total_spent=customer.total_spent + spent(customer, transaction, transaction.amount),
         )
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
     return STATE_MACHINE.transition(world, transaction, "complete", processed_at=world.now)
 
 
-def _spent(customer: Customer, transaction: Transaction, amount: int) -> int:
+def spent(customer: Customer, transaction: Transaction, amount: int) -> int:
     """Return how much of an amount ``total_spent`` counts: none in another currency than the customer's (B-30)."""
     return amount if transaction.currency == customer.currency else 0
 
@@ -194,7 +194,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     )
     customer = world.get(Customer, deposit.customer)
     if customer is not None:
-        world.replace(customer, total_spent=customer.total_spent - _spent(customer, deposit, amount))
+        world.replace(customer, total_spent=customer.total_spent - spent(customer, deposit, amount))
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
     fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit

@@ -23,6 +23,7 @@ from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook, HttpResult, PingEndpoint
 from emulator.core.world import World, encode
 from emulator.resources.app.settings import settings
+from emulator.resources.webhooks import endpoints
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 # -- signatures
@@ -355,6 +356,21 @@ def attempt_again(world: World, job: Job) -> None:
 # -- operations
 
 
+def disable(world: World, id: str) -> WebhookEndpoint:
+    """POST /webhooks/{id}/disable/: nothing is sent to it from now on, and what waits for a retry fails (B-87)."""
+    endpoint = endpoints.changed(world, get_or_404(world, WebhookEndpoint, id), enabled=False)
+    fail_waiting(world, endpoint)
+    return endpoint
+
+
+def fail_waiting(world: World, endpoint: WebhookEndpoint) -> None:
+    """Fail the deliveries that wait for a retry; once the endpoint is enabled they can be replayed by hand."""
+    for delivery in world.table(WebhookDelivery).where("webhook", endpoint.id):
+        if delivery.status == "pending" and world.jobs.where("about", delivery.id):
+            world.cancel_jobs(delivery)
+            STATE_MACHINE.transition(world, delivery, "miss", next_attempt_at=None)
+
+
 def delete(world: World, id: str) -> None:
     """DELETE /webhooks/{id}/: its deliveries and their planned retries are deleted as well."""
     endpoint = get_or_404(world, WebhookEndpoint, id)
@@ -414,6 +430,7 @@ def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResu
 
 
 OPERATIONS = {
+    "disableWebhook": disable,
     "deleteWebhook": delete,
     "testWebhook": send_test,
     "listWebhookDeliveries": index,

@@ -183,11 +183,6 @@ def changed(world: World, endpoint: WebhookEndpoint, **changes: Any) -> WebhookE
     return endpoint if endpoint.replace(**changes) == endpoint else world.replace(endpoint, **changes)
 
 
-def disable(world: World, id: str) -> WebhookEndpoint:
-    """POST /webhooks/{id}/disable/: no events are sent to it from now on (B-87)."""
-    return changed(world, get_or_404(world, WebhookEndpoint, id), enabled=False)
-
-
 def enable(world: World, id: str) -> WebhookEndpoint:
     """POST /webhooks/{id}/enable/: events are sent to it from now on."""
     return changed(world, get_or_404(world, WebhookEndpoint, id), enabled=True)
@@ -249,7 +244,6 @@ OPERATIONS = {
     "getWebhook": retrieve,
     "listWebhooks": index,
     "updateWebhook": update,
-    "disableWebhook": disable,
     "enableWebhook": enable,
     "rollWebhookSecret": roll_secret,
 }

@@ -1,0 +1,256 @@
+"""What a tester sets directly is obeyed: planned work follows the status and the dates of the object (B-89)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.support.receiver import Receiver
+from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
+
+THREE_STEP = {**CARD, "number": "4000 0000 0000 3220"}
+FEBRUARY = "2026-02-01T00:00:00.000Z"
+
+
+def put(sandbox: Sandbox, what: Any, **fields: Any) -> Any:
+    """Set fields, which sends no event; work that is due at once is done after the answer."""
+    return sandbox.control.patch(f"/objects/{what['id']}", fields)
+
+
+def planned(sandbox: Sandbox) -> list[tuple[str, str]]:
+    return [(job["kind"], job["due_at"]) for job in sandbox.control.get("/schedule")["data"]]
+
+
+def rejected(sandbox: Sandbox, what: Any, **fields: Any) -> Any:
+    return sandbox.control.rejected("PATCH", f"/objects/{what['id']}", 422, "INVALID_FIELD", json=fields)
+
+
+# -- subscriptions
+
+
+def test_the_end_of_a_period_is_the_next_boundary_and_the_new_anchor(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe()
+    sandbox.settle()
+    with sandbox.expect():
+        put(sandbox, subscription, current_period_end="2026-01-10T12:00:00Z")
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-01-11")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_end"]) == ("active", "2026-02-10T12:00:00.000Z")
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-03-01")
+    assert sandbox.subscription(subscription["id"])["current_period_end"] == "2026-03-10T12:00:00.000Z"
+
+
+def test_of_several_periods_that_went_by_one_is_charged(sandbox: Sandbox) -> None:
+    """The first job after the answer, with its events; the next boundary is ahead."""
+    subscription = sandbox.subscribe()
+    sandbox.settle()
+    with sandbox.expect(*CHARGED):
+        assert put(sandbox, subscription, current_period_end="2025-09-10")["status"] == "active"
+        now = sandbox.subscription(subscription["id"])
+    assert (now["current_period_start"], now["current_period_end"]) == (
+        "2025-12-10T00:00:00.000Z",
+        "2026-01-10T00:00:00.000Z",
+    )
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-02-01")
+
+
+def test_an_end_date_is_obeyed_whatever_it_was(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe()
+    put(sandbox, subscription, ends_at="2026-01-10")
+    with sandbox.expect():
+        sandbox.advance_to("2026-01-11")
+    assert sandbox.status(subscription) == "expired"
+    other = sandbox.subscribe()
+    sandbox.settle()
+    put(sandbox, other, ends_at="2025-12-31", cancel_at_period_end=True)
+    assert sandbox.status(other) == "expired"
+    assert planned(sandbox) == []
+
+
+@pytest.mark.parametrize("field", ["trial_end", "current_period_end"])
+def test_a_trial_ends_when_either_of_its_dates_says(sandbox: Sandbox, field: str) -> None:
+    """The other follows it, and a notice that was sent is not sent again."""
+    subscription = sandbox.subscribe(trial_period_days=10)
+    with sandbox.expect():
+        shown = put(sandbox, subscription, **{field: "2026-01-05"})
+        assert shown["trial_end"] == shown["current_period_end"] == "2026-01-05T00:00:00.000Z"
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.advance_to("2026-01-04")
+    with sandbox.expect():
+        put(sandbox, subscription, **{field: "2026-01-09"})
+        sandbox.advance_to("2026-01-08")
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-01-09")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_end"]) == ("active", "2026-02-09T00:00:00.000Z")
+
+
+def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe(trial_period_days=10)
+    both = {"trial_end": "2026-01-05", "current_period_end": "2026-01-06"}
+    assert rejected(sandbox, subscription, **both)["param"] == "trial_end"
+    assert sandbox.subscription(subscription["id"]) == subscription
+    both["current_period_end"] = both["trial_end"]
+    assert put(sandbox, subscription, **both)["trial_end"] == "2026-01-05T00:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("status", "later"), [("past_due", "past_due"), ("unpaid", "unpaid"), ("canceled", "canceled")]
+)
+def test_a_status_plans_what_belongs_to_it(sandbox: Sandbox, status: str, later: str) -> None:
+    subscription = sandbox.subscribe()
+    sandbox.settle()
+    shown = put(sandbox, subscription, status=status)
+    assert shown["canceled_at"] == (sandbox.now if status == "canceled" else None)
+    with sandbox.expect():
+        sandbox.advance("90d")
+    assert sandbox.status(subscription) == later
+    assert sandbox.invoices("status") == ["paid"]
+
+
+def test_what_failed_is_not_retried_once_it_is_set_active(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    put(sandbox, subscription, status="active")
+    with sandbox.expect():
+        sandbox.advance("20d")
+    with sandbox.expect("invoice.payment_overdue", *FAILED):
+        sandbox.advance_to(FEBRUARY)
+
+
+def test_a_paused_one_is_resumed_to_what_it_was_and_a_canceled_one_goes_on(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe(trial_period_days=10)
+    put(sandbox, subscription, status="paused")
+    assert sandbox.act(subscription, "resume")["status"] == "trialing"
+    put(sandbox, subscription, status="canceled")
+    shown = put(sandbox, subscription, status="active")
+    assert shown["canceled_at"] is None
+    with sandbox.expect("subscription.trial_will_end", *CHARGED):
+        sandbox.advance("10d")
+
+
+def test_the_price_is_set_where_it_is_decided(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe()
+    error = rejected(sandbox, subscription, unit_amount=700)
+    assert error["param"] == "unit_amount"
+    assert subscription["plan"] in error["message"]
+    put(sandbox, subscription, plan=None, unit_amount=700)
+    sandbox.advance("31d")
+    assert sandbox.invoices("total")[-1] == 700
+
+
+# -- invoices and sessions
+
+
+def test_a_due_date_is_obeyed(sandbox: Sandbox) -> None:
+    body = {"customer": sandbox.customer()["id"], "line_items": [{"description": "Basket", "unit_amount": 500}]}
+    invoice = sandbox.api.post("/invoices/", body)
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+    put(sandbox, invoice, due_date="2026-01-05")
+    with sandbox.expect():
+        sandbox.advance_to("2026-01-05")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to("2026-01-20")
+    put(sandbox, invoice, due_date="2026-01-25")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to("2026-03-20")
+    with sandbox.expect("invoice.payment_overdue"):
+        put(sandbox, invoice, due_date="2026-03-01")
+    put(sandbox, invoice, description="Nothing planned follows this")
+    put(sandbox, invoice, due_date="2026-04-01", status="void")
+    assert planned(sandbox) == []
+
+
+def test_an_expiry_is_obeyed(sandbox: Sandbox) -> None:
+    session = sandbox.session()
+    put(sandbox, session, expires_at="2026-05-01")
+    sandbox.advance_to("2026-04-30")
+    path = f"/checkout-sessions/{session['id']}/"
+    assert sandbox.api.get(path)["status"] == "open"
+    put(sandbox, session, expires_at="2026-04-01")
+    assert sandbox.api.get(path)["status"] == "expired"
+    put(sandbox, session, status="open", expires_at="2026-06-01")
+    sandbox.buy(session, CARD)
+    assert sandbox.api.get(path)["status"] == "complete"
+    link = sandbox.link(validity_type="limited", expires_at="2026-09-01")
+    put(sandbox, link, expires_at="2026-04-02")
+    sandbox.control.rejected(
+        "POST", f"/payment-links/{link['id']}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD}
+    )
+
+
+@pytest.mark.parametrize("mode", ["payment", "setup"])
+def test_an_attempt_ends_with_the_session(sandbox: Sandbox, mode: str) -> None:
+    lines = {} if mode == "payment" else {"line_items": []}
+    session = sandbox.session(mode=mode, customer=sandbox.customer()["id"], **lines)
+    sandbox.buy(session, THREE_STEP)
+    put(sandbox, session, expires_at="2026-01-01T00:05:00Z")
+    sandbox.advance("5m")
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "expired"
+
+
+def test_a_session_set_to_processing_ends_at_its_time(sandbox: Sandbox) -> None:
+    session = sandbox.session()
+    put(sandbox, session, status="processing")
+    sandbox.advance("31d")
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "expired"
+
+
+# -- payments, refunds, methods, deliveries
+
+
+def test_a_payment_set_to_wait_for_its_buyer_does_not_wait_for_good(sandbox: Sandbox) -> None:
+    intent = sandbox.intent(sandbox.method())
+    put(sandbox, intent, status="requires_action")
+    with sandbox.expect("payment_intent.failed"):
+        sandbox.advance("900s")
+
+
+def test_how_a_dispute_ends(sandbox: Sandbox) -> None:
+    """B-56: won, it is completed; lost, the customer's total falls by what was not refunded, the count stays."""
+    sandbox.settings(refund_timing="instant")
+    method = sandbox.method()
+    deposit = sandbox.deposit(method)
+    path = f"/customers/{method['customer']}/"
+    sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})
+    for status, total in (("disputed", 4000), ("completed", 4000), ("disputed", 4000), ("failed", 0)):
+        put(sandbox, deposit, status=status)
+        now = sandbox.api.get(path)
+        assert (now["total_spent"], now["transactions_count"]) == (total, 1)
+    assert sandbox.control.get("/ledger")["balanced"] is True
+
+
+def test_the_rest_follows_its_status_too(sandbox: Sandbox) -> None:
+    deposit = sandbox.deposit()
+    refund = sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})
+    put(sandbox, refund, status="pending")
+    assert planned(sandbox)[0] == ("refund.send", "2026-01-01T01:00:00.000Z")
+    put(sandbox, refund, status="failed")
+    assert "refund" not in str(planned(sandbox))
+    put(sandbox, deposit, status="approved")
+    assert ("transaction.settle", "2026-01-02T00:00:00.000Z") in planned(sandbox)
+    method = sandbox.method()
+    put(sandbox, method, status="expired")
+    put(sandbox, method, status="active", details={**method["details"], "exp_year": 2026, "exp_month": 1})
+    assert ("payment_method.expire", FEBRUARY) in planned(sandbox)
+
+
+def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url, "customer.created")
+    receiver.statuses = [500]
+    sandbox.customer()
+    [delivery] = sandbox.deliveries(endpoint)
+    put(sandbox, delivery, next_attempt_at="2026-01-01T03:00:00Z")
+    sandbox.advance("2h")
+    assert len(receiver.deliveries) == 1
+    sandbox.advance("1h")
+    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    receiver.statuses = [500]
+    sandbox.customer()
+    sandbox.settle()
+    put(sandbox, endpoint, enabled=False)
+    assert {each["status"] for each in sandbox.deliveries(endpoint)} == {"succeeded", "failed"}

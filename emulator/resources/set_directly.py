@@ -1,0 +1,196 @@
+"""What a tester sets directly is obeyed: the work planned for an object follows the status and the dates that it then has.
+
+The setting itself sends no event. Each kind of object that has planned work has one :class:`PlannedWork` here (B-89): the
+fields that the work follows, the jobs at its dates, and how to plan them. A new status cancels every job of the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from emulator.core import calendar
+from emulator.core.errors import invalid_field
+from emulator.core.records import Record
+from emulator.core.world import World
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoices, subscriptions
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import UP_TO_DATE, Subscription
+from emulator.resources.checkout import checkout_sessions
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers import payment_methods
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import operator, payment_intents, refunds, transactions
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+
+Values = Mapping[str, Any]
+
+
+def no_more(world: World, old: Any, given: Values) -> Values:
+    """Return the further fields that these values decide: none."""
+    return {}
+
+
+class PlannedWork(NamedTuple):
+    """``fields``: those that planned work follows. ``jobs``: the jobs at its dates, which ``plan`` plans anew.
+
+    ``derive`` returns the further fields that the given values decide, or raises 422 for values that contradict.
+    """
+
+    fields: tuple[str, ...]
+    jobs: tuple[str, ...]
+    plan: Callable[[World, Any, Any], None]
+    derive: Callable[[World, Any, Values], Values] = no_more
+
+
+def set_fields(world: World, record: Record, values: Values) -> Record:
+    """Set fields of a record past its rules, and plan anew what follows from them."""
+    world.arrange()
+    rule = RULES.get(type(record))
+    if rule is None:
+        return world.replace(record, **values)
+    new = world.replace(record, **values, **rule.derive(world, record, values))
+    if any(getattr(record, field) != getattr(new, field) for field in rule.fields):
+        kept = getattr(record, "status", None) == getattr(new, "status", None)
+        world.cancel_jobs(new, *(rule.jobs if kept else ()))
+        rule.plan(world, record, new)
+    return world.require(type(new), new.id)
+
+
+# -- subscriptions
+
+
+def _derive_subscription(world: World, old: Subscription, given: Values) -> Values:
+    new = old.replace(**given)
+    if new.plan is not None and new.unit_amount != old.unit_amount:
+        raise invalid_field("unit_amount", f"is decided by its plan {new.plan}: set the amount there")
+    changes: dict[str, Any] = {}
+    ends = {given[field] for field in ("trial_end", "current_period_end") if given.get(field) is not None}
+    if new.status == "trialing" and ends:
+        if len(ends) > 1:
+            raise invalid_field("trial_end", "must equal current_period_end, which is the end of the trial")
+        [end] = ends
+        changes = {field: end for field in ("trial_end", "current_period_end") if field not in given}
+    if (end := changes.get("current_period_end", new.current_period_end)) != old.current_period_end:
+        changes |= {"anchor": end, "period": 0}
+    return changes | (_derive_status(world, old, new, given) if new.status != old.status else {})
+
+
+def _derive_status(world: World, old: Subscription, new: Subscription, given: Values) -> dict[str, Any]:
+    """Return what goes with a new status: it owes no charge that is being retried, and is paused or canceled as of now."""
+    changes = dict(UP_TO_DATE)
+    if new.status == "canceled":
+        changes |= {"unpaid_invoice": old.unpaid_invoice, "canceled_at": world.now}
+    elif new.status != "expired":
+        changes["canceled_at"] = None
+    if new.status == "paused":
+        live = old.status in ("trialing", "active")
+        changes |= {"paused_at": world.now, "paused_from": old.status if live else "active"}
+    return {field: value for field, value in changes.items() if field not in given}
+
+
+def _plan_subscription(world: World, old: Subscription, new: Subscription) -> None:
+    if new.status in ("canceled", "expired"):
+        return
+    subscriptions.schedule_expiry(world, new)
+    subscriptions.schedule_trial_notice(world, new)
+    subscriptions.schedule_renewal(world, new)
+
+
+# -- invoices, checkout sessions
+
+
+def _plan_invoice(world: World, old: Invoice, new: Invoice) -> None:
+    invoices.schedule_overdue(world, new)
+
+
+def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> None:
+    """Let it expire at its time; an attempt that waits for its buyer ends then at the latest, as does one that never began."""
+    if checkout_sessions.STATE_MACHINE.allows(new, "expire"):
+        checkout_sessions.schedule_expiry(world, new)
+    elif new.status == "processing":
+        intent = world.get(PaymentIntent, new.payment_intent)
+        waiting = world.jobs.where("about", new.id) + (world.jobs.where("about", intent.id) if intent else [])
+        for job in waiting:
+            if job.name in ("payment_intent.unconfirmed", "checkout_session.unconfirmed"):
+                world.replace(job, due=max(min(job.due, new.expires_at), world.now))
+        if not waiting and (intent is None or intent.status not in payment_intents.UNDER_WAY):
+            world.schedule(new.expires_at, "checkout_session.unconfirmed", new)
+
+
+# -- payments and refunds
+
+
+SETTLES_AFTER_HOURS = 24
+"""When an approved transaction is settled whose payment method does not say so."""
+
+
+def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
+    """End a payment that waits for its buyer: on the phone at the time of the prompt, else as a card check does (B-54)."""
+    if new.status != "requires_action":
+        return
+    action = new.next_action or {}
+    if action.get("type") == "confirm_on_phone":
+        world.schedule(action.get("expires_at", world.now), "payment_intent.answer", new, code="MOBILE_MONEY_TIMEOUT")
+    else:
+        ends = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
+        world.schedule(ends, "payment_intent.unconfirmed", new)
+
+
+def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
+    """Settle an approved one; of a dispute that was lost the customer has spent nothing (B-56)."""
+    if new.status == "approved":
+        default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)
+        world.schedule(operator.settles(world, new.instrument) or default, "transaction.settle", new)
+    customer = world.get(Customer, new.customer)
+    if (old.status, new.status) == ("disputed", "failed") and customer is not None:
+        lost = transactions.spent(customer, new, new.amount - new.amount_refunded)
+        world.replace(customer, total_spent=customer.total_spent - lost)
+
+
+def _plan_refund(world: World, old: Refund, new: Refund) -> None:
+    refunds.plan(world, new)
+
+
+def _plan_method(world: World, old: PaymentMethod, new: PaymentMethod) -> None:
+    if new.status == "active":
+        payment_methods.schedule_expiry(world, new)
+
+
+# -- webhooks
+
+
+def _plan_delivery(world: World, old: WebhookDelivery, new: WebhookDelivery) -> None:
+    if new.status == "pending":
+        world.schedule(new.next_attempt_at or world.now, "webhook.attempt", new)
+
+
+def _plan_endpoint(world: World, old: WebhookEndpoint, new: WebhookEndpoint) -> None:
+    if not new.enabled:
+        deliveries.fail_waiting(world, new)
+
+
+RULES: Mapping[type[Record], PlannedWork] = {
+    Subscription: PlannedWork(
+        ("status", "current_period_end", "trial_end", "ends_at", "cancel_at_period_end"),
+        ("subscription.renew", "subscription.expire", "subscription.trial_notice"),
+        _plan_subscription,
+        _derive_subscription,
+    ),
+    Invoice: PlannedWork(("status", "due_date"), ("invoice.overdue",), _plan_invoice),
+    CheckoutSession: PlannedWork(("status", "expires_at"), ("checkout_session.expire",), _plan_session),
+    PaymentIntent: PlannedWork(("status",), (), _plan_intent),
+    Transaction: PlannedWork(("status",), (), _plan_transaction),
+    Refund: PlannedWork(("status",), (), _plan_refund),
+    PaymentMethod: PlannedWork(("status", "details"), ("payment_method.expire",), _plan_method),
+    WebhookDelivery: PlannedWork(("status", "next_attempt_at"), ("webhook.attempt",), _plan_delivery),
+    WebhookEndpoint: PlannedWork(("enabled",), (), _plan_endpoint),
+}
+"""The kinds that have planned work. A payment link's dates are looked at when it is used."""
