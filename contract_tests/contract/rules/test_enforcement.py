@@ -305,6 +305,20 @@ def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
         assert "Request-Id" in answer.headers["access-control-expose-headers"]
 
 
+@pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
+def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, domain: str) -> None:
+    """B-70, B-72: where two profiles leave no domain over every browser is rejected, and each is told by which."""
+    for each in ("shop.example.com", "office.example.com"):
+        profile(sandbox, name=each, allowed_domains=[each])
+    origin = f"https://{domain}"
+    answer = sandbox.api.http.get("/customers/", headers={"Origin": origin})
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (403, origin)
+    other = {"shop.example.com", "office.example.com"} - {domain}
+    assert f"The security profile {other.pop()!r} (allowed_domains)" in answer.json()["message"]
+    assert preflight(sandbox, origin).status_code == 204
+    assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"}))
+
+
 def test_answers_to_another_page_may_not(sandbox: Sandbox) -> None:
     profile(sandbox, allowed_domains=["shop.example.com"])
     answer = sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"})

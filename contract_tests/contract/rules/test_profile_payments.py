@@ -66,6 +66,48 @@ def test_only_listed_methods_can_be_used(sandbox: Sandbox) -> None:
     assert sandbox.pay(phone)["status"] == "succeeded"
 
 
+MAKERS = {
+    "checkout-sessions": lambda sandbox, **types: sandbox.session_body(**types),
+    "payment-links": lambda sandbox, **types: sandbox.link_body(**types),
+    "payment-intents": lambda _, **types: {"amount": 5000, "currency": "XAF", **types},
+}
+"""What is made with ``payment_method_types``."""
+
+REFUSED = "the security profile 'Second' (allowed_payment_methods) does not allow bank_transfer"
+
+
+@pytest.mark.parametrize("path", MAKERS)
+def test_methods_are_stored_as_far_as_profiles_allow_them(sandbox: Sandbox, path: str) -> None:
+    """B-58: left out or empty all that they allow; of those given the ones that they allow; none left is a 422."""
+    profile(sandbox, allowed_payment_methods=["mobile_money", "bank_transfer", "bank_card"])
+    profile(sandbox, name="Second", allowed_payment_methods=["bank_card", "mobile_money"])
+    cases = {
+        None: ["mobile_money", "bank_card"],
+        (): ["mobile_money", "bank_card"],
+        ("bank_transfer", "bank_card"): ["bank_card"],
+    }
+    for given, stored in cases.items():
+        body = MAKERS[path](sandbox, **({} if given is None else {"payment_method_types": given}))
+        assert sandbox.api.post(f"/{path}/", body)["payment_method_types"] == stored
+    body = MAKERS[path](sandbox, payment_method_types=["bank_transfer", "paypal"])
+    error = sandbox.api.rejected("POST", f"/{path}/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    assert error["param"] == "payment_method_types"
+    assert error["errors"] == {"payment_method_types": [REFUSED]}
+
+
+def test_a_links_methods_change_within_what_profiles_allow(sandbox: Sandbox) -> None:
+    """B-58; what is stored before a profile is created stays as it is, and its page offers what is allowed now."""
+    link = sandbox.link()
+    profile(sandbox, allowed_payment_methods=["bank_card"])
+    path = f"/payment-links/{link['id']}/"
+    assert len(sandbox.api.get(path)["payment_method_types"]) == 4
+    refused = {"payment_method_types": ["bank_transfer"], "name": "Other"}
+    error = sandbox.api.rejected("PATCH", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=refused)
+    assert (error["param"], sandbox.api.get(path)["name"]) == ("payment_method_types", link["name"])
+    for given in ([], ["bank_card", "paypal"]):
+        assert sandbox.api.patch(path, {"payment_method_types": given})["payment_method_types"] == ["bank_card"]
+
+
 def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:
     """B-70: also a payment that the control API makes."""
     session = sandbox.api.post("/checkout-sessions/", SESSION)

@@ -229,6 +229,8 @@ def check(found: Violations, world: World, body: Body) -> None:
         if mode == "subscription" and "customer" in body:
             subscriptions.require_email(world.get(Customer, body["customer"]))
     with found:
+        payment_details.offered(world, body)
+    with found:
         if "subscription_data" in body and mode not in ("subscription", None):
             raise invalid_field("subscription_data", "goes with the mode subscription only")
     lines: CheckoutLines | None = None
@@ -292,7 +294,7 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
             success_url=body.get("success_url"),
             cancel_url=body.get("cancel_url"),
             line_items=lines,
-            payment_method_types=payment_details.allowed(body.get("payment_method_types", ())),
+            payment_method_types=payment_details.offered(world, body),
             expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
             livemode=world.livemode,
             metadata=body["metadata"],

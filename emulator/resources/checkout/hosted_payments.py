@@ -348,9 +348,9 @@ def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
 def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> PaymentDetails:
     """Return the details of the payment method; 422 for a type that is not allowed (B-55)."""
     method = payment["method"]
+    security_profiles.check_method(world, method["type"], "method.type")
     if method["type"] not in types:
         raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
-    security_profiles.check_method(world, method["type"], "method.type")
     try:
         return payment_details.read(world, method)
     except ApiError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from fnmatch import translate
 from functools import cache, lru_cache
@@ -21,6 +21,7 @@ from emulator.core.errors import combine, invalid_field, missing_field
 from emulator.core.handlers import Violations
 from emulator.core.vendored import library
 from emulator.core.world import World
+from emulator.resources.app import security_profiles
 
 # -- phone numbers: the country and the operator that follow from one in E.164 (B-35)
 
@@ -282,9 +283,16 @@ ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
 """The list of each type alone, which the intents of all renewals share."""
 
 
-def allowed(types: Iterable[str]) -> tuple[str, ...]:
-    """Return the allowed types of payment method: those given, without duplicates, or every type if none is given."""
-    return tuple(dict.fromkeys(types)) or EVERY_TYPE
+def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the types of payment method that a new object allows, ``payment_method_types`` of its body or every type.
+
+    Without those that a security profile excludes now (B-58). Raises 422 where none is left.
+    """
+    wanted = tuple(dict.fromkeys(body.get("payment_method_types", ()))) or EVERY_TYPE
+    left = security_profiles.permitted(world, wanted)
+    if not left:
+        security_profiles.check_method(world, wanted[0], "payment_method_types")
+    return left
 
 
 def check(found: Violations, world: World, fields: Fields) -> None:

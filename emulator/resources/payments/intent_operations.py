@@ -18,7 +18,7 @@ from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import payment_intents, transactions
 from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIntent
@@ -34,6 +34,8 @@ def check(found: Violations, world: World, body: Body) -> None:
         currency = amounts.enabled(world, body["currency"])
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
+    with found:
+        payment_details.offered(world, body)
     with found:
         _method(world, body, _optional(world, Customer, body, "customer"))
 
@@ -61,12 +63,13 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
     customer = _optional(world, Customer, body, "customer")
     method = _method(world, body, customer)
-    types = payment_details.allowed(body.get("payment_method_types", ()))
     if method is not None:
         customer = customer or world.get(Customer, method.customer)
     buyer = {} if customer is None else {"customer": customer.id, "customer_email": customer.email}
     copied = {name: body[name] for name in COPIED_FIELDS if name in body}
-    return payment_intents.start(world, method, payment_method_types=types, **{**buyer, **copied})
+    return payment_intents.start(
+        world, method, payment_method_types=payment_details.offered(world, body), **{**buyer, **copied}
+    )
 
 
 COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "description", "metadata")
@@ -82,7 +85,7 @@ def _method(world: World, body: Mapping[str, Any], customer: Customer | None) ->
     """Return the method of the body, if it names one; it must be usable."""
     method = _optional(world, PaymentMethod, body, "payment_method")
     if method is not None:
-        _require_usable(world, method, customer, payment_details.allowed(body.get("payment_method_types", ())))
+        _require_usable(world, method, customer, body.get("payment_method_types") or EVERY_TYPE)
     return method
 
 
@@ -92,9 +95,9 @@ def _require_usable(world: World, method: PaymentMethod, customer: Customer | No
         raise invalid_field("payment_method", f"this method is {method.status}")
     if customer is not None and method.customer != customer.id:
         raise invalid_field("payment_method", "this method belongs to another customer")
+    security_profiles.check_method(world, method.type)
     if method.type not in types:
         raise invalid_field("payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
-    security_profiles.check_method(world, method.type)
 
 
 def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:

@@ -87,6 +87,8 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         _amount(world, kind, body, currency)
     with found:
+        payment_details.offered(world, body)
+    with found:
         _check_limits(found, world, body, body["validity_type"])
     with found:
         if body["validity_type"] == "limited" and "max_usage" not in body and "expires_at" not in body:
@@ -94,11 +96,14 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check new limits: uses that were made count, and a limited link keeps one of its two limits (B-59)."""
+    """Check new methods and limits: uses that were made count, and a limited link keeps one of its two limits (B-59)."""
     link = world.get(PaymentLink, id)
     if link is None:
         return
     _check_limits(found, world, body, link.validity_type, link)
+    with found:
+        if "payment_method_types" in body:
+            payment_details.offered(world, body)
     with found:
         if (body.get("max_usage") or link.usage_count) < link.usage_count:
             raise invalid_field("max_usage", f"must be at least {link.usage_count}, the uses so far")
@@ -132,7 +137,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
             prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in products},
             status="active",
             redirect_url=RedirectUrl(**body.get("redirect_url", {})),
-            payment_method_types=payment_details.allowed(body.get("payment_method_types", ())),
+            payment_method_types=payment_details.offered(world, body),
             collect_customer_info=body["collect_customer_info"],
             allow_quantity=body["allow_quantity"],
             livemode=world.livemode,
@@ -212,7 +217,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
     if "redirect_url" in body:
         changes["redirect_url"] = RedirectUrl(**body["redirect_url"])
     if "payment_method_types" in body:
-        changes["payment_method_types"] = payment_details.allowed(body["payment_method_types"])
+        changes["payment_method_types"] = payment_details.offered(world, body)
     return apply_patch(world, link, changes)
 
 
