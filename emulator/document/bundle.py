@@ -60,10 +60,43 @@ def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
 
 def plural(item: str) -> str:
     """Return the plural of a name in words: ``SecurityProfile`` becomes ``security profiles``."""
-    words = re.sub(r"(?<=.)([A-Z])", r" \1", item).lower()
+    words = _words(item)
     if re.search(r"[^aeiou]y$", words):
         return words.removesuffix("y") + "ies"
     return words + ("es" if words.endswith("s") else "s")
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<=.)([A-Z])", r" \1", name).lower()
+
+
+# -- the fields that all resources have
+
+
+ID_PREFIX = "x-id-prefix"
+"""How the ids of a resource begin: says that a schema is one."""
+
+
+def resource_schema(name: str, written: Schema) -> Schema:
+    """Return the schema of a resource with those fields that it requires and that all resources describe alike."""
+    words = _words(name)
+    first: Schema = {
+        "id": {
+            "type": "string",
+            "pattern": f"^{written[ID_PREFIX]}_[0-9A-Za-z]{{24}}$",
+            "description": f"The {words}'s id.",
+        },
+        "object": {"type": "string", "enum": [words.replace(" ", "_")], "description": "The kind of this object."},
+    }
+    timestamp = {"allOf": [{"$ref": "../schemas/Timestamp.yaml"}]}
+    last: Schema = {
+        "livemode": {"type": "boolean", "description": "True in production, false in the sandbox."},
+        "created_at": {"description": f"When the {words} was created.", **timestamp},
+        "updated_at": {"description": f"When the {words} last changed.", **timestamp},
+    }
+    own, required = written["properties"], written["required"]
+    made = {**first, **own, **{field: schema for field, schema in last.items() if field in required}, **own}
+    return {**{key: value for key, value in written.items() if key != ID_PREFIX}, "properties": made}
 
 
 # -- bounds of every array and string of a request that has none
@@ -323,9 +356,10 @@ class _Bundler:
     def definition(self, target: Path, place: Pointer) -> Any:
         """Return the definition of a component: the written one, or the list that its name asks for; None if neither."""
         written = self.written(target, place)
-        item = listed_item(place[-1] if place else target.stem, written)
+        name = place[-1] if place else target.stem
+        item = listed_item(name, written)
         if item is None:
-            return written
+            return resource_schema(name, written) if written and ID_PREFIX in written else written
         ref = fragment((*place[:-1], item)) if place else f"./{item}.yaml"
         return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
 

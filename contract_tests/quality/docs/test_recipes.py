@@ -25,6 +25,8 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "node_mo
 CHECKS = (
     "contract_tests/quality/drift",
     "contract_tests/contract/document",
+    "contract_tests/contract/rules",
+    "contract_tests/robustness/lives",
     "contract_tests/quality/docs/test_tables.py",
     "contract_tests/surfaces/i18n/test_catalogs.py",
     "contract_tests/surfaces/control",
