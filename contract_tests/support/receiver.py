@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
     Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
     webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
     """
-    from emulator.testing.api import method, pay_path
+    from emulator.client.api import method, pay_path
 
     fields = {name: given.pop(name) for name in ("amount", "quantity")}
     try:

@@ -171,7 +171,7 @@ class CommandRuns:
 
     def play(self, case: Case | None) -> Ending:
         """Run the scenario once, with the faults of a case or without any."""
-        from emulator.testing.api import Api
+        from emulator.client.api import Api
         from emulator.testing.stories import arrange, finish
 
         ends: list[Callable[[], None]] = []
@@ -264,7 +264,7 @@ def app_scenario(
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
     """Return how the scenario ends, once, with the faults of a case or without any."""
-    from emulator.testing.api import Api
+    from emulator.client.api import Api
     from emulator.testing.stories import arrange, finish
 
     world = _ask("open")

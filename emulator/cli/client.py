@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-import httpx
 
-from emulator.testing.api import PAGE, Api
+from emulator.client.api import PAGE, Api
+from emulator.client.connections import ConnectionFailed, Connections, NoConnection, Timeouts
+from emulator.client.messages import Request, Response
 
-PATIENCE = httpx.Timeout(None, connect=5)
-"""Seconds to connect. An answer may take any time: an advance answers when it is complete."""
+PATIENCE = Timeouts(connect=5, response=None)
+"""A response may take any time: an advance answers when it is complete."""
+
+PROBE = Timeouts(connect=5, response=5)
+"""Of the question whether an emulator answers at all."""
 
 
 class Rejected(click.ClickException):
@@ -23,7 +27,7 @@ class Rejected(click.ClickException):
 class ControlClient(Api):
     """A running emulator, for the App of a key or a name.
 
-    Paths are below ``/_emulator``, but for those of the service. ``timeout`` is in seconds. All methods raise
+    Paths are below ``/_emulator``, but for those of the service. `All methods raise
     ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
     """
 
@@ -33,24 +37,24 @@ class ControlClient(Api):
         key: str | None,
         app: str | None = None,
         token: str | None = None,
-        timeout: httpx.Timeout | float = PATIENCE,
+        timeouts: Timeouts = PATIENCE,
     ) -> None:
         with _explained(root(url)):
-            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeout=timeout)
+            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeouts=timeouts)
 
     def is_running(self) -> bool:
         """Return whether something answers at the URL."""
         try:
-            self.client.get("/_emulator/health", timeout=5)
-        except httpx.HTTPError:
+            Connections(self.url, PROBE).exchange(Request("GET", "/_emulator/health"))
+        except ConnectionFailed:
             return False
         return True
 
-    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def send(self, method: str, path: str, **options: Any) -> Response:
         """Send one request to the control API, or to a path under /v1, and return its successful response."""
-        return accepted(self.request(method, path, **options))
+        return accepted(self.url, self.request(method, path, **options))
 
-    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def request(self, method: str, path: str, **options: Any) -> Response:
         """Send any request and return its response, an error too."""
         with _explained(self.url):
             try:
@@ -82,12 +86,11 @@ class ControlClient(Api):
 
         It ends only with an error, when the emulator has ended.
         """
-        with _explained(self.url), self.client.stream("GET", _at("/stream"), params={"types": types}) as answer:
-            if not answer.is_success:
-                answer.read()
-            accepted(answer)
+        request = self._prepared("GET", _at("/stream"), query={"types": types})
+        with _explained(self.url), self.connections.stream(request) as (head, lines):
+            accepted(self.url, head)
             yield "open", None
-            yield from messages(answer.iter_lines())
+            yield from messages(lines)
         raise click.ClickException(f"the emulator at {self.url} has ended")
 
 
@@ -120,13 +123,13 @@ def _explained(url: str) -> Iterator[None]:
     """Replace connection errors by messages that say what to do."""
     try:
         yield
-    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+    except NoConnection as error:
         raise click.ClickException(no_emulator(url, error)) from None
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+    except ValueError:
         message = f"{url!r}: a URL such as http://127.0.0.1:4747"
         raise click.BadParameter(message, param_hint="'--url'") from None
-    except httpx.HTTPError as error:
-        message = f"the connection to the emulator at {url} failed: {str(error) or type(error).__name__}"
+    except ConnectionFailed as error:
+        message = f"the connection to the emulator at {url} failed: {error}"
         raise click.ClickException(message) from None
 
 
@@ -135,13 +138,13 @@ def no_emulator(url: str, error: Exception) -> str:
     return f"no emulator is running at {url} ({error}). Start one: payments-emulator serve; or give its URL with --url"
 
 
-def accepted(answer: httpx.Response) -> httpx.Response:
+def accepted(url: str, answer: Response) -> Response:
     """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
     # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
     if "request-id" not in answer.headers:
-        where = answer.request.url.copy_with(query=None)
+        path = answer.request.target.partition("?")[0]
         raise click.ClickException(
-            f"no emulator: {where} answered {answer.status_code}; is another program listening there?"
+            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening there?"
         )
     if not answer.is_success:
         raise Rejected(error_message(answer.json()))

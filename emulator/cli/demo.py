@@ -17,7 +17,7 @@ from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
-    from emulator.checks.webhook_receiver import ReceivedRequest, ReceiverReply
+    from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
 KEY = "sk_test_demo"
 PHONE = "+24177000000"
@@ -54,7 +54,7 @@ class Demo:
     """The steps of the demo; every number shown is read from an answer."""
 
     def __init__(self, url: str, shop: Shop) -> None:
-        from emulator.testing.api import Api
+        from emulator.client.api import Api
 
         self._shop = shop
         self._api = Api(url, KEY)
@@ -148,7 +148,7 @@ class Shop:
         import hashlib
         import hmac
 
-        from emulator.checks.webhook_receiver import ReceiverReply
+        from emulator.client.webhook_receiver import ReceiverReply
 
         event = json.loads(request.body)
         if event["type"] == "webhook.ping":
@@ -162,7 +162,7 @@ class Shop:
 
 @contextmanager
 def _shop() -> Iterator[Shop]:
-    from emulator.checks.webhook_receiver import HttpReceiver
+    from emulator.client.webhook_receiver import HttpReceiver
 
     shop = Shop()
     with HttpReceiver(shop.receive) as receiver:

@@ -22,8 +22,8 @@ from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, 
 if TYPE_CHECKING:
     import httpx
 
-    from emulator.checks.webhook_receiver import ReceivedRequest, ReceiverReply
     from emulator.cli.client import ControlClient
+    from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
 
 PAUSE = 0.5
@@ -91,8 +91,8 @@ def listen(
     """
     import httpx
 
-    from emulator.checks.webhook_receiver import HttpReceiver
     from emulator.cli.client import ControlClient
+    from emulator.client.webhook_receiver import HttpReceiver
 
     target = destination(forward_to, "'--forward-to'")
     secret = secret or derived_secret(key, target)
@@ -293,7 +293,7 @@ class Forwarder:
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
-        from emulator.checks.webhook_receiver import ReceiverReply
+        from emulator.client.webhook_receiver import ReceiverReply
         from emulator.core.world import json_object
 
         event = json_object(request.body)
@@ -311,7 +311,7 @@ class Forwarder:
         """Forward a past event as a delivery of it would have been."""
         from email.message import Message
 
-        from emulator.checks.webhook_receiver import ReceivedRequest
+        from emulator.client.webhook_receiver import ReceivedRequest
 
         if self._concerns(event):
             body = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
@@ -330,7 +330,7 @@ class Forwarder:
 
     def _concerns(self, event: Mapping[str, Any]) -> bool:
         """Return whether the event is about the chosen object; each is, where none was chosen."""
-        from emulator.checks.webhook_receiver import event_object
+        from emulator.client.webhook_receiver import event_object
 
         return self._about in (None, event_object(event).get("id"))
 
@@ -353,7 +353,7 @@ def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> Forward
     """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
     import httpx
 
-    from emulator.checks.webhook_receiver import HOP_BY_HOP
+    from emulator.client.webhook_receiver import HOP_BY_HOP
 
     headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()

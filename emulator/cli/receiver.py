@@ -104,8 +104,8 @@ def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]
     """Have the events happen in the App of a key at a running emulator."""
     # Imported here: a run without an emulator needs no client of one.
     from emulator.cli.client import ControlClient
+    from emulator.client.api import PAGE
     from emulator.resources.app.clients import Key
-    from emulator.testing.api import PAGE
 
     with ControlClient(url, key, token=token) as emulator:
 

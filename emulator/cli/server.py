@@ -6,11 +6,9 @@ import gc
 import os
 import re
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import click
@@ -92,23 +90,14 @@ def public_url(url: str | None) -> str | None:
 @contextmanager
 def serving(server: Server) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
-    has_started = SimpleQueue[bool]()
+    from emulator.server.thread import DidNotStart, ServerThread
 
-    def run() -> None:
-        try:
-            server.run(lambda: has_started.put(True))
-        finally:
-            has_started.put(False)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    if not has_started.get():
-        raise click.ClickException("the sandbox did not start")
     try:
+        thread = ServerThread(server)
+    except DidNotStart as error:
+        raise click.ClickException(str(error)) from None
+    with thread:
         yield
-    finally:
-        server.stop()
-        thread.join()
 
 
 OTHER_FILES = 512

@@ -51,9 +51,10 @@ def health(url: str, timeout: float, as_json: bool) -> int:
     Exit status 0 if it answers, 1 if not. It needs no key and no control token, and uses no proxy.
     """
     from emulator.cli.client import ControlClient
+    from emulator.client.connections import Timeouts
 
     try:
-        with ControlClient(url, key=None, timeout=timeout) as emulator:
+        with ControlClient(url, key=None, timeouts=Timeouts(timeout, timeout)) as emulator:
             answer = emulator.get("/health")
     except click.UsageError:
         raise

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emulator.testing.api import Api, RequestRefused
+    from emulator.client.api import Api, RequestRefused
     from emulator.testing.base_emulator import Snapshot
     from emulator.testing.collector import Delivery
     from emulator.testing.emulator import AsyncEmulator, Emulator
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from emulator.testing.world_parts import Ledger
 
 _MODULES = {
-    "Api": "api",
-    "AsyncEmulator": "emulator",
-    "Delivery": "collector",
-    "Emulator": "emulator",
-    "Ledger": "world_parts",
-    "LocalServer": "servers",
-    "PaymentsMixin": "unittest_mixin",
-    "RealServiceBlocked": "guard",
-    "RemoteServer": "servers",
-    "RequestRefused": "api",
-    "Snapshot": "base_emulator",
-    "Webhooks": "webhooks",
-    "WorldOptions": "servers",
+    "Api": "emulator.client.api",
+    "AsyncEmulator": "emulator.testing.emulator",
+    "Delivery": "emulator.testing.collector",
+    "Emulator": "emulator.testing.emulator",
+    "Ledger": "emulator.testing.world_parts",
+    "LocalServer": "emulator.testing.servers",
+    "PaymentsMixin": "emulator.testing.unittest_mixin",
+    "RealServiceBlocked": "emulator.testing.guard",
+    "RemoteServer": "emulator.testing.servers",
+    "RequestRefused": "emulator.client.api",
+    "Snapshot": "emulator.testing.base_emulator",
+    "Webhooks": "emulator.testing.webhooks",
+    "WorldOptions": "emulator.testing.servers",
 }
 
 __all__ = [
@@ -53,4 +53,4 @@ def __getattr__(name: str) -> Any:
     """Load a helper on first use: the pytest plugin, which stands here too, is loaded by every pytest run."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -8,13 +8,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from http import HTTPStatus
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from emulator.client import api
+from emulator.client.api import PATIENCE, RACING, Api, RequestRefused
+from emulator.client.messages import JSON
 from emulator.engine.world_clock import FROZEN
-from emulator.testing import api, time_travel, world_parts
-from emulator.testing.api import JSON, RACING, Api, RequestRefused
+from emulator.testing import time_travel, world_parts
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Expectation, Ledger, WorldClock
@@ -114,10 +117,14 @@ class BaseEmulator:
                 self.server.stop()
             raise
 
-    @property
+    @cached_property
     def client(self) -> httpx.Client:
         """An HTTP client with the URL and the key: ``emulator.client.post("/v1/customers/", json={…})``."""
-        return self.api.client
+        import httpx
+
+        check = {"request": [lambda request: self.server.follow(self.key)]}
+        timeout = httpx.Timeout(PATIENCE.connect, read=PATIENCE.response)
+        return httpx.Client(**client_options(self), timeout=timeout, event_hooks=check)
 
     def pay(
         self,
@@ -212,9 +219,7 @@ class BaseEmulator:
 
     def recording(self, form: str = "pytest", /) -> str:
         """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
-        # Without the check before each request: it would hide the recording of a world that fails it.
-        with Api(self.url, self.key) as api:
-            return api.client.get("/_emulator/recording", params={"as": form}).raise_for_status().text
+        return self._unchecked().send("GET", "/_emulator/recording", query={"as": form}).text
 
     def another(self, name: str) -> Self:
         """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
@@ -223,17 +228,21 @@ class BaseEmulator:
 
     def story(self) -> str:
         """Return a report of what happened in the world so far, which is shown with a failed test."""
-        # Without the check before each request: it would hide the report of a world that fails it.
-        with Api(self.url, self.key) as api:
-            report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
+        unchecked = self._unchecked()
+        report = world_parts.report(unchecked, WorldClock(unchecked), self.webhooks.so_far)
         return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
+
+    def _unchecked(self) -> Api:
+        """Return a client without the check before each request, which would hide the story of a world that fails it."""
+        return Api(self.url, self.key, connections=self.server.connections)
 
     def close(self, *, keep: bool = False) -> None:
         """Discard the world on a shared server, unless it is to be kept, or stop the server if it is this object's own."""
         if self._follow_move in time_travel.followers:
             time_travel.followers.remove(self._follow_move)
         self.webhooks.close()
-        self.api.close()
+        if "client" in vars(self):
+            self.client.close()
         if not self._shared:
             self.server.stop()
         elif not keep:
@@ -244,6 +253,17 @@ class BaseEmulator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def client_options(emulator: BaseEmulator) -> dict[str, Any]:
+    """Return the options of a client of httpx, plain or asynchronous, for a world."""
+    return {
+        "base_url": emulator.url,
+        "headers": [(name.encode(), value) for name, value in emulator.api.headers.items()],
+        # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
+        "trust_env": False,
+        "verify": emulator.url.startswith("https:"),
+    }
 
 
 def story_or_reason(emulator: BaseEmulator) -> str:

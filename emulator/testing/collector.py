@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from emulator.checks.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.core.world import json_object
 from emulator.resources.webhooks import deliveries
 

@@ -10,12 +10,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-import httpx
-
 from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
-from emulator.testing.api import JSON, Api
-from emulator.testing.base_emulator import BaseEmulator
+from emulator.client.api import Api
+from emulator.client.messages import JSON
+from emulator.testing.base_emulator import BaseEmulator, client_options
 from emulator.testing.stories import AFTERWARDS, try_scenario
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
@@ -47,6 +46,17 @@ class AsyncMethod(Generic[S, P, T]):
             return await asyncio.to_thread(self._method, proxy.plain, *args, **kwargs)
 
         return call
+
+
+def require_asyncio() -> None:
+    """Raise ``RuntimeError`` on the loop of another library, such as trio: the calls here run in threads of asyncio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread: "
+            "await trio.to_thread.run_sync(payments.clock.advance, '1d')"
+        ) from None
 
 
 def _all_emails(emails: Emails) -> list[JSON]:
@@ -138,6 +148,8 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
     """
 
     def __init__(self, plain: BaseEmulator) -> None:
+        import httpx
+
         super().__init__(plain)
         self.url, self.key = plain.url, plain.key
         self.api = AsyncApi(plain.api)
@@ -146,9 +158,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
         self.emails = AsyncEmails(plain.emails)
         self.ledger = AsyncLedger(plain.ledger)
         self.webhooks = AsyncWebhooks(plain.webhooks)
-        self.client = httpx.AsyncClient(
-            base_url=plain.url, headers=plain.client.headers, trust_env=False, verify=plain.url.startswith("https:")
-        )
+        self.client = httpx.AsyncClient(**client_options(plain))
 
     pay = AsyncMethod(BaseEmulator.pay)
     settle = AsyncMethod(BaseEmulator.settle)
@@ -168,6 +178,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
         await asyncio.to_thread(expectation.__exit__, None, None, None)
 
     async def __aenter__(self) -> AsyncEmulator:
+        require_asyncio()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -225,6 +236,7 @@ class Emulator(BaseEmulator):
         return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:
+        require_asyncio()
         self._awaited = AsyncEmulator(self)
         return self._awaited
 

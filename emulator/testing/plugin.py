@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import socket
 import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -72,6 +73,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", ASSUMPTIONS_MARKER)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the client of the emulator before the first test, in which a tool may replace classes that it binds."""
+    ours = {"payments_assumption", "payments_server"}
+    if any(ours.intersection(getattr(item, "fixturenames", ())) for item in session.items):
+        import emulator.client.api  # noqa: F401  # loaded for later
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test with the marker ``payments_assumptions`` under the defaults and under each other value of them."""
     marker = metafunc.definition.get_closest_marker("payments_assumptions")
@@ -131,10 +139,19 @@ def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | Non
 
 
 @pytest.fixture
-def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None) -> Iterator[Emulator]:
+def payments(payments_emulator: Emulator) -> Emulator:
+    """Return the world of ``payments_emulator``, which is its second name: a project may have a ``payments`` of its own."""
+    return payments_emulator
+
+
+@pytest.fixture
+def payments_emulator(
+    request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None
+) -> Iterator[Emulator]:
     """Yield a world of the payments service for this test alone. It is discarded; of a failed test elsewhere it stays."""
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
+    _require_sockets()
     server = request.getfixturevalue("payments_server")
     with _guarded(request):
         emulator = _open_world(_key(request), server, options)
@@ -142,6 +159,17 @@ def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumptio
         yield emulator
         del request.node.stash[WORLD]
         emulator.close(keep=bool(_url(request.config)) and request.node.stash.get(FAILED, False))
+
+
+def _require_sockets() -> None:
+    """Fail a test that may use no sockets, as pytest-socket decides: it would find connections that are open already."""
+    try:
+        socket.socket().close()
+    except Exception as error:  # whatever the tool raises, or a warning that the run makes an error
+        raise _failure(
+            f"This test may use no sockets, but it reaches the payments emulator through one: {error} "
+            "Allow it, for pytest-socket by @pytest.mark.enable_socket."
+        ) from None
 
 
 @contextmanager
@@ -191,7 +219,7 @@ def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[s
 
     try:
         return Emulator(key=key, server=server, **options)
-    except (ValueError, RequestRefused) as error:
+    except (ValueError, RequestRefused, RuntimeError) as error:
         raise _failure(f"the world of this test cannot start: {error}") from None
 
 

@@ -12,23 +12,23 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx
-
+from emulator.client.api import PATIENCE, Api
+from emulator.client.connections import ConnectionFailed, Connections
+from emulator.client.messages import JSON
 from emulator.core import calendar
 from emulator.engine.fixtures import Fixtures, InvalidFixture
 from emulator.engine.world_clock import FROZEN, RUNNING, parse_start
 from emulator.resources.app.settings import merged
-from emulator.testing.api import JSON, Api
 from emulator.testing.collector import Receiver
 from emulator.testing.time_travel import Travel, innermost
 
 if TYPE_CHECKING:
-    from httpx import BaseTransport
-
     from emulator.engine.fixtures import Start
     from emulator.engine.runtime import Runtime
+    from emulator.server.server import Server
+    from emulator.server.thread import ServerThread
 
 
 # -- the initial state of a world
@@ -90,48 +90,50 @@ def _files(fixtures: Any) -> tuple[Path, ...]:
 # -- a server in this process
 
 
-TIME_LIMIT = 300
-"""Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
+class StartedServer(NamedTuple):
+    """A server that answers, the thread that it runs in, and the connections to it."""
+
+    server: Server
+    thread: ServerThread
+    connections: Connections
 
 
 class LocalServer:
     """A server on a free loopback port, in a thread of this process; its worlds follow freezegun and time-machine.
 
-    ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.server.sandbox.Options`.
+    It starts on its first use; a start that failed, such as in a test that may use no sockets, is tried again at the
+    next. ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.server.sandbox.Options`.
     """
 
     def __init__(self, seed: int = 0, **options: Any) -> None:
+        self._starts: dict[str, Start] = {}
+        self._options = {"clock_mode": "frozen", "seed": seed, "starts": self._starts, **options}
+        self._starting = threading.Lock()
+        self._started: StartedServer | None = None
+        self.receiver = Receiver()
+
+    @property
+    def url(self) -> str:
+        """Where it is reached."""
+        return self._start().server.url
+
+    @property
+    def connections(self) -> Connections:
+        """The connections that all worlds use: to connect takes a third of the time of a short test."""
+        return self._start().connections
+
+    def _start(self) -> StartedServer:
         # Imported on first use: only suites that use a server pay for loading it.
         from emulator.server.sandbox import Options
         from emulator.server.server import Server
-        from emulator.testing.api import SharedConnections
+        from emulator.server.thread import ServerThread
         from emulator.testing.time_travel import FollowingClock
 
-        self._starts: dict[str, Start] = {}
-        chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "starts": self._starts, **options}
-        self._server = Server(Options(**chosen), "127.0.0.1", 0)
-        self.url = self._server.url
-        self.receiver = Receiver()
-        self._connections = SharedConnections()
-        self.connections: BaseTransport | None = self._connections
-        self._ended = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="payments-emulator", daemon=True)
-        self._start()
-
-    def _start(self) -> None:
-        ready = self._ready = threading.Event()
-        self._thread.start()
-        if not ready.wait(TIME_LIMIT) or self._failure:
-            raise RuntimeError(f"the emulator did not start: {self._failure or 'no answer'}") from self._failure
-
-    def _run(self) -> None:
-        try:
-            self._server.run(self._ready.set)
-        except BaseException as error:  # raised again in the thread that waits for the start
-            self._failure = error
-        finally:
-            self._ready.set()
+        with self._starting:
+            if self._started is None:
+                server = Server(Options(**{"clock": FollowingClock, **self._options}), "127.0.0.1", 0)
+                self._started = StartedServer(server, ServerThread(server), Connections(server.url, PATIENCE))
+            return self._started
 
     def begin(self, key: str, options: WorldOptions) -> None:
         """Store the options: the world opens on its first use, when time may be frozen that is not frozen yet."""
@@ -144,7 +146,7 @@ class LocalServer:
         fixture = Fixture(settings=options.own_settings(name))
         try:
             # Validated here, so that the error is raised in the test and not in its first request.
-            self._server.sandbox.fixtures.settings(name, fixture)
+            self._start().server.sandbox.fixtures.settings(name, fixture)
         except msgspec.ValidationError as error:
             raise ValueError(str(error)) from None
         self.discard(key)
@@ -174,21 +176,21 @@ class LocalServer:
     def _runtime(self, key: str) -> Runtime | None:
         from emulator.resources.app import clients
 
-        return self._server.sandbox.engine.runtimes.get(clients.read_key(f"Bearer {key}"))
+        world = clients.read_key(f"Bearer {key}")
+        return self._started.server.sandbox.engine.runtimes.get(world) if self._started else None
 
     def discard(self, key: str) -> None:
         """Discard the world and wait until that is done."""
         self._starts.pop(app(key), None)
-        self._server.discard(key)
+        if self._started:
+            self._started.server.discard(key)
 
     def stop(self) -> None:
         """Stop serving and wait until that is done."""
         self.receiver.close()
-        self._connections.disconnect()
-        self._server.stop()
-        self._thread.join(TIME_LIMIT)
-        if self._thread.is_alive():
-            raise RuntimeError("the emulator did not stop")
+        if self._started:
+            self._started.connections.disconnect()
+            self._started.thread.stop()
 
 
 def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
@@ -228,7 +230,7 @@ class RemoteServer:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self.receiver = Receiver()
-        self.connections: httpx.BaseTransport | None = None
+        self.connections = Connections(self.url, PATIENCE)
         self._starts: dict[str, WorldOptions] = {}
         self._followed: dict[str, FollowedTravel] = {}
 
@@ -281,6 +283,7 @@ class RemoteServer:
     def stop(self) -> None:
         """Stop the receiver; the server elsewhere goes on."""
         self.receiver.close()
+        self.connections.disconnect()
 
     def _enter(self, key: str, travel: Travel) -> None:
         __tracebackhide__ = True
@@ -318,11 +321,11 @@ class RemoteServer:
         body: JSON = {"clock": options.clock, "fixtures": {"settings": options.own_settings(app(key))}}
         try:
             self._call(key, "POST", RESET, json=body if options.seed is None else {**body, "seed": options.seed})
-        except httpx.TransportError as error:
+        except ConnectionFailed as error:
             raise ValueError(f"no emulator answers at {self.url}: {error}") from None
 
     def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
-        with Api(self.url, key) as api:
+        with Api(self.url, key, connections=self.connections) as api:
             return api.call(method, path, **options)
 
 

@@ -14,8 +14,8 @@ from emulator.checks.app.driver import Search, examine
 from emulator.checks.app.endings import AuditNote, Ending, SentWrite, digest
 from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
+from emulator.client.api import Api
 from emulator.core import calendar
-from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator
 
 E = TypeVar("E", bound=BaseEmulator)

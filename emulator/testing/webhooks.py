@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.client.api import Api
+from emulator.client.messages import JSON
 from emulator.testing import world_parts
-from emulator.testing.api import JSON, Api
 from emulator.testing.collector import (
     UNSIGNED,
     Delivery,

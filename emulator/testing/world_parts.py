@@ -12,8 +12,9 @@ from itertools import islice, takewhile
 from types import TracebackType
 from typing import Any
 
+from emulator.client.api import Api, RequestRefused
+from emulator.client.messages import JSON
 from emulator.presentation.languages.language import plain_money
-from emulator.testing.api import JSON, Api, RequestRefused
 from emulator.testing.collector import Delivery
 
 # -- the failure report: clock, requests, events and webhooks as text
@@ -342,11 +343,11 @@ class Emails:
 
     def html(self, email: JSON) -> str:
         """Return the HTML of an email."""
-        return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/html").raise_for_status().text
+        return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/html").text
 
     def raw(self, email: JSON) -> bytes:
         """Return the MIME message of an email, attachments included."""
-        return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/raw").raise_for_status().content
+        return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/raw").content
 
     def summary(self) -> str:
         """Return the emails so far, as text for error messages."""

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from contract_tests.contract.http.line import Line
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.pages.buyer import Buyer
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.core import limits
 from emulator.core.limits import Limit
 

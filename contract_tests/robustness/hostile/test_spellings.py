@@ -17,10 +17,10 @@ from urllib.parse import quote, unquote
 import pytest
 
 from contract_tests.surfaces.cli.terminal import run
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.cli.look import CODE_FORMS as CODE
 from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import json_line, text_line
+from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.engine.redaction import has_live_key, redact, redact_header
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import in_thread

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from emulator.client.messages import JSON
 from emulator.testing import Emulator
-from emulator.testing.api import JSON
 
 
 def subscribe(world: Emulator, phone: str = "+24177000000") -> JSON:

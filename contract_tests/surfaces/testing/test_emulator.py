@@ -17,7 +17,8 @@ import emulator
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE
 from contract_tests.surfaces.testing.conftest import START
 from contract_tests.surfaces.testing.shop import checkout, subscribe
-from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused, api
+from emulator.client import api
+from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused
 
 
 def test_it_can_be_had_from_the_package_itself() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
 from emulator.document.tree import Document, at, map_texts, resolve
 

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import httpx
 
-from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document import tree
 from emulator.document.probes import REFERENCE
 

@@ -1,6 +1,6 @@
-"""HTTP requests to one world: with its key on each request; error answers are raised as exceptions.
+"""The client of one world: sends its key with each request, and raises error responses as exceptions.
 
-All worlds of a server use the same connections. A payment is made as a buyer does, from the short arguments of a test.
+A payment is made as a buyer does, from the short arguments of a test or a command.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-import httpx
+from emulator.client.connections import Connections, Timeouts
+from emulator.client.messages import JSON, Request, Response
 
-JSON = dict[str, Any]
-"""An object of the service, as its document describes it."""
-
-PATIENCE = httpx.Timeout(60, read=300)
-"""Seconds (real time). An advance answers only when all jobs that became due have run."""
+PATIENCE = Timeouts(connect=60, response=300)
+"""An advance answers only when all jobs that became due have run."""
 
 PAGE = 100
 """The most objects on one page of a list."""
+
 RACING = {"Prefer": "respond-async"}
 """The header of a call of the control API that is not to wait for the webhooks and emails that it causes."""
 
@@ -26,17 +26,16 @@ RACING = {"Prefer": "respond-async"}
 class RequestRefused(Exception):
     """The emulator answered with an error; ``status``, ``code`` and ``param`` are those of its body."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: Response) -> None:
         request = response.request
-        error = _error(response)
+        error = response.error()
         self.response = response
         self.status = response.status_code
         self.code: str | None = error.get("code")
         self.param: str | None = error.get("param")
         self.message: str = error.get("message") or response.text[:500]
-        super().__init__(
-            f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self._details(error)}"
-        )
+        path = urlsplit(request.target).path
+        super().__init__(f"{request.method} {path} -> {self.status} {self.code or ''}: {self._details(error)}")
 
     def _details(self, error: JSON) -> str:
         fields = error.get("errors") or {}
@@ -45,22 +44,12 @@ class RequestRefused(Exception):
         return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
 
 
-def _error(response: httpx.Response) -> JSON:
-    try:
-        body = response.json()
-    except ValueError:
-        return {}
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    return error if isinstance(error, dict) else {}
-
-
 class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``client`` is the httpx client underneath. ``check`` is called before each request, ``after`` after each
-    success of the methods that return JSON; both may raise. ``token`` is the control token, by default that of
-    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. ``connections`` are used in place of
-    connections of the client's own.
+    ``check`` is called before each request, ``after`` after each success of the methods that return JSON; both may
+    raise. ``token`` is the control token, by default that of ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part
+    of each query. Given ``connections`` stay open.
     """
 
     def __init__(
@@ -69,27 +58,21 @@ class Api:
         key: str | None,
         check: Callable[[], None] = lambda: None,
         after: Callable[[], None] = lambda: None,
-        connections: httpx.BaseTransport | None = None,
+        connections: Connections | None = None,
         *,
         token: str | None = None,
         params: Mapping[str, str] | None = None,
-        timeout: httpx.Timeout | float = PATIENCE,
+        timeouts: Timeouts = PATIENCE,
     ) -> None:
+        self._check = check
         self._after = after
+        self._params = params or {}
+        self.connections = connections or Connections(url, timeouts)
+        self._owns_connections = connections is None
         self.url = url
         self.token = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
-        headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": self.token}
-        self.client = httpx.Client(
-            base_url=url,
-            headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
-            params=params,
-            timeout=timeout,
-            # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
-            trust_env=False,
-            verify=url.startswith("https:"),
-            transport=connections,
-            event_hooks={"request": [lambda request: check()]},
-        )
+        headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token}
+        self.headers = {name: os.fsencode(value) for name, value in headers.items() if value}
 
     def get(self, path: str, /, **query: Any) -> JSON:
         """Send a GET and return the JSON of the response."""
@@ -120,7 +103,7 @@ class Api:
         self._after()
         return response.json() if response.content else None
 
-    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def send(self, method: str, path: str, **options: Any) -> Response:
         """Send any request and return its successful response. Raises :class:`RequestRefused` for an error."""
         __tracebackhide__ = True
         response = self.request(method, path, **options)
@@ -128,13 +111,27 @@ class Api:
             raise RequestRefused(response)
         return response
 
-    def request(
-        self, method: str, path: str, *, query: Mapping[str, Any] | None = None, **options: Any
-    ) -> httpx.Response:
-        """Send any request and return its response, an error too; parameters of ``query`` that are None are left out."""
-        params = {name: value for name, value in (query or {}).items() if value is not None}
-        # An empty dict would remove the query that the path has.
-        return self.client.request(method, path, params=params or None, **options)
+    def request(self, method: str, path: str, **options: Any) -> Response:
+        """Send any request and return its response, an error too.
+
+        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``, and ``headers``.
+        """
+        __tracebackhide__ = True
+        self._check()
+        return self.connections.exchange(self._prepared(method, path, **options))
+
+    def _prepared(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        **body: Any,
+    ) -> Request:
+        given = {name: value for name, value in {**self._params, **(query or {})}.items() if value is not None}
+        own = {name.lower(): value for name, value in (headers or {}).items()}
+        return Request.of(method, path, query=given, headers={**self.headers, **own}, **body)
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:
         """Yield all objects of a list, newest first, read page by page as they are needed."""
@@ -149,37 +146,15 @@ class Api:
         return list(self.newest(path, **query))[::-1]
 
     def close(self) -> None:
-        """Close the connections."""
-        self.client.close()
+        """Close the connections, if they are the client's own."""
+        if self._owns_connections:
+            self.connections.disconnect()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-# -- connections
-
-
-class SharedConnections(httpx.BaseTransport):
-    """A client that is closed leaves them open for the next one: to connect takes a third of the time of a short test.
-
-    There may be any number at once, since threads may play in as many worlds; 20 stay open while none is used.
-    """
-
-    def __init__(self) -> None:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-        # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
-        self._transport = httpx.HTTPTransport(verify=False, trust_env=False, limits=limits)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request over a free connection."""
-        return self._transport.handle_request(request)
-
-    def disconnect(self) -> None:
-        """Close all connections."""
-        self._transport.close()
 
 
 # -- payments

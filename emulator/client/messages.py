@@ -1,0 +1,84 @@
+"""A request to an emulator and its response, whichever way they go."""
+
+from __future__ import annotations
+
+import json as json_text
+import re
+from collections.abc import Mapping
+from email.message import Message
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+JSON = dict[str, Any]
+"""An object of the service, as its document describes it."""
+
+_TO_QUOTE = re.compile(r"[^!-~]|[\"<>`{}#]|%(?![0-9A-Fa-f]{2})")
+"""The characters that a target cannot have; what is quoted already stays as it is."""
+
+
+class Request(NamedTuple):
+    """``target`` is a path with its query. Names of headers are in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str | bytes] = {}
+    body: bytes = b""
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        target: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        content: bytes = b"",
+        headers: Mapping[str, str | bytes] | None = None,
+    ) -> Request:
+        """Return a request whose body is ``json``, or ``content``. ``query`` is added to the target's own."""
+        sent = {name.lower(): value for name, value in (headers or {}).items()}
+        if json is not None:
+            content = json_text.dumps(json, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            sent = {"content-type": "application/json", **sent}
+        target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
+        if query:
+            target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())])
+        return cls(method, target, sent, content)
+
+
+def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:
+    name, value = parameter
+    return name, str(value).lower() if isinstance(value, bool) else value
+
+
+class Response:
+    """What the emulator responded; ``headers`` are looked up in any case."""
+
+    def __init__(self, request: Request, status_code: int, headers: Message, content: bytes) -> None:
+        self.request = request
+        self.status_code = status_code
+        self.headers = headers
+        self.content = content
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is one of success."""
+        return 200 <= self.status_code < 300
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.content.decode(errors="replace")
+
+    def json(self) -> Any:
+        """Return the value in the body. Raises ``ValueError`` if it is not JSON."""
+        return json_text.loads(self.content)
+
+    def error(self) -> JSON:
+        """Return the error in the body, nested or flat as the App's settings say; empty if it has none."""
+        try:
+            body = self.json()
+        except ValueError:
+            return {}
+        found = body.get("error", body) if isinstance(body, dict) else {}
+        return found if isinstance(found, dict) else {}
