@@ -45,7 +45,8 @@ class ControlClient(Api):
     def is_running(self) -> bool:
         """Return whether something answers at the URL."""
         try:
-            Connections(self.url, PROBE).exchange(Request("GET", "/_emulator/health"))
+            with Connections(self.url, PROBE) as connections:
+                connections.exchange(Request("GET", "/_emulator/health"))
         except ConnectionFailed:
             return False
         return True

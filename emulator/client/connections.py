@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse
 from socket import IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, getaddrinfo, socket
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from emulator.client.messages import Request, Response
@@ -92,6 +92,12 @@ class Connections:
         """Close the connections that are not in use."""
         while connection := self._idle_one():
             connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disconnect()
 
     @contextmanager
     def _answered(self, request: Request) -> Iterator[tuple[socket, HTTPResponse]]:

@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import uuid
+import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -164,8 +165,9 @@ def payments_emulator(
 def _require_sockets() -> None:
     """Fail a test that may use no sockets, as pytest-socket decides: it would find connections that are open already."""
     try:
-        socket.socket().close()
-    except Exception as error:  # whatever the tool raises, or a warning that the run makes an error
+        with warnings.catch_warnings(action="ignore"):  # the tool warns as well
+            socket.socket().close()
+    except Exception as error:
         raise _failure(
             f"This test may use no sockets, but it reaches the payments emulator through one: {error} "
             "Allow it, for pytest-socket by @pytest.mark.enable_socket."

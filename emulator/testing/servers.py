@@ -132,7 +132,12 @@ class LocalServer:
         with self._starting:
             if self._started is None:
                 server = Server(Options(**{"clock": FollowingClock, **self._options}), "127.0.0.1", 0)
-                self._started = StartedServer(server, ServerThread(server), Connections(server.url, PATIENCE))
+                try:
+                    thread = ServerThread(server)
+                except BaseException:
+                    server.socket.close()
+                    raise
+                self._started = StartedServer(server, thread, Connections(server.url, PATIENCE))
             return self._started
 
     def begin(self, key: str, options: WorldOptions) -> None:

@@ -122,3 +122,9 @@ def test_whatever_can_be_asked_can_be_awaited(proxy: Any) -> None:
 async def test_a_call_has_the_words_of_the_plain_one(world: Emulator) -> None:
     assert AsyncEmulator.__dict__["pay"].__doc__ == Emulator.pay.__doc__
     assert inspect.iscoroutinefunction(AsyncEmulator(world).pay)
+
+
+def test_another_loop_than_that_of_asyncio_is_refused_with_the_way_out(world: Emulator) -> None:
+    entering = AsyncEmulator(world).__aenter__()
+    with pytest.raises(RuntimeError, match=r"trio\.to_thread"):
+        entering.send(None)

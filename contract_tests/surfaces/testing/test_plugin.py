@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from importlib.metadata import entry_points
+from unittest.mock import Mock
 
 # Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import httpcore  # noqa: F401  # see above
@@ -14,7 +16,7 @@ import pytest
 import emulator.server.server
 import emulator.testing.plugin
 from emulator.engine.reference_data import named_assumptions
-from emulator.testing import LocalServer
+from emulator.testing import Emulator, LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
@@ -194,15 +196,96 @@ def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pyte
     assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
 
 
+@pytest.mark.parametrize(
+    ("tool", "replaced"),
+    [
+        ("respx and pytest-httpx", ["httpx.HTTPTransport.handle_request"]),
+        ("pytest-recording", ["http.client.HTTPConnection", "http.client.HTTPResponse"]),
+        ("HTTPretty", ["socket.socket", "socket.create_connection", "socket.getaddrinfo"]),
+    ],
+)
+def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester, tool: str, replaced: list[str]) -> None:
+    """The fixture and the report of a failed test do without what these tools replace, as long as the test runs."""
+    module = f"""
+        def faked(*_, **__):
+            raise AssertionError("{tool}")
+
+        def test_shop(payments, monkeypatch):
+            for name in {replaced}:
+                monkeypatch.setattr(name, faked)
+            payments.trigger("invoice.paid")
+            payments.clock.advance("1d")
+            assert payments.events.types.count("invoice.paid") == 1
+            assert "the report" == "comes after it"
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the report*", "*POST /_emulator/trigger -> 200*"])
+    assert tool not in "".join(result.outlines).partition("- payments emulator -")[2]
+
+
+def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.disable_socket
+        def test_first(payments): pass
+
+        def test_second(payments): payments.trigger("invoice.paid")
+
+        @pytest.mark.disable_socket
+        def test_third(payments): pass
+    """
+    result = run(suite, "-p", "pytest_socket", test_shop=module)
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(["This test may use no sockets, but*: A test tried to use socket.socket. Allow it*"])
+
+
+def test_a_start_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = LocalServer()
+    with monkeypatch.context() as patch:
+        patch.setattr("socket.create_server", Mock(side_effect=RuntimeError("no sockets here")))
+        with pytest.raises(RuntimeError, match="no sockets here"):
+            Emulator(server=server)
+    with Emulator(server=server) as world:
+        assert world.trigger("invoice.paid")
+    server.stop()
+
+
+def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gevent makes a thread run whenever the thread that started it waits, in that one."""
+    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)
+    monkeypatch.setattr(threading.Thread, "join", lambda *_: None)
+    with pytest.raises(RuntimeError, match="payments-emulator exec -- pytest"):
+        Emulator(server=LocalServer())
+
+
+def test_a_project_may_have_a_fixture_payments_of_its_own(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.fixture
+        def payments(payments_emulator):
+            return [payments_emulator.trigger("invoice.paid")]
+
+        def test_shop(payments, payments_emulator):
+            assert [each["type"] for each in payments] == ["invoice.paid"]
+            assert "invoice.paid" in payments_emulator.events.types
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
 def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
     module = """
+        from emulator.testing import RemoteServer
+
         def test_shop(payments, monkeypatch):
-            monkeypatch.setattr(payments, "url", "http://127.0.0.1:1")
+            monkeypatch.setattr(payments, "server", RemoteServer("http://127.0.0.1:1"))
             assert not "this is what went wrong"
     """
     result = run(suite, test_shop=module)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: ConnectError: *"])
+    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: NoConnection: *"])
 
 
 def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:

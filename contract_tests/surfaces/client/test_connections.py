@@ -1,0 +1,137 @@
+"""The connections of the client, to servers that behave well and to others."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from emulator.client.connections import ConnectionBroke, Connections, NoConnection, Timeouts
+from emulator.client.messages import Request
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+PATIENCE = Timeouts(connect=5, response=5)
+GET = Request("GET", "/")
+
+
+@contextmanager
+def listening(*connections: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[bytes]]]:
+    """Handle one connection after the other by these; the URL, and what came on each."""
+    heads: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for handle in connections:
+                connection, _ = server.accept()
+                with connection:
+                    heads.append(connection.recv(65536))
+                    handle(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", heads
+        thread.join(5)
+
+
+def kept(connection: socket.socket) -> None:
+    connection.sendall(OK)
+    while connection.recv(65536):
+        connection.sendall(OK)
+
+
+def once(connection: socket.socket) -> None:
+    connection.sendall(OK)
+
+
+def test_a_connection_is_used_again_until_the_server_closes_it() -> None:
+    closed = threading.Event()
+
+    def closing(connection: socket.socket) -> None:
+        once(connection)
+        connection.shutdown(socket.SHUT_RDWR)
+        closed.set()
+
+    with listening(closing, kept) as (url, heads), Connections(url, PATIENCE) as client:
+        for _ in range(3):
+            assert client.exchange(GET).json() == {}
+            assert closed.wait(5)
+    assert len(heads) == 2
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000,
+    ],
+    ids=["none", "another protocol", "less than announced", "an endless header"],
+)
+def test_a_response_that_is_none_is_an_error_of_the_connection(response: bytes) -> None:
+    with (
+        listening(lambda connection: connection.sendall(response)) as (url, _),
+        pytest.raises(ConnectionBroke, match=r"."),
+    ):
+        Connections(url, PATIENCE).exchange(GET)
+
+
+def test_who_does_not_respond_is_not_waited_for() -> None:
+    ended = threading.Event()
+    with listening(lambda connection: bool(ended.wait(5))) as (url, _):
+        with pytest.raises(ConnectionBroke, match="timed out"):
+            Connections(url, Timeouts(connect=5, response=0.05)).exchange(GET)
+        ended.set()
+
+
+def test_nobody_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(NoConnection, match="refused"):
+        Connections(f"http://127.0.0.1:{port}", PATIENCE).exchange(GET)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:4747", "ftp://127.0.0.1", "http://", "http://[::1", "http://127.0.0.1:x"]
+)
+def test_a_url_of_nothing(url: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Connections(url, PATIENCE)
+
+
+def test_requests_are_written_as_http_wants_them() -> None:
+    asked = Request.of(
+        "POST", "/v1/é x?a=%20", query={"b": True, "c": "d&e"}, json={"name": "Awa"}, headers={"X-Y": "z"}
+    )
+    with listening(once) as (url, heads), Connections(f"{url}/prefix/", PATIENCE) as client:
+        client.exchange(asked)
+    head, _, body = heads[0].partition(b"\r\n\r\n")
+    first, host, *others = head.split(b"\r\n")
+    assert first == b"POST /prefix/v1/%C3%A9%20x?a=%20&b=true&c=d%26e HTTP/1.1"
+    assert host == b"Host: " + url.removeprefix("http://").encode()
+    assert others == [b"content-type: application/json", b"x-y: z", b"Content-Length: 14"]
+    assert body == b'{"name":"Awa"}'
+
+
+def test_a_header_brings_no_second_one() -> None:
+    with pytest.raises(ConnectionBroke, match="control characters"):
+        Connections("http://127.0.0.1:1", PATIENCE).exchange(
+            Request("GET", "/", {"authorization": b"Bearer x\r\nHost: y"})
+        )
+
+
+def test_a_stream_gives_its_lines_as_they_arrive() -> None:
+    told = threading.Event()
+
+    def streaming(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nevent: a\n\r\n")
+        assert told.wait(5)
+        connection.sendall(b"4\r\n\xc3\xa9\n\n\r\n0\r\n\r\n")
+
+    with listening(streaming) as (url, _), Connections(url, PATIENCE).stream(GET) as (head, lines):
+        assert (head.status_code, next(lines)) == (200, "event: a")
+        told.set()
+        assert [*lines] == ["é", ""]
