@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from emulator.client.api import PAGE, Api
-from emulator.client.connections import ConnectionFailed, Connections, NoConnection, Timeouts
-from emulator.client.messages import Request, Response
+from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
+from emulator.client.messages import InvalidPath, Request, Response
 
 PATIENCE = Timeouts(connect=5, response=None)
 """A response may take any time: an advance answers when it is complete."""
@@ -45,8 +45,7 @@ class ControlClient(Api):
     def is_running(self) -> bool:
         """Return whether something answers at the URL."""
         try:
-            with Connections(self.url, PROBE) as connections:
-                connections.exchange(Request("GET", "/_emulator/health"))
+            self.connections.exchange(Request("GET", "/_emulator/health"), PROBE)
         except ConnectionFailed:
             return False
         return True
@@ -60,8 +59,8 @@ class ControlClient(Api):
         with _explained(self.url):
             try:
                 return super().request(method, _at(path), **options)
-            except httpx.InvalidURL as error:  # that of the emulator was checked
-                raise click.ClickException(f"{path!r} is no path: {error}") from None
+            except InvalidPath as error:
+                raise click.ClickException(str(error)) from None
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """Yield the first ``limit`` objects of a list, in its order."""

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
+from emulator.client.connections import Timeouts
 
 if TYPE_CHECKING:
     import httpx
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 PAUSE = 0.5
 """Seconds between two attempts to reach an emulator that has ended."""
 
-LAST_SECONDS = 1
+LAST_SECONDS = Timeouts(connect=1, response=1)
 """Seconds that the emulator has, at the end, to remove the endpoint."""
 
 MAX_PAST_EVENTS = 100_000
@@ -168,7 +169,7 @@ class Listener:
 
         id = self.endpoint["id"]
         try:
-            self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeout=LAST_SECONDS)
+            self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeouts=LAST_SECONDS)
         except Rejected:
             click.echo("The endpoint no longer exists.", err=True)
         except click.ClickException as error:

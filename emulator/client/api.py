@@ -111,14 +111,14 @@ class Api:
             raise RequestRefused(response)
         return response
 
-    def request(self, method: str, path: str, **options: Any) -> Response:
+    def request(self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any) -> Response:
         """Send any request and return its response, an error too.
 
         ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``, and ``headers``.
         """
         __tracebackhide__ = True
         self._check()
-        return self.connections.exchange(self._prepared(method, path, **options))
+        return self.connections.exchange(self._prepared(method, path, **options), timeouts)
 
     def _prepared(
         self,

@@ -64,9 +64,9 @@ class Connections:
         self._tls = _tls() if parts.scheme == "https" else None
         self._idle: deque[socket] = deque()
 
-    def exchange(self, request: Request) -> Response:
+    def exchange(self, request: Request, timeouts: Timeouts | None = None) -> Response:
         """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
-        with self._answered(request) as (connection, answer):
+        with self._answered(request, timeouts or self._timeouts) as (connection, answer):
             response = Response(request, answer.status, answer.headers, answer.read())
             if not answer.will_close and len(self._idle) < KEPT:
                 self._idle.append(connection)
@@ -80,7 +80,7 @@ class Connections:
 
         The body of an error is read at once.
         """
-        with self._answered(request) as (connection, answer):
+        with self._answered(request, self._timeouts) as (connection, answer):
             failed = not 200 <= answer.status < 300
             lines = (line.decode(errors="replace").rstrip("\r\n") for line in answer)
             try:
@@ -100,10 +100,11 @@ class Connections:
         self.disconnect()
 
     @contextmanager
-    def _answered(self, request: Request) -> Iterator[tuple[socket, HTTPResponse]]:
+    def _answered(self, request: Request, timeouts: Timeouts) -> Iterator[tuple[socket, HTTPResponse]]:
         head = self._head(request)
-        connection = self._free()
+        connection = self._free(timeouts)
         try:
+            connection.settimeout(timeouts.response)
             connection.sendall(head + request.body)
             answer = HTTPResponse(connection, method=request.method)
             answer.begin()
@@ -128,19 +129,18 @@ class Connections:
                 raise ConnectionBroke(f"a header cannot have control characters: {line!r}")
         return b"\r\n".join([*lines, b"", b""])
 
-    def _free(self) -> socket:
+    def _free(self, timeouts: Timeouts) -> socket:
         """Return an idle connection that the server has not closed, or a new one. Raises :class:`NoConnection`."""
         while connection := self._idle_one():
             if _is_open(connection):
                 return connection
             connection.close()
         try:
-            connection = _connected(self._host, self._port, self._timeouts.connect)
+            connection = _connected(self._host, self._port, timeouts.connect)
             if self._tls:
                 connection = self._tls.wrap_socket(connection, server_hostname=self._host)
         except OSError as error:
             raise NoConnection(*error.args) from error
-        connection.settimeout(self._timeouts.response)
         return connection
 
     def _idle_one(self) -> socket | None:

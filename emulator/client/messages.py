@@ -12,8 +12,14 @@ from urllib.parse import quote, urlencode
 JSON = dict[str, Any]
 """An object of the service, as its document describes it."""
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
 _TO_QUOTE = re.compile(r"[^!-~]|[\"<>`{}#]|%(?![0-9A-Fa-f]{2})")
 """The characters that a target cannot have; what is quoted already stays as it is."""
+
+
+class InvalidPath(ValueError):
+    """A path that would end the line of the request it stands in."""
 
 
 class Request(NamedTuple):
@@ -35,7 +41,12 @@ class Request(NamedTuple):
         content: bytes = b"",
         headers: Mapping[str, str | bytes] | None = None,
     ) -> Request:
-        """Return a request whose body is ``json``, or ``content``. ``query`` is added to the target's own."""
+        """Return a request whose body is ``json``, or ``content``. ``query`` is added to the target's own.
+
+        Raises :class:`InvalidPath` for control characters.
+        """
+        if _CONTROL.search(target):
+            raise InvalidPath(f"{target!r} is no path: it has control characters")
         sent = {name.lower(): value for name, value in (headers or {}).items()}
         if json is not None:
             content = json_text.dumps(json, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -6,7 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from emulator.testing.api import Api
+from emulator.client.api import Api
 from emulator.ui.reports import report_page
 
 MOST = 10

@@ -20,7 +20,9 @@ SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
 
 def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
     """All in one run, each as a module of its own."""
-    result = run(suite, "-p", "pytest_socket", **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)})
+    result = run(
+        suite, "-p", "pytest_socket", **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
+    )
     outcomes = result.parseoutcomes()
     # A test under several assumptions runs once for each.
     assert (set(outcomes), outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)) == (
