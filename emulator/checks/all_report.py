@@ -11,8 +11,8 @@ from emulator.checks import junit
 from emulator.checks.app.report import AppReport, causes
 from emulator.checks.runs import counted
 from emulator.checks.suite.search import NONE_CONCERNS, SuiteReport
-from emulator.control.coverage import needed
 from emulator.document.paths import guide_link
+from emulator.insight.coverage import needed
 from emulator.version import VERSION
 
 # -- the report: its areas, what was tried and found in each, and the mark

@@ -177,7 +177,7 @@ def examine(plan: AllPlan) -> AllReport:
         "app": lambda: _of_app(plan),
         "receiver": lambda: _of_receiver(plan),
         "client": lambda: all_report.of_client(recorder.audits, repeating(plan.command, case=("--only", "client"))),
-        "usage": lambda: all_report.of_usage(recorder.reached, usage),
+        "usage": lambda: all_report.of_usage(recorder.used.states, usage),
         "suite": lambda: all_report.of_suite(mutated._replace(repeat=repeating(plan.command, "test", "suite"))),
         "assumptions": lambda: _of_assumptions(plan),
     }

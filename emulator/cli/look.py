@@ -16,7 +16,7 @@ from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
-    from emulator.control.explain.explanation_text import Entry, Episode
+    from emulator.insight.explain.explanation_text import Entry, Episode
 
 
 @click.command()
@@ -267,7 +267,7 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
 
 def story(found: Any, every: bool) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
-    from emulator.control.explain.explanation_text import episodes
+    from emulator.insight.explain.explanation_text import episodes
 
     width = max(NARROWEST, shutil.get_terminal_size().columns)
     status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""

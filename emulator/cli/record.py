@@ -11,8 +11,8 @@ import msgspec
 
 from emulator.cli.client import ControlClient
 from emulator.cli.options import with_client, writing
-from emulator.control.recording.model import Recording
-from emulator.control.recording.renderers import FORMS
+from emulator.insight.recording.model import Recording
+from emulator.insight.recording.renderers import FORMS
 
 
 def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:

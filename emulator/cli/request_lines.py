@@ -98,12 +98,13 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
         return advance_lines(json.loads(answer)).partition("\n")[0]
     if world is None:
         return ""
-    from emulator.control import objects, requests
+    from emulator.control import requests
     from emulator.engine.redaction import redact
+    from emulator.insight.names import name_of
     from emulator.presentation.languages.catalogs import SOURCE
     from emulator.presentation.languages.language import language_of
 
-    name = objects.name_of(world, requests.about(request.path, answer), language_of(SOURCE))
+    name = name_of(world, requests.about(request.path, answer), language_of(SOURCE))
     return redact(name.encode()).decode()
 
 

@@ -151,7 +151,7 @@ def suite(
     report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
-    used = recorder.usage(groups or GROUPS)
+    used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
     _show(report, used if is_played else None, only_usage=usage, missing=missing, as_json=as_json)
     if report.interrupted:

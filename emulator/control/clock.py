@@ -11,7 +11,6 @@ import heapq
 import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
 from emulator.core import calendar
@@ -20,12 +19,12 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
 from emulator.core.world import World, encode
-from emulator.document.paths import fixture
 from emulator.engine.advances import Advance, AdvanceResult, Target
 from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.engine.world_clock import ClockState
+from emulator.insight.names import job_texts
 from emulator.web.context import Response
 
 # -- durations
@@ -211,13 +210,6 @@ async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 
 
 # -- the schedule
-
-
-@cache
-def job_texts() -> Mapping[str, Mapping[str, str]]:
-    """Return what each job does, in one sentence (``summary``), and what else it is called, by its name."""
-    texts: Mapping[str, Mapping[str, str]] = fixture("jobs")
-    return texts
 
 
 ScheduleEntry = dict[str, Any]

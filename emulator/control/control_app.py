@@ -9,22 +9,22 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from emulator.control import (
+    audit,
     clock,
     coverage,
     events,
+    explain,
     faults,
     inbox,
     ledger,
     objects,
     payments,
+    recordings,
     requests,
     service_catalog,
     trigger,
     worlds,
 )
-from emulator.control.audit import audit
-from emulator.control.explain import explanation
-from emulator.control.recording import recordings
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -62,7 +62,7 @@ MODULES = (
     worlds,
     inbox,
     objects,
-    explanation,
+    explain,
     payments,
     faults,
 )

@@ -1,155 +1,20 @@
-"""The coverage report: which parts of the OpenAPI document were used in a world, and which were not."""
+"""The parts of the OpenAPI document that were used in a world, and those that were not."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Query
-from emulator.core.records import N_
-from emulator.document.bundles import error_codes, operation_specs
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Coverage
 from emulator.engine.runtime import Runtime
-from emulator.resources.registry import STATE_MACHINES
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class Points(NamedTuple):
-    """The documented points of a group, in order, and the points that were exercised, documented or not."""
-
-    documented: list[str]
-    exercised: set[str]
-
-
-def operations(coverage: Coverage) -> Points:
-    """Return the operations that were called, whatever the response."""
-    return Points([*operation_specs()], {str(operation) for operation, _ in coverage.answers})
-
-
-def statuses(coverage: Coverage) -> Points:
-    """Return the response statuses of each operation: ``createCustomer 201``."""
-    documented = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
-    return Points(documented, {f"{operation} {status}" for operation, status in coverage.answers})
-
-
-def fields(coverage: Coverage) -> Points:
-    """Return the fields in request bodies, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
-    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
-    return Points(documented, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
-
-
-def _field(operation: str, *names: str) -> str:
-    return f"{operation} {'.'.join(names)}"
-
-
-def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
-    return ((key, value) for key, own in values.items() for value in own)
-
-
-def parameters(coverage: Coverage) -> Points:
-    """Return the query parameters: ``listCustomers status``."""
-    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
-    return Points(documented, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
-
-
-def states(coverage: Coverage) -> Points:
-    """Return the states that objects entered: ``invoice paid``."""
-    documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
-    return Points(documented, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
-
-
-def moves(coverage: Coverage) -> Points:
-    """Return the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
-    rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
-    documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
-    exercised = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
-    return Points(documented, {_move(kind, source, target) for kind, target, source in exercised})
-
-
-def _move(kind: str, source: str | None, target: str) -> str:
-    return f"{kind} {source or 'new'} → {target}"
-
-
-def events(coverage: Coverage) -> Points:
-    """Return the types of event that were emitted; pings and test events do not count."""
-    return Points([*EVENTS], coverage.events)
-
-
-def errors(coverage: Coverage) -> Points:
-    """Return the codes of error responses, failed payments and failed refunds."""
-    return Points([*error_codes()], coverage.errors)
-
-
-GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
-    "operations": operations,
-    "statuses": statuses,
-    "fields": fields,
-    "parameters": parameters,
-    "states": states,
-    "moves": moves,
-    "events": events,
-    "errors": errors,
-}
-"""The groups of the report, in order."""
-
-
-class UsageNeed(NamedTuple):
-    """A state, ``bad``, that tests must see if they see ``good``; ``when`` says how objects reach it."""
-
-    good: str
-    bad: str
-    when: str
-
-
-NEEDS = (
-    UsageNeed("subscription active", "subscription past_due", N_("a renewal that fails")),
-    UsageNeed("payment_intent succeeded", "payment_intent canceled", N_("a payment that fails")),
-    UsageNeed("subscription trialing", "subscription active", N_("a trial that ends")),
-    UsageNeed("subscription active", "subscription canceled", N_("a subscription that ends")),
-    UsageNeed("refund succeeded", "refund failed", N_("a refund that fails")),
-    UsageNeed("checkout_session complete", "checkout_session expired", N_("a checkout session that expires")),
-)
-"""In the order of what costs an application most."""
-
-
-def needed(reached: Collection[str]) -> list[UsageNeed]:
-    """Return the needs of tests that reach these states, such as ``invoice paid``."""
-    return [need for need in NEEDS if need.good in reached]
+from emulator.insight import coverage
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /coverage: the groups asked for in ``group``, or all."""
     await runtime.catch_up()
-    coverage = runtime.journal.flush_coverage()
-    calls = _calls(coverage)
-    wanted = query.get("group", GROUPS)
-    groups = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
-    if "operations" in groups:
-        groups["operations"]["calls"] = calls
-    head = {"object": "coverage", "app": runtime.world.app, "request_count": sum(calls.values())}
-    return {**head, "passed_over": coverage.skipped, **groups}
-
-
-def _calls(coverage: Coverage) -> dict[str, int]:
-    """Return the number of requests for each operation of the service."""
-    counts: Counter[str | None] = Counter()
-    for (operation, _), number in coverage.answers.items():
-        counts[operation] += number
-    return {operation: counts[operation] for operation in operation_specs() if operation in counts}
-
-
-def summary(points: Points) -> dict[str, Any]:
-    """Return a group as it is sent."""
-    documented = dict.fromkeys(points.documented)
-    exercised = [name for name in documented if name in points.exercised]
-    missing = [name for name in documented if name not in points.exercised]
-    counts = {"share": round(len(exercised) / len(documented), 4), "count": len(exercised), "total": len(documented)}
-    return {**counts, "exercised": exercised, "missing": missing}
+    used = coverage.report(runtime.journal.flush_coverage(), query.get("group", coverage.GROUPS))
+    return {"object": "coverage", "app": runtime.world.app, **used}
 
 
 OPERATIONS = {"getCoverage": show}

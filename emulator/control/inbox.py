@@ -18,7 +18,7 @@ from emulator.core.handlers import Page, Query, paginate
 from emulator.core.limits import INBOX_BODY
 from emulator.core.world import World
 from emulator.engine.engine import Engine
-from emulator.engine.inbox import InboxRequest, ResponseRule
+from emulator.engine.inbox import PREFIX, InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
 from emulator.resources.app.clients import DEFAULT_APP, Key
@@ -60,7 +60,6 @@ def _named(context: RequestContext) -> str | None:
 # -- inboxes
 
 
-PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 RESPONSE = re.compile(re.escape(PREFIX) + r"[^/]*/response")
 """The paths below the prefix that set how an inbox answers."""

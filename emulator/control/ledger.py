@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.control.explain.causality import Causality, LoggedUnit
-from emulator.control.explain.explanation_text import StepTexts
 from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.events import Event
@@ -17,6 +15,8 @@ from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure, LoggedRequest, NumberedUnit
 from emulator.engine.runtime import MOMENT, Runtime
+from emulator.insight.explain.causality import Causality, LoggedUnit
+from emulator.insight.explain.explanation_text import StepTexts
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of
 from emulator.resources import ledger

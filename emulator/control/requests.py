@@ -15,13 +15,13 @@ from urllib.parse import quote as percent_encoded
 import msgspec
 
 from emulator.control.objects import page_of
-from emulator.core.errors import ApiError, invalid_field
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
-from emulator.core.world import encode, json_or_text
+from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Journal, LoggedRequest, redacted_headers, redacted_path, redacted_text
+from emulator.engine.journal import Journal, LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
 from emulator.web.context import Response
@@ -167,7 +167,7 @@ _TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
 
 async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:
     """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused; or, with ``as``, as code."""
-    entry = find(runtime.journal, req_id)
+    entry = runtime.journal.require(req_id)
     if "as" in query:
         return Response(200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8")
     return detail(entry, runtime.journal)
@@ -194,20 +194,12 @@ def target(journal: Journal, body: Query) -> LoggedRequest:
     Requests stand in the journal in the order of their answers; one that waited may have begun before others.
     """
     if "to" in body:
-        return find(journal, body["to"], "to")
+        return journal.require(body["to"], "to")
     # Going back once more is no return from the last time.
     entries = [entry for entry in journal.entries if entry.operation != "rewind"]
     if body["steps"] > len(entries):
         raise invalid_field("steps", f"there are only {len(entries)} requests in the journal")
     return min(entries[-body["steps"] :], key=lambda entry: entry.checkpoint.units)
-
-
-def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
-    """Return the request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
-    entry = journal.find(id)
-    if entry is None:
-        raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
-    return entry
 
 
 def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
@@ -250,11 +242,6 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
         "event_ids": [event.id for unit in units for event in unit.events],
         "changes": [row for unit in units for row in map(change, unit.changes) if row],
     }
-
-
-def readable(body: bytes) -> Any:
-    """Return a body as JSON if it is JSON, else as text; null if it is empty."""
-    return json_or_text(redacted_text(body))
 
 
 def change(one: Change) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from emulator.control import events
-from emulator.control.objects import documented, invalid_subject, page_of, schema_of, tables
+from emulator.control.objects import invalid_subject, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
@@ -33,6 +33,7 @@ from emulator.engine.persistence import WorldSnapshot
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState
 from emulator.engine.world_clock import ClockMode, parse_start
+from emulator.insight.names import documented
 from emulator.presentation.languages.catalogs import languages
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import OLDER_SETTINGS, Settings, changed, settings, values_of_assumptions

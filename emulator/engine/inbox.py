@@ -17,6 +17,9 @@ from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
+PREFIX = "/_emulator/inbox/"
+"""Where the paths of all inboxes begin."""
+
 MAX_RULES = 1000
 """Inboxes of a world that have a response rule; the one set first is dropped."""
 

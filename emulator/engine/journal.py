@@ -18,10 +18,11 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import ERRORS, public_code
+from emulator.core.errors import ERRORS, ApiError, public_code
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.core.world import json_or_text
 from emulator.document.bundles import FieldNames, operation_specs
 from emulator.engine.redaction import redact, redact_header
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -99,6 +100,11 @@ def _cut(body: bytes) -> bytes:
 def redacted_text(text: bytes) -> str:
     """Return a body or a path as it is shown."""
     return redact(_cut(text)).decode("utf-8", "replace")
+
+
+def readable(body: bytes) -> Any:
+    """Return a body as it is shown: as JSON if it is JSON, else as text; None if it is empty."""
+    return json_or_text(redacted_text(body))
 
 
 @lru_cache(maxsize=256)
@@ -372,6 +378,12 @@ class Journal:
     def find(self, id: str) -> LoggedRequest | None:
         """Return the request with this id."""
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
+
+    def require(self, id: str, param: str | None = None) -> LoggedRequest:
+        """Return the request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
+        if (entry := self.find(id)) is None:
+            raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
+        return entry
 
     def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
         """Return the units of work that a request caused, jobs due at once included.

@@ -22,6 +22,7 @@ from emulator.core.world import World
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
+from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.outbox import RECEIVER_SECONDS, Mailer, SmtpServer, WebhookSender
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
@@ -218,7 +219,7 @@ class Sandbox:
                 ("/_emulator/openapi.json", site),
                 ("/_emulator/openapi-3.1.json", site),
                 # A webhook cannot carry the token; reading the inbox requires it.
-                (inbox.PREFIX, self._guarded(inbox.receiving(self.engine, guarded_control), None)),
+                (INBOXES, self._guarded(inbox.receiving(self.engine, guarded_control), None)),
                 (CONSOLE, console),
                 ("/_emulator/", before(console, guarded_control)),
                 ("/_emulator", console),

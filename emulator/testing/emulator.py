@@ -227,7 +227,7 @@ class Emulator(BaseEmulator):
         """
         __tracebackhide__ = True
         # Imported here: most tests make no examination.
-        from emulator.control.audit.audit import rules
+        from emulator.insight.audit.audit import rules
 
         known = [rule.name for rule in rules()]
         if unknown := [name for name in ignore if name not in known]:

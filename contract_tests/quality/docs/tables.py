@@ -16,10 +16,10 @@ from contract_tests.quality.drift.constraints import constraints, constraints_by
 from emulator.checks.document import exceptions
 from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.checks.suite.table import AREAS
-from emulator.control.audit import audit
 from emulator.document import bundles
 from emulator.document.probes import collected
 from emulator.engine.reference_data import numbered_assumptions
+from emulator.insight.audit import audit
 from emulator.resources.app.settings import Settings
 
 Cells = Iterable[object]

@@ -19,8 +19,8 @@ from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
 from emulator.cli.suite import GROUPS
 from emulator.cli.test import NAME_WIDTH, SEVERITIES
-from emulator.control.audit.audit import rules
 from emulator.document import bundles
+from emulator.insight.audit.audit import rules
 
 ALL = dict(commands())
 

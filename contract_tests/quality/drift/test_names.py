@@ -12,7 +12,7 @@ from contract_tests import ROOT
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
-    *("audit", "clock", "events", "faults", "inbox", "ledger"),
+    *("audit", "clock", "coverage", "events", "explain", "faults", "inbox", "ledger", "recordings"),
     *("payments", "webhooks", "world"),
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
     *(
@@ -25,8 +25,8 @@ SAME_SUBJECT = {
         "suite",
     ),  # what is examined, in a folder of checks each
 }
-"""Module names of one subject that several packages are about: the engine or the rules implement it, the control API
-(``control``) serves it, the command line (``cli``) and the helpers for tests (``testing``) offer it."""
+"""Module names of one subject that several packages are about: the engine, the rules or ``insight`` implement it, the
+control API (``control``) serves it, the command line (``cli``) and the helpers for tests (``testing``) offer it."""
 
 MAIN_MODULES = {"customers", "emulator", "engine", "server", "service"}
 """Modules that hold the main class or object of the package with the same name."""

@@ -9,8 +9,8 @@ import pytest
 
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import CARD, Sandbox
-from emulator.control.audit.audit import rules as every_rule
-from emulator.control.audit.violations import MANY_PAGES, MANY_READS
+from emulator.insight.audit.audit import rules as every_rule
+from emulator.insight.audit.violations import MANY_PAGES, MANY_READS
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"
 

@@ -10,11 +10,11 @@ import pytest
 from contract_tests.contract.document.reader import operations
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
-from emulator.control.explain.explanation import ABOUT, EMAIL_EVENTS, REACTING_KINDS
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine import journal
+from emulator.insight.explain.explanation import ABOUT, EMAIL_EVENTS, REACTING_KINDS
 from emulator.resources.registry import JOBS, REACTIONS, REGISTRY, STATE_MACHINES
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import Email

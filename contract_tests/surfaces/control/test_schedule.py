@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox, compare_events
-from emulator.control.clock import job_texts
+from emulator.insight.names import job_texts
 from emulator.resources.registry import JOBS
 
 

@@ -71,7 +71,7 @@ def placeholders(text: str) -> set[str]:
 def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     places = {Path(file).parts[:2] for message in messages.values() for file, _ in message.locations}
     assert places == {
-        ("emulator", "control"),
+        ("emulator", "insight"),
         ("emulator", "core"),
         ("emulator", "presentation"),
         ("emulator", "resources"),

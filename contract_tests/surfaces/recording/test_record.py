@@ -14,7 +14,7 @@ import pytest
 
 from contract_tests.surfaces.node.__main__ import EXAMPLES, environment
 from contract_tests.surfaces.recording.conftest import Played
-from emulator.control.recording.renderers import FORMS
+from emulator.insight.recording.renderers import FORMS
 from emulator.resources.registry import REGISTRY
 from emulator.testing import Emulator, LocalServer
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from emulator.control.clock import job_texts
 from emulator.core.errors import ERRORS
 from emulator.core.events import Event
 from emulator.core.records import N_, Record
 from emulator.document.paths import fixture
+from emulator.insight.names import job_texts
 from emulator.presentation.languages.language import Language
 from emulator.resources.registry import REGISTRY
 

@@ -18,8 +18,8 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from emulator.control import objects
 from emulator.core.records import Record
+from emulator.insight.names import documented
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import MONEY_FIELDS, PAYMENT_METHOD_TYPES, status_name, transition_name
 from emulator.resources.ledger import ACCOUNTS
@@ -98,9 +98,7 @@ def _first_fields(kind: type[Record]) -> tuple[str, ...]:
     return tuple(fields)[:_FEW]
 
 
-_OTHERS = {
-    kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and objects.documented(kind)
-}
+_OTHERS = {kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and documented(kind)}
 
 REFERENCES: Mapping[str, str] = {
     # An endpoint's security_profile is how its deliveries are signed, and no object.

@@ -9,10 +9,10 @@ from itertools import chain, groupby, takewhile
 from typing import Any
 from urllib.parse import quote
 
-from emulator.control.coverage import needed
-from emulator.control.explain.explanation_text import episodes
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
+from emulator.insight.coverage import needed
+from emulator.insight.explain.explanation_text import episodes
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, status_name
 from emulator.resources.registry import STATE_MACHINES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emulator.control.recording.model import Recording
-from emulator.control.recording.renderers import curl, node, pytest_test
+from emulator.insight.recording.model import Recording
+from emulator.insight.recording.renderers import curl, node, pytest_test
 
 FORMS: Mapping[str, Callable[[Recording], str]] = {
     "pytest": pytest_test.render,

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from emulator.control.audit import violations
-from emulator.control.audit.client_history import ClientHistory, Ids, Request
 from emulator.document.paths import fixture
-from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.insight.audit import violations
+from emulator.insight.audit.client_history import ClientHistory, Ids, Request
 
 # -- rules
 
@@ -89,12 +88,6 @@ MAX_IDS = 20
 """The most requests, and the most objects, that a finding names."""
 
 
-async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
-    """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
-    await runtime.catch_up()
-    return audit_of(runtime)
-
-
 def audit_of(runtime: Runtime) -> dict[str, Any]:
     """Return the audit of a world as it is now."""
     history = ClientHistory(runtime)
@@ -129,6 +122,3 @@ def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
 def brief(rule: Rule) -> dict[str, str]:
     """Return a rule that was not broken, as it is sent."""
     return {"rule": rule.name, "severity": rule.severity, "advice": rule.advice, "section": rule.section}
-
-
-OPERATIONS = {"audit": show}

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
-from emulator.control.recording.renderers.code import Dialect, Statements
+from emulator.insight.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
+from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 2
 

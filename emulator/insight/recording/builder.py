@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.control.inbox import PREFIX as INBOXES
-from emulator.control.recording.exchanges import (
+from emulator.core.errors import ApiError
+from emulator.document.tree import map_texts
+from emulator.engine.inbox import PREFIX as INBOXES
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.insight.recording.exchanges import (
     ID,
     MOVE,
     CausedEvent,
@@ -25,8 +28,8 @@ from emulator.control.recording.exchanges import (
     ids_in,
     request_ids,
 )
-from emulator.control.recording.journal_reader import JournalReader
-from emulator.control.recording.model import (
+from emulator.insight.recording.journal_reader import JournalReader
+from emulator.insight.recording.model import (
     URL,
     Call,
     ClockMove,
@@ -36,9 +39,6 @@ from emulator.control.recording.model import (
     Reference,
     renumbered,
 )
-from emulator.core.errors import ApiError
-from emulator.document.tree import map_texts
-from emulator.engine.journal import MAX_REQUESTS
 
 # -- test values
 

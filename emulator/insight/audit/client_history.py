@@ -9,14 +9,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from emulator.control import inbox
-from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.core import calendar
 from emulator.core.errors import public_code
 from emulator.core.world import World, json_object
+from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.journal import LoggedRequest, redacted_text
 from emulator.engine.outbox import FORGED
 from emulator.engine.runtime import Runtime
+from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -148,7 +148,7 @@ class ClientHistory:
     def endpoints(self) -> list[WebhookEndpoint]:
         """The client's own endpoints, without inboxes of the emulator."""
         endpoints = self.world.table(WebhookEndpoint)
-        return [each for each in endpoints if not urlsplit(each.url).path.startswith(inbox.PREFIX)]
+        return [each for each in endpoints if not urlsplit(each.url).path.startswith(INBOXES)]
 
     @cached_property
     def deliveries(self) -> list[WebhookDelivery]:

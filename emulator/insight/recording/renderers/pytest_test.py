@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
-from emulator.control.recording.renderers.code import Dialect, Statements
+from emulator.insight.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
+from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 4
 

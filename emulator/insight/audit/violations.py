@@ -12,7 +12,11 @@ from functools import cache
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from emulator.control.audit.client_history import (
+from emulator.core.events import Event
+from emulator.document import bundles
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.outbox import FORGED
+from emulator.insight.audit.client_history import (
     PAGE_PARAMETERS,
     RETRY_WINDOW,
     ClientHistory,
@@ -22,10 +26,6 @@ from emulator.control.audit.client_history import (
     list_of,
     sequences,
 )
-from emulator.core.events import Event
-from emulator.document import bundles
-from emulator.engine.journal import MAX_REQUESTS
-from emulator.engine.outbox import FORGED
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint, loopback

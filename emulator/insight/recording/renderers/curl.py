@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from emulator.control.recording.model import (
+from emulator.insight.recording.model import (
     URL,
     Call,
     ClockMove,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.control.recording.model import Call, ClockMove, ExpectedField, Recording, Reference, parts
+from emulator.insight.recording.model import Call, ClockMove, ExpectedField, Recording, Reference, parts
 
 # -- literals
 

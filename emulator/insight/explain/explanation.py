@@ -11,19 +11,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from emulator.control import objects
-from emulator.control.explain import answers
-from emulator.control.explain.causality import Causality, LoggedUnit
-from emulator.control.explain.explanation_text import StepText, StepTexts
-from emulator.control.objects import find
 from emulator.core.calendar import Timestamp
 from emulator.core.event_types import EVENTS
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.presentation.languages.language import Language, language_of
+from emulator.insight.explain.causality import Causality, LoggedUnit
+from emulator.insight.explain.explanation_text import StepText, StepTexts
+from emulator.insight.explain.status_sentences import status_sentences
+from emulator.insight.names import describe, find
+from emulator.presentation.languages.language import Language
 from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -289,17 +287,13 @@ class Explanation:
             self._step_ids[id] = id
 
 
-# -- the operation
-
-
 MAX_STEPS = 1000
 """The most steps of a chain; of a longer one the latest are sent."""
 
 
-async def explain(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, Any]) -> dict[str, Any]:
-    """GET /explain/{id}."""
-    await runtime.catch_up()
-    record, language = find(runtime.world, id), language_of(query["language"])
+def explain(runtime: Runtime, id: str, language: Language) -> dict[str, Any]:
+    """Return how an object stands and the chain of steps that led there; 404 if there is no such object."""
+    record = find(runtime.world, id)
     explanation = Explanation(runtime, record, language)
     explanation.build()
     chain = sorted(explanation.steps, key=lambda step: step.at)
@@ -307,13 +301,8 @@ async def explain(engine: Engine, runtime: Runtime, id: str, query: Mapping[str,
         "id": id,
         "kind": record.kind,
         "status": getattr(record, "status", None),
-        "name": objects.describe(runtime.world, record, language),
-        "summary": answers.answer(runtime.world, record, language),
+        "name": describe(runtime.world, record, language),
+        "summary": status_sentences(runtime.world, record, language),
         "complete": explanation.complete and len(chain) <= MAX_STEPS,
         "chain": chain[-MAX_STEPS:],
     }
-
-
-OPERATIONS = {
-    "explainObject": explain,
-}

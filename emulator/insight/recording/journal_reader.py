@@ -12,9 +12,16 @@ from typing import Any
 
 import msgspec
 
-from emulator.control import objects
-from emulator.control.explain.causality import Causality, LoggedUnit
-from emulator.control.recording.exchanges import (
+from emulator.core.events import Event
+from emulator.core.records import Record, to_wire
+from emulator.core.world import encode
+from emulator.document import bundles
+from emulator.document.tree import operations
+from emulator.engine.journal import LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
+from emulator.engine.runtime import Runtime
+from emulator.insight import names
+from emulator.insight.explain.causality import Causality, LoggedUnit
+from emulator.insight.recording.exchanges import (
     ID,
     MOVE,
     CausedEvent,
@@ -23,14 +30,6 @@ from emulator.control.recording.exchanges import (
     RecordedStart,
     request_ids,
 )
-from emulator.control.requests import readable
-from emulator.core.events import Event
-from emulator.core.records import Record, to_wire
-from emulator.core.world import encode
-from emulator.document import bundles
-from emulator.document.tree import operations
-from emulator.engine.journal import LoggedRequest, redacted_headers, redacted_path, redacted_text
-from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import Settings
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
@@ -246,7 +245,7 @@ class JournalReader:
 
     def shown(self, id: str) -> Any:
         """Return an object as the service shows it, as a JSON value. Raises 404 if there is none."""
-        return msgspec.to_builtins(to_wire(objects.find(self._world, id)))
+        return msgspec.to_builtins(to_wire(names.find(self._world, id)))
 
     def receiver_status(self, endpoint: str) -> int | None:
         """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
@@ -255,7 +254,7 @@ class JournalReader:
         return statuses.pop() if len(statuses) == 1 else None
 
     def _record(self, id: str) -> Record | None:
-        return objects.get(self._world, id)
+        return names.get(self._world, id)
 
 
 def _belongs(other: Record, owner: str, record: Record) -> bool:

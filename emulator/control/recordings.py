@@ -1,0 +1,89 @@
+"""What was done in a world, as a test, and the marks that say where a recording was started and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.core.errors import ApiError
+from emulator.core.handlers import Query
+from emulator.engine.engine import Engine
+from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
+from emulator.engine.runtime import Runtime
+from emulator.insight.recording.recordings import recording
+from emulator.insight.recording.renderers import FORMS
+from emulator.web.context import Response
+
+
+async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
+    """GET /recording."""
+    await runtime.catch_up()
+    found = recording(runtime, query.get("since"), query.get("until"), query.get("expect", ()))
+    if query["as"] == "steps":
+        return msgspec.to_builtins(found)
+    return Response(200, FORMS[query["as"]](found).encode(), media_type=b"text/plain; charset=utf-8")
+
+
+# -- marks
+
+
+MARKS = START, STOP = "startRecording", "stopRecording"
+"""The operations that set a mark: the journal has their requests like any others."""
+
+
+async def show_mark(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+    """GET /recording/state: of the recording that is under way, else of the last one that was stopped."""
+    entries = runtime.journal.entries
+    end = _last_mark(entries)
+    if end is None or entries[end].operation == START:
+        return _state(entries, end, len(entries), is_recording=end is not None)
+    return _state(entries, _start(entries[:end]), end, is_recording=False)
+
+
+async def start(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+    """POST /recording/start. What comes after this request is recorded; a recording under way starts again."""
+    end = len(runtime.journal.entries)
+    return _state(runtime.journal.entries, end, end, is_recording=True)
+
+
+async def stop(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+    """POST /recording/stop. Raises 404 if no recording is under way."""
+    entries = runtime.journal.entries
+    begun = _start(entries)
+    if begun is None:
+        message = f"No recording is under way, or it began more than {MAX_REQUESTS} requests ago."
+        raise ApiError("NOT_FOUND", message=message)
+    return _state(entries, begun, len(entries), is_recording=False)
+
+
+def _start(entries: Sequence[LoggedRequest]) -> int | None:
+    """Return the index of the mark where the recording under way started; None if none is."""
+    last = _last_mark(entries)
+    return last if last is not None and entries[last].operation == START else None
+
+
+def _last_mark(entries: Sequence[LoggedRequest]) -> int | None:
+    numbers = range(len(entries) - 1, -1, -1)
+    marks = (n for n in numbers if entries[n].operation in MARKS and entries[n].status < 300)
+    return next(marks, None)
+
+
+def _state(entries: Sequence[LoggedRequest], start: int | None, end: int, *, is_recording: bool) -> dict[str, Any]:
+    """Return the state of a recording: ``since_request`` came before its start, ``until_request`` is the last in it."""
+    count = 0 if start is None else max(0, end - start - 1)
+    return {
+        "is_recording": is_recording,
+        "since_request": entries[start - 1].id if start else None,
+        "until_request": entries[end - 1].id if count else None,
+        "request_count": count,
+    }
+
+
+OPERATIONS = {
+    "getRecordingState": show_mark,
+    START: start,
+    STOP: stop,
+    "getRecording": show,
+}

@@ -1,0 +1,15 @@
+"""What a world says about itself: everything here reads the journal, and nothing here changes a world.
+
+The journal (``engine/journal.py``) has the last thousand requests of a world and the units of work that they and its jobs
+committed. Four questions are answered from it:
+
+* ``explain``: why is this object in the state that it is in? ``causality`` finds who caused a unit of work, ``explanation``
+  follows the causes back from an object, ``explanation_text`` says each step, ``status_sentences`` how the object stands.
+* ``audit``: does the client follow the service's guidance? ``client_history`` prepares its requests and deliveries,
+  ``violations`` finds those that break a rule, ``audit`` has the table of rules.
+* ``coverage``: which parts of the service's document were used, and which that matter were never seen?
+* ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or with curl (``renderers``).
+
+``names`` finds objects by their ids and says how people call them. The control API, the command line and the console show
+all of this; none of it knows them.
+"""
