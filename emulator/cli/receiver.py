@@ -177,7 +177,7 @@ async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dic
         async for result in certifier.results(service, timeout):
             shown.append(certifier.as_json(result))
             print_line(shown[-1], _line, as_json)
-    except certifier.Unreachable as error:
+    except certifier.NoReceiver as error:
         url = service.endpoint.url.partition("?")[0]  # the query may contain a password
         raise click.ClickException(f"no receiver answers at {url}: {error}") from None
     return shown

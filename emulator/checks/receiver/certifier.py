@@ -23,7 +23,7 @@ EXCERPT = 200
 """Characters of a response body that are shown."""
 
 
-class Unreachable(Exception):
+class NoReceiver(Exception):
     """The receiver did not answer the ping; the message says why."""
 
 
@@ -52,7 +52,7 @@ class CheckResult(NamedTuple):
 
 
 async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[CheckResult]:
-    """Run the checks one after the other. Raises :class:`Unreachable` if the first one, the ping, gets no answer.
+    """Run the checks one after the other. Raises :class:`NoReceiver` if the first one, the ping, gets no answer.
 
     If the valid event is not accepted, the run ends there: a receiver that rejects everything would pass the checks of
     invalid events. ``answer_time`` is the number of seconds the receiver has for each answer.
@@ -61,7 +61,7 @@ async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[Ch
     for check in checks_of(service.endpoint.security_profile):
         result = await _run(check, service, sender)
         if check is PING and (answer := result.answers[0].answer).status_code is None:
-            raise Unreachable(answer.reason)
+            raise NoReceiver(answer.reason)
         yield result
         if check is GOOD and not result.passed:
             break

@@ -259,13 +259,13 @@ def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
 
 
 def test_a_receiver_that_hangs_up_on_the_ping_is_none() -> None:
-    with pytest.raises(certifier.Unreachable, match="closed before the answer"):
+    with pytest.raises(certifier.NoReceiver, match="closed before the answer"):
         certify(Receiver(defect=where(lambda receiver, request: True, -1)))
 
 
 def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
     """The time is short: no receiver is to manage it."""
-    with pytest.raises(certifier.Unreachable, match="no answer within"):
+    with pytest.raises(certifier.NoReceiver, match="no answer within"):
         asyncio.run(unheard())
 
 
