@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,6 +85,20 @@ def test_long_tests_are_left_out_where_nothing_is_named(
     ran = subprocess.run(command(*options), cwd=suite, env=environment(), capture_output=True, text=True, check=True)
     assert [each for each in said if each not in ran.stdout] == [], ran.stdout
     assert ("left out" in ran.stdout) == ("left out" in "".join(said))
+
+
+@pytest.mark.long
+def test_a_test_that_hangs_is_ended_and_fails_and_the_others_go_on(suite: Path) -> None:
+    """With the options of our own suite, but for the number of seconds."""
+    limits = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
+    assert limits["faulthandler_timeout"] <= 600
+    exits = f"faulthandler_exit_on_timeout={limits['faulthandler_exit_on_timeout']}"
+    waits = "import threading\n\ndef test_waits(): threading.Event().wait()\n\ndef test_short(): pass\n"
+    (suite / "tests/test_it.py").write_text(waits, "utf-8")
+    run = command("-n", "1", "-o", "faulthandler_timeout=1", "-o", exits)
+    ran = subprocess.run(run, cwd=suite, env=environment(), capture_output=True, text=True, check=False, timeout=120)
+    assert "crashed while running 'tests/test_it.py::test_waits'" in ran.stdout
+    assert "1 failed, 1 passed" in ran.stdout
 
 
 @pytest.mark.long

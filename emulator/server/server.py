@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
+from typing import Any
 
 import uvicorn
 
 from emulator.resources.app import clients
-from emulator.server import event_loop
+from emulator.server import event_loop, uvicorn_parts
+from emulator.server.plain_uvicorn import PlainUvicorn
 from emulator.server.sandbox import Options, Sandbox
-from emulator.web.connection import protocol_for
 from emulator.web.root_app import RootApp
 
 KEEP_ALIVE = 75
@@ -28,6 +30,8 @@ GRACE = 1
 
 MOMENT = 0.001
 """Seconds between two looks at whether all is answered, when the server ends."""
+
+logger = logging.getLogger("emulator.server")
 
 _STARTING = threading.Lock()
 """msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
@@ -55,7 +59,7 @@ class Server:
         except BaseException:
             self.socket.close()
             raise
-        self._uvicorn: Uvicorn | None = None
+        self._uvicorn: Uvicorn | PlainUvicorn | None = None
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal or :meth:`stop` ends it; ``ready`` is called once requests are answered.
@@ -63,7 +67,7 @@ class Server:
         An exception of ``ready`` stops the server and is then raised here.
         """
         root_app = self.sandbox.application()
-        self._uvicorn = Uvicorn(config(root_app), ready, self.sandbox.engine.end_long_answers)
+        self._uvicorn = uvicorn_for(root_app, ready, self.sandbox.engine.end_long_answers)
         self._uvicorn.run(sockets=[self.socket])
         if self._uvicorn.failure:
             raise self._uvicorn.failure
@@ -89,25 +93,41 @@ class Server:
             asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
 
 
-def config(root_app: RootApp) -> uvicorn.Config:
-    """Return how uvicorn serves an application."""
-    return uvicorn.Config(
-        root_app,
-        loop=event_loop.FACTORY,
-        http=protocol_for(root_app),
-        ws="none",
-        # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
-        proxy_headers=False,
-        lifespan="on",
-        # Logging is configured by the process, which may be a test suite.
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        # The system's date in each answer would break "same seed, same bytes" (B-93).
-        date_header=False,
-        timeout_keep_alive=KEEP_ALIVE,
-    )
+OPTIONS: Mapping[str, Any] = {
+    "loop": event_loop.FACTORY,
+    "ws": "none",
+    # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
+    "proxy_headers": False,
+    "lifespan": "on",
+    # Logging is configured by the process, which may be a test suite.
+    "log_config": None,
+    "log_level": "warning",
+    "access_log": False,
+    "server_header": False,
+    # The system's date in each answer would break "same seed, same bytes" (B-93).
+    "date_header": False,
+    "timeout_keep_alive": KEEP_ALIVE,
+}
+"""How uvicorn serves an application."""
+
+
+def uvicorn_for(
+    root_app: RootApp, ready: Callable[[], None], end_long_answers: Callable[[], None]
+) -> Uvicorn | PlainUvicorn:
+    """Return the server of an application: uvicorn as we extend it, or as it is where the installed release lacks a part."""
+    if missing := uvicorn_parts.missing_here():
+        logger.warning(
+            "uvicorn %s has no %s, which the emulator extends. Its own classes serve: with its limits of a request, and its "
+            "words where a request is no HTTP. A newer payments-emulator may know this release.",
+            uvicorn.__version__,
+            missing[0],
+        )
+        # Streams have no end of their own, so they are ended by uvicorn.
+        return PlainUvicorn(root_app, ready, timeout_graceful_shutdown=GRACE, **OPTIONS)
+    # Only where uvicorn has the class that it extends.
+    from emulator.web.connection import protocol_for
+
+    return Uvicorn(uvicorn.Config(root_app, http=protocol_for(root_app), **OPTIONS), ready, end_long_answers)
 
 
 class Uvicorn(uvicorn.Server):
