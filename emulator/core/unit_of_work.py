@@ -109,6 +109,11 @@ class UnitOfWork(msgspec.Struct, gc=False):
         """Whether it only read: there is nothing to store, to report or to perform."""
         return not (self.changes or self.effects or self.cleared)
 
+    def inverse(self) -> UnitOfWork:
+        """Return the unit that undoes this one; to undo that is to do this one again."""
+        changes = [Change(change.new, change.old, change.number) for change in reversed(self.changes)]
+        return UnitOfWork(None, self.counters, changes)
+
     def touches(self, id: str) -> bool:
         """Return whether it added, changed or removed the record with this id."""
         for change in self.changes:  # an explanation asks this of thousands of units

@@ -36,7 +36,7 @@ import asyncio
 import heapq
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -45,7 +45,7 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
 from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, Outcomes, TargetResolver
@@ -270,16 +270,36 @@ class UnitRunner:
         if self.persistence:
             self.persistence.flush(self.world, self.clock)
 
-    def replace(self, world: World, clock: Clock, changes: Iterable[Change] | None = None) -> None:
-        """Run another world from now on. Raises ``StorageError``; then the present one stays.
-
-        ``changes`` led from the present world to the other one; None means that the two are unrelated.
-        """
+    def replace(self, world: World, clock: Clock) -> None:
+        """Run an unrelated world from now on. Raises ``StorageError``; then the present one stays."""
         if self.persistence:
-            self.persistence.replace_world(persistence.take(world, clock), changes)
+            self.persistence.replace_world(persistence.take(world, clock))
         self._directory.remove(self.world)
         self._directory.add(world)
         self.world, self.clock = world, clock
+        self.scheduler.plan(self)
+
+    def rewind(self, units: Sequence[UnitOfWork], counters: dict[str, int], now: Timestamp) -> None:
+        """Undo the last units of work, the newest first, and put counters and clock back.
+
+        It takes as long as what is undone, however large the world is. Raises ``StorageError``; then nothing is undone.
+        """
+        world, clock, before = self.world, self.clock.another(now), (self.world.counters, self.world.now)
+        for unit in units:
+            world.undo(unit)
+        world.counters, world.now = counters, now
+        if self.persistence:
+            try:
+                undone = [change for unit in units for change in unit.changes]
+                self.persistence.replace_world(persistence.take(world, clock), undone)
+            except StorageError:
+                for unit in reversed(units):
+                    world.undo(unit.inverse())
+                world.counters, world.now = before
+                raise
+        for unit in units:
+            self._directory.on_commit(world, unit.inverse())
+        self.clock = clock
         self.scheduler.plan(self)
 
 

@@ -145,13 +145,8 @@ class History:
 
     def _undo_since(self, to: Checkpoint) -> int:
         units = self._journal.since(to)
-        world = self._runner.world.copy()
-        for unit in units:
-            world.undo(unit)
-        world.counters, world.now = to.counters.copy(), to.now
-        undone = [change for unit in units for change in unit.changes]
         try:
-            self._runner.replace(world, self._runner.clock.another(to.now), undone)
+            self._runner.rewind(units, to.counters.copy(), to.now)
         finally:
             self._outbox.resume()
         self._journal.rewind(to)

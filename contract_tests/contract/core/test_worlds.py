@@ -121,6 +121,20 @@ def test_a_unit_of_work_that_raises_leaves_no_trace(before: list[Step], undone: 
     assert image(world) == image(twin)
 
 
+@given(STEPS, STEPS)
+def test_a_unit_of_work_that_was_undone_can_be_done_again(before: list[Step], steps: list[Step]) -> None:
+    world = toy_world()
+    with world.unit_of_work():
+        take(world, before)
+    with world.unit_of_work() as unit:
+        take(world, steps)
+    done, counters = image(world), world.counters
+    world.undo(unit)
+    world.undo(unit.inverse())
+    world.counters = counters
+    assert image(world) == done
+
+
 @given(STEPS)
 def test_a_unit_of_work_lists_what_it_changed(steps: list[Step]) -> None:
     """The list of changes, taken back one by one, leads to the world before, and taken again to the one after."""
