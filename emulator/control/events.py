@@ -16,7 +16,7 @@ import msgspec
 from emulator.control import requests
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Page, Query, paginate
+from emulator.core.handlers import Page, Query, Slices, scan
 from emulator.core.tables import Table
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
@@ -28,14 +28,14 @@ from emulator.web.context import PIECE, Response, Stream
 # -- long polling
 
 
-async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[Any]]) -> Page[Any]:
+async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Slices[Page[Any]]]) -> Page[Any]:
     """Return the page as soon as it has a match, or the empty page after that many seconds of real time."""
     # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
     loop_time = asyncio.get_running_loop().time
     deadline = loop_time() + seconds
     while True:
         await runtime.catch_up()
-        page = look()
+        page = await runtime.in_slices(look())
         left = deadline - loop_time()
         if page.count or left <= 0 or runtime.broker.closed.is_set():
             return page
@@ -52,7 +52,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     return await first_match(
         runtime,
         query["wait"],
-        lambda: paginate(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
+        lambda: scan(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
     )
 
 
@@ -101,13 +101,13 @@ async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[An
     return msgspec.structs.replace(page, data=[email_shown(email) for email in page.data])
 
 
-def _matches(table: Table[Email], query: Query) -> Page[Email]:
+def _matches(table: Table[Email], query: Query) -> Slices[Page[Email]]:
     """Return the page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
         wanted = query["to"].casefold()
         filters["to"] = [to for to in table.indexes["to"].all_keys() if to.casefold() == wanted]
-    return paginate(table, filters)
+    return scan(table, filters)
 
 
 async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:

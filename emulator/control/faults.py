@@ -120,7 +120,8 @@ def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
 async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:
     """GET /faults: those that are not used up."""
     paging = {name: value for name, value in query.items() if name != "app"}
-    return faults.index(runtime.world, paging)
+    page: Page[Fault] = await runtime.read(faults.index, {"query": paging})
+    return page
 
 
 async def clear(engine: Engine, runtime: Runtime, query: Body) -> None:

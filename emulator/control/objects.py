@@ -16,7 +16,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Page, Query, paginate
+from emulator.core.handlers import Body, Page, Query, scan
 from emulator.core.records import Record, folded, hidden_fields, to_wire
 from emulator.core.tables import Table
 from emulator.core.world import World, encode
@@ -164,7 +164,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
         if field not in table.kind.__struct_fields__:
             return page_of((), query)
         filters[field] = query["related"]
-    return paginate(table, filters, {"text": contains})
+    return await runtime.in_slices(scan(table, filters, {"text": contains}))
 
 
 async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
@@ -175,7 +175,8 @@ async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int
         return {kind: len(table) for kind, table in all.items()}
     field = field_name(type(find(runtime.world, query["related"])))
     none = {"page": 1, "page_size": 0, field: query["related"]}
-    return {kind: paginate(table, none).count for kind, table in all.items() if field in table.kind.__struct_fields__}
+    related = {kind: table for kind, table in all.items() if field in table.kind.__struct_fields__}
+    return {kind: (await runtime.in_slices(scan(table, none))).count for kind, table in related.items()}
 
 
 def tables(world: World) -> dict[str, Table[Any]]:

@@ -38,7 +38,7 @@ async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -
 async def list_outcomes(engine: Engine, runtime: Runtime, query: Query) -> Page[Outcome]:
     """GET /outcomes: those that are not used up."""
     paging = {name: value for name, value in query.items() if name != "app"}
-    page: Page[Outcome] = await runtime.serve(operator.arranged, {"query": paging}, None)
+    page: Page[Outcome] = await runtime.read(operator.arranged, {"query": paging})
     return page
 
 

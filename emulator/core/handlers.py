@@ -6,12 +6,13 @@ What is wrong with a request beyond its form is collected before anything is don
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from functools import cache, update_wrapper
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
-from typing import Any, Generic, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -130,6 +131,11 @@ class Checked:
 # -- handlers
 
 
+T = TypeVar("T")
+
+Slices = Generator[None, None, T]
+"""What work that grows with the world comes to; it yields now and then, so that other work need not wait for it."""
+
 Query = Mapping[str, Any]
 Filter = Callable[[Any, Any], bool]
 
@@ -230,12 +236,14 @@ def metadata_check(kind: type[Record]) -> Check:
     return check
 
 
-def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-created_at") -> Callable[..., Page[R]]:
+def sublist_handler(
+    owner: type[Record], kind: type[R], ordering: str = "-created_at"
+) -> Callable[..., Slices[Page[R]]]:
     """Return the handler of ``GET /owner/{id}/kind/``: the records whose field of the owner's kind has its id."""
 
-    def index(world: World, id: str, query: Query) -> Page[R]:
+    def index(world: World, id: str, query: Query) -> Slices[Page[R]]:
         get_or_404(world, owner, id)
-        return paginate(world.table(kind), {**query, owner.kind: id, "ordering": ordering})
+        return (yield from scan(world.table(kind), {**query, owner.kind: id, "ordering": ordering}))
 
     return index
 
@@ -251,7 +259,7 @@ def clear_handler(kind: type[Record]) -> Callable[..., None]:
     return clear
 
 
-def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Page[R]]:
+def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Slices[Page[R]]]:
     """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
 
     A parameter named in ``filters`` or :data:`BOUNDS` is decided by its function. Any other one filters by the field of
@@ -259,35 +267,59 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
     """
     named = {**BOUNDS, **(filters or {})}
 
-    def index(world: World, query: Query) -> Page[R]:
-        return paginate(world.table(kind), query, named)
+    def index(world: World, query: Query) -> Slices[Page[R]]:
+        return scan(world.table(kind), query, named)
 
     return index
 
 
+STEP = 1000
+"""Records that are looked at between two pauses, which takes some milliseconds."""
+
+
 def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
+    """Return one page of a table that is small (:func:`scan`)."""
+    steps = scan(table, query, filters)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            page: Page[R] = end.value
+            return page
+
+
+def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Slices[Page[R]]:
     """Return one page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
 
     In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
-    page alone.
+    page alone. Otherwise it yields now and then, for other work; the page is that of the table at the beginning.
     """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    runs, rest = _best_index(table, wanted, filters)
-    runs, rest = _in_bounds(runs, rest, filters)
+    lists, rest = _best_index(table, wanted, filters)
+    runs, rest = _in_bounds(lists, rest, filters)
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
-    if not rest and ordering == "-created_at":
-        return Page([slot.record for slot in _newest(runs, first, size)], sum(map(len, runs)), page, size)
-    matches = [slot.record for slot in _newest(runs) if _fits(slot.record, rest, filters)]
+    if not rest and ordering == "-created_at" and (len(runs) == 1 or first < STEP):
+        return Page([slot.record for slot in _newest(runs, first + size)][first:], sum(map(len, runs)), page, size)
+    matches = yield from _matches(runs, rest, filters)
     if ordering != "-created_at":
         matches.reverse()
-        field = ordering.lstrip("-")
-        # Null comes first: an anonymous customer has no email (B-58).
-        matches.sort(key=lambda record: (getattr(record, field) is not None, getattr(record, field)))
+        matches = yield from _sorted(matches, ordering.lstrip("-"))
         if ordering.startswith("-"):
             matches.reverse()  # so the order of equal values is reversed as well (B-17)
     return Page(matches[first : first + size], len(matches), page, size)
+
+
+class Run(NamedTuple, Generic[R]):
+    """The slots from ``start`` to ``stop`` of an ordered list."""
+
+    slots: list[Slot[R]]
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
 
 
 def _best_index(
@@ -308,16 +340,15 @@ def _best_index(
 
 def _in_bounds(
     runs: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
-) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
+) -> tuple[list[Run[R]], dict[str, Any]]:
     """Return the parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
     bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
-    if not bounds:
-        return runs, dict(wanted)
     after, before = bounds.get("created_after"), bounds.get("created_before")
     within = []
     for run in runs:
         start = 0 if after is None else bisect_left(run, after, key=_created_at)
-        within.append(run[start : None if before is None else bisect_right(run, before, key=_created_at)])
+        stop = len(run) if before is None else bisect_right(run, before, key=_created_at)
+        within.append(Run(run, start, max(start, stop)))
     return within, {name: value for name, value in wanted.items() if name not in bounds}
 
 
@@ -326,14 +357,50 @@ def _created_at(slot: Slot[Any]) -> str:
     return created_at
 
 
-def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) -> Iterator[Slot[R]]:
-    """Return the slots of several ordered lists, newest first."""
-    stop = None if size is None else first + size
+def _newest(runs: list[Run[R]], most: int) -> Iterator[Slot[R]]:
+    """Return the newest slots of several ordered lists, newest first."""
+    ends = [reversed(run.slots[max(run.start, run.stop - most) : run.stop]) for run in runs]
+    return ends[0] if len(ends) == 1 else islice(merge(*ends, reverse=True), most)
+
+
+def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Mapping[str, Filter]) -> Slices[list[R]]:
+    """Return the records in ordered lists that fit, newest first."""
+    records = _records(runs)
+    found: list[R] = []
+    while step := [*islice(records, STEP)]:
+        found += [record for record in step if _fits(record, rest, filters)]
+        yield
+    return found
+
+
+def _records(runs: list[Run[R]]) -> Iterator[R]:
+    """Return the records in ordered lists, newest first, as they are now, whatever happens until one is asked for."""
     if len(runs) == 1:
-        run = runs[0]
-        end = max(len(run) - first, 0)
-        return reversed(run[0 if size is None else max(end - size, 0) : end])
-    return islice(merge(*map(reversed, runs), reverse=True), first, stop)
+        [run] = runs
+        return reversed([slot.record for slot in run.slots[run.start : run.stop]])
+    # A slot keeps its place in the order for ever, even once it has left the table.
+    pairs = ([(slot, slot.record) for slot in run.slots[run.start : run.stop]] for run in runs)
+    return (record for _, record in merge(*map(reversed, [*pairs]), key=itemgetter(0), reverse=True))
+
+
+def _sorted(records: list[R], field: str) -> Slices[list[R]]:
+    """Return records in the order of a field, null first: an anonymous customer has no email (B-58)."""
+    key: Any = attrgetter(field)
+    parts: list[list[R]] = []
+    nulls: list[R] = []
+    for at in range(0, len(records), STEP):
+        step = records[at : at + STEP]
+        nulls += [record for record in step if key(record) is None]
+        parts.append(sorted((record for record in step if key(record) is not None), key=key))
+        yield
+    while len(parts) > 1:
+        merged = []
+        for at in range(0, len(parts), 2):
+            # To sort what consists of two sorted parts is to merge them.
+            merged.append(sorted(chain(*parts[at : at + 2]), key=key))
+            yield
+        parts = merged
+    return [*nulls, *chain(*parts)]
 
 
 def _fits(record: Any, wanted: Mapping[str, Any], filters: Mapping[str, Filter]) -> bool:

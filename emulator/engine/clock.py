@@ -39,11 +39,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
+from emulator.core.handlers import Slices
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
@@ -94,6 +95,21 @@ class TimeSlice:
                 for _ in range(LOOPS_PER_PAUSE):
                     await asyncio.sleep(0)
             self._since = self._elapsed()
+
+
+T = TypeVar("T")
+
+
+async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
+    """Return what work that grows with the world comes to, with other tasks between the slices of it."""
+    time_slice = TimeSlice(pauses)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await time_slice.pause_if_over()
 
 
 # -- one unit of work, and what is due

@@ -8,15 +8,16 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
+from emulator.core.handlers import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
 from emulator.engine.advances import AdvanceResult, TargetResolver
-from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
+from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner, in_slices
 from emulator.engine.directory import Directory
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint, Journal
@@ -212,6 +213,8 @@ def _too_late() -> ApiError:
 # -- the runtime
 
 
+T = TypeVar("T")
+
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
 
@@ -292,11 +295,16 @@ class Runtime:
         return self.runner.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
-        """Return what a function finds in the present world, which it does not change."""
+        """Return what a function finds in the present world, which it does not change; it may be a generator of steps."""
         runner = self.runner
         if not runner.is_current():
             await self.catch_up()
-        return query(runner.world, **arguments)
+        result: Any = query(runner.world, **arguments)
+        return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
+
+    async def in_slices(self, steps: Slices[T]) -> T:
+        """Return what work that grows with the world comes to, with other tasks between the slices of it."""
+        return await in_slices(steps, self.runner.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once, and return its result.

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Page, apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
+from emulator.core.handlers import (
+    Page,
+    Slices,
+    apply_patch,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    sublist_handler,
+)
 from emulator.core.records import folded
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -113,9 +122,9 @@ def matches_search(customer: Customer, text: str) -> bool:
 retrieve = get_handler(Customer)
 
 
-def index(world: World, query: Mapping[str, Any]) -> Page[Customer]:
+def index(world: World, query: Mapping[str, Any]) -> Slices[Page[Customer]]:
     """GET /customers/: a search without a result is an empty list or, under one assumption, 404 (B-20)."""
-    page = _all(world, query)
+    page = yield from _all(world, query)
     if page.count == 0 and query.get("search") and settings(world).assumptions.search_nothing_found == "error":
         raise ApiError("SEARCH_NO_RESULTS")
     return page

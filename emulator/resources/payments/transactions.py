@@ -9,7 +9,16 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
+from emulator.core.handlers import (
+    Page,
+    Query,
+    Slices,
+    apply_patch,
+    get_handler,
+    get_or_404,
+    list_handler,
+    sublist_handler,
+)
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
@@ -205,7 +214,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
     return apply_patch(world, get_or_404(world, Transaction, id), body)
 
 
-def index(world: World, query: Query) -> Page[Transaction]:
+def index(world: World, query: Query) -> Slices[Page[Transaction]]:
     """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
     customer = query.get("customer", "")
     found = world.table(Customer).find("email", customer) if "@" in customer else None

@@ -16,7 +16,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
-from emulator.core.handlers import Page, Query, get_or_404, list_handler
+from emulator.core.handlers import Page, Query, Slices, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Record, to_wire
 from emulator.core.state_machine import StateMachine
@@ -409,7 +409,7 @@ def _require_enabled(world: World, id: str) -> WebhookEndpoint:
     return endpoint
 
 
-def index(world: World, id: str, query: Query) -> Page[WebhookDelivery]:
+def index(world: World, id: str, query: Query) -> Slices[Page[WebhookDelivery]]:
     """GET /webhooks/{id}/deliveries/."""
     get_or_404(world, WebhookEndpoint, id)
     return _all(world, {**query, "webhook": id})
