@@ -56,9 +56,9 @@ class Connections:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r}: a URL such as http://127.0.0.1:4747")
-        self._host = parts.hostname
+        self._host = _encoded(parts.hostname)
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._name = parts.netloc.rpartition("@")[2].encode("idna")
+        self._name = _encoded(parts.netloc.rpartition("@")[2])
         self._path = parts.path.rstrip("/")
         self._timeouts = timeouts
         self._tls = _tls() if parts.scheme == "https" else None
@@ -138,7 +138,7 @@ class Connections:
         try:
             connection = _connected(self._host, self._port, timeouts.connect)
             if self._tls:
-                connection = self._tls.wrap_socket(connection, server_hostname=self._host)
+                connection = self._tls.wrap_socket(connection, server_hostname=self._host.decode())
         except OSError as error:
             raise NoConnection(*error.args) from error
         return connection
@@ -164,7 +164,12 @@ def _is_open(connection: socket) -> bool:
     return False
 
 
-def _connected(host: str, port: int, timeout: float | None) -> socket:
+def _encoded(name: str) -> bytes:
+    # The tables of international names take longer to load than a request takes.
+    return name.encode("ascii" if name.isascii() else "idna")
+
+
+def _connected(host: bytes, port: int, timeout: float | None) -> socket:
     # Not socket.create_connection: it would use the class that a tool has put in its place.
     failure: OSError | None = None
     for family, kind, protocol, _, address in getaddrinfo(host, port, type=SOCK_STREAM):
@@ -180,7 +185,7 @@ def _connected(host: str, port: int, timeout: float | None) -> socket:
             failure = failure or error
         else:
             return connected
-    raise failure or OSError(f"{host} has no address")
+    raise failure or OSError(f"{host.decode()} has no address")
 
 
 def _tls() -> SSLContext:
