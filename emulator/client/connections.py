@@ -67,7 +67,7 @@ class Connections:
     def exchange(self, request: Request, timeouts: Timeouts | None = None) -> Response:
         """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
         with self._answered(request, timeouts or self._timeouts) as (connection, answer):
-            response = Response(request, answer.status, answer.headers, answer.read())
+            response = Response(request, answer.status, _headers(answer), answer.read())
             if not answer.will_close and len(self._idle) < KEPT:
                 self._idle.append(connection)
             else:
@@ -84,7 +84,7 @@ class Connections:
             failed = not 200 <= answer.status < 300
             lines = (line.decode(errors="replace").rstrip("\r\n") for line in answer)
             try:
-                yield Response(request, answer.status, answer.headers, answer.read() if failed else b""), lines
+                yield Response(request, answer.status, _headers(answer), answer.read() if failed else b""), lines
             finally:
                 connection.close()
 
@@ -195,6 +195,10 @@ def _tls() -> SSLContext:
     context = httpx.create_ssl_context()
     context.load_default_certs()
     return context
+
+
+def _headers(answer: HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in answer.getheaders()}
 
 
 def _origin_form(url: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_text
 import re
 from collections.abc import Mapping
-from email.message import Message
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -63,9 +62,9 @@ def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:
 
 
 class Response:
-    """What the emulator responded; ``headers`` are looked up in any case."""
+    """What the emulator responded; names of ``headers`` are in lower case."""
 
-    def __init__(self, request: Request, status_code: int, headers: Message, content: bytes) -> None:
+    def __init__(self, request: Request, status_code: int, headers: Mapping[str, str], content: bytes) -> None:
         self.request = request
         self.status_code = status_code
         self.headers = headers

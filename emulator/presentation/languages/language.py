@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from emulator.core.vendored import library
@@ -68,16 +68,16 @@ class Language:
         own = pattern.replace("0.00", f"0.{'0' * places}" if places else "0")
         with _precision_for(amount):
             exact, numbers = Decimal(amount).scaleb(-places), library("babel.numbers")
-            return str(numbers.format_currency(exact, currency, own, locale=self.code, currency_digits=False))
+            return str(numbers.format_currency(exact, currency, own, locale=self._locale, currency_digits=False))
 
     def number(self, value: int) -> str:
         """Return a whole number with its thousands separated."""
         with _precision_for(value):
-            return str(library("babel.numbers").format_decimal(value, locale=self.code))
+            return str(library("babel.numbers").format_decimal(value, locale=self._locale))
 
     def decimal(self, value: float) -> str:
         """Return a number with as many decimals as it needs: ``19.25``."""
-        return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self.code))
+        return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self._locale))
 
     def tax(self, rate: float | None) -> str:
         """Return the label of an invoice's tax: ``Tax (18%)``, without its rate (per cent) where that is not known."""
@@ -93,7 +93,7 @@ class Language:
             return int(Decimal(compact.replace(",", ".")).scaleb(decimals(currency)))
         numbers = library("babel.numbers")
         try:
-            minor = numbers.parse_decimal(text.strip(), locale=self.code, strict=True).scaleb(decimals(currency))
+            minor = numbers.parse_decimal(text.strip(), locale=self._locale, strict=True).scaleb(decimals(currency))
         except numbers.NumberFormatError:
             return None
         return int(minor) if minor == minor.to_integral_value() else None
@@ -103,16 +103,16 @@ class Language:
     def day(self, instant: str) -> str:
         """Return the day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
         dates = library("babel.dates")
-        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
+        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self._locale))
 
     def short_day(self, instant: str) -> str:
         """Return the day of an instant, or a day, with a short month: ``1er févr. 2026``."""
         dates = library("babel.dates")
-        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self.code))
+        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self._locale))
 
     def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
         """Return an instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
-        text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code)
+        text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self._locale)
         return self._with_ordinal(text) if "MMMM" in pattern else str(text)
 
     def _with_ordinal(self, day: str) -> str:
@@ -128,15 +128,17 @@ class Language:
         span = datetime.fromisoformat(instant) - datetime.fromisoformat(now)
         if abs(span.total_seconds()) < 1:
             return self.gettext("now")
-        return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
+        return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self._locale))
 
     def span(self, seconds: float) -> str:
         """Return how long a time is: ``3 days``."""
-        return str(library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
+        return str(
+            library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self._locale)
+        )
 
     def period(self, interval: str, count: int) -> str:
         """Return how long a period is: ``month``, ``3 mois``."""
-        unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self.code)
+        unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self._locale)
         return re.sub(r"^1\s", "", str(unit))
 
     def every(self, interval: str, count: int) -> str:
@@ -149,7 +151,7 @@ class Language:
         """Return the name of a country (ISO 3166); its code where it has none."""
         return str(self._locale.territories.get(code, code))
 
-    @property
+    @cached_property
     def _locale(self) -> Locale:
         return library("babel").Locale.parse(self.code)
 

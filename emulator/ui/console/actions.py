@@ -9,20 +9,18 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.responses import Response
 
+from emulator.client.messages import Response as ApiResponse
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.console import api_client, labels
 from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.object_actions import OBJECT_ACTIONS
 from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
-
-if TYPE_CHECKING:
-    import httpx
 
 
 class Action(NamedTuple):
@@ -246,7 +244,7 @@ def _form(request: ConsoleRequest) -> str:
     return form if form in FILES else next(iter(FILES))
 
 
-async def _test(request: ConsoleRequest) -> httpx.Response:
+async def _test(request: ConsoleRequest) -> ApiResponse:
     return await request.response("GET", f"{CONTROL}/recording", _marks(request))
 
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from emulator.client import within
+from emulator.client.messages import Request as ApiRequest
+from emulator.client.messages import Response as ApiResponse
 from emulator.core.limits import CONSOLE_FORM
 from emulator.ui.base import pages as posted
-
-if TYPE_CHECKING:
-    import httpx
-
 
 # -- the client
 
@@ -44,24 +42,18 @@ class ApiClient:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    @cached_property
-    def _client(self) -> httpx.AsyncClient:
-        # Loaded on first use: most servers never show their console.
-        import httpx
-
-        transport = httpx.ASGITransport(app=self._app)
-        return httpx.AsyncClient(transport=transport, headers={"User-Agent": "payments-emulator-console"})
-
-    async def call(self, key: str, method: str, url: str, *, query: Mapping[str, Any], body: Any) -> httpx.Response:
-        """Return one request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
+    async def call(
+        self, key: str, base_url: str, method: str, path: str, *, query: Mapping[str, Any], body: Any
+    ) -> ApiResponse:
+        """Return the response to a request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
         given = {name: value for name, value in query.items() if value not in (None, "")}
-        headers = {"Authorization": f"Bearer {key}"}
-        # Without parameters None: httpx takes an empty mapping for an empty query, and drops that of the URL.
-        answer = await self._client.request(method, url, params=given or None, json=body, headers=headers)
-        if not answer.is_success:
-            id = answer.headers.get("request-id")
-            raise ApiRequestError(answer.status_code, error_message(answer), id, wrong_fields(answer))
-        return answer
+        headers = {"user-agent": "payments-emulator-console", "authorization": f"Bearer {key}"}
+        request = ApiRequest.of(method, path, query=given, json=body, headers=headers)
+        response = await within.exchange(self._app, base_url, request)
+        if not response.is_success:
+            id = response.headers.get("request-id")
+            raise ApiRequestError(response.status_code, error_message(response), id, wrong_fields(response))
+        return response
 
     async def forward(self, key: str, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the API answer a request directly, with the key of a world: for a stream, which never ends."""
@@ -81,30 +73,20 @@ def _host(scope: Scope) -> bytes:
     return next((bytes(value) for name, value in scope["headers"] if name == b"host"), b"127.0.0.1")
 
 
-def error_message(answer: httpx.Response) -> str:
+def error_message(response: ApiResponse) -> str:
     """Return the message of an API error, with those of single fields."""
-    error = _error(answer)
-    if error is None:
-        return f"HTTP {answer.status_code}"
-    message = str(error.get("message", answer.status_code))
+    error = response.error()
+    if not error:
+        return f"HTTP {response.status_code}"
+    message = str(error.get("message", response.status_code))
     fields = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
     return " ".join([message, *(field for field in fields if field not in message)])
 
 
-def wrong_fields(answer: httpx.Response) -> tuple[str, ...]:
+def wrong_fields(response: ApiResponse) -> tuple[str, ...]:
     """Return the fields of the request that an API error names."""
-    error = _error(answer) or {}
+    error = response.error()
     return tuple(error.get("errors") or filter(None, [error.get("param")]))
-
-
-def _error(answer: httpx.Response) -> dict[str, Any] | None:
-    """Return the error in an answer of either API; None if it is not JSON."""
-    try:
-        body = answer.json()
-    except ValueError:
-        return None
-    error: dict[str, Any] = body.get("error", body)
-    return error
 
 
 # -- forms

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 
+from emulator.client.messages import Response
 from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.console import labels
 from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.ui.console.mount import CONSOLE, HOME
 from emulator.web.context import context_of
-
-if TYPE_CHECKING:
-    import httpx
-
 
 TemplateAndValues = tuple[str, dict[str, Any]]
 """The template of a page, and the values for it."""
@@ -78,9 +75,9 @@ class ConsoleRequest(BrowserRequest):
 
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
-    ) -> httpx.Response:
+    ) -> Response:
         """Return the whole response of the API. Raises :class:`ApiRequestError`."""
-        return await self._api.call(str(self.app), method, self.base_url + path, query=query or {}, body=body)
+        return await self._api.call(str(self.app), self.base_url, method, path, query=query or {}, body=body)
 
     async def get(self, path: str, **query: Any) -> Any:
         """Return the JSON of the control API's response to a GET."""
@@ -92,7 +89,8 @@ class ConsoleRequest(BrowserRequest):
 
     async def names(self, ids: list[str]) -> Any:
         """Return the names of the objects and requests with these ids, by id; those without a name are left out."""
-        return await self.get("names", ids=",".join(ids[:NAMED]), language=self.language.code) if ids else {}
+        # Ids are written as they are: to quote the commas between them takes as long as the answer.
+        return await self.get(f"names?ids={','.join(ids[:NAMED])}", language=self.language.code) if ids else {}
 
     def link(self, path: str = "", /, **query: Any) -> str:
         """Return the URL of a page of the console, in the same world."""

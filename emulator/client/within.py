@@ -1,0 +1,64 @@
+"""A call of an ASGI application in this process, without a socket: what the console asks the API that it stands on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from emulator.client.messages import Request, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message
+
+CLIENT = ("127.0.0.1", 0)
+"""Whom the application takes for the client."""
+
+
+async def exchange(app: ASGIApp, base_url: str, request: Request) -> Response:
+    """Return the response to a request, which the application takes for one to ``base_url``."""
+    base = urlsplit(base_url)
+    path, _, query = request.target.partition("?")
+    headers = [(b"host", base.netloc.encode())]
+    headers += [
+        (name.encode(), value if isinstance(value, bytes) else value.encode())
+        for name, value in request.headers.items()
+    ]
+    if request.body:
+        headers.append((b"content-length", b"%d" % len(request.body)))
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": base.scheme,
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "server": (base.hostname, base.port),
+        "client": CLIENT,
+    }
+    unread = [request.body]
+    start: Message = {}
+    body: list[bytes] = []
+    complete = asyncio.Event()
+
+    async def receive() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop()}
+        await complete.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            start.update(message)
+        else:
+            body.append(message.get("body", b""))
+            if not message.get("more_body"):
+                complete.set()
+
+    await app(scope, receive, send)
+    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
+    return Response(request, start["status"], found, b"".join(body))
