@@ -155,9 +155,10 @@ LIMITS: dict[str, Node] = {
     "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
     "not-blank": {"pattern": r"^\s*\S[\s\S]*$"},
     "uri": URL,
-    "web-url": URL,
+    "page-url": URL,
+    "app-url": {"pattern": f"^[a-z][a-z0-9+.-]*{_AFTER_SCHEME}"},
 }
-"""What a format asks for. A ``web-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""
+"""What a format asks for. An ``app-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""
 
 
 def with_limits(document: Document) -> Document:

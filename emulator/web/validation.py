@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from ipaddress import IPv4Network
 from itertools import chain, islice
 from sys import intern
 from typing import Any, NamedTuple, NoReturn, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -25,6 +24,7 @@ from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.core.vendored import library
 from emulator.document.currencies import currencies
 from emulator.document.published import LIMITS
+from emulator.web import urls
 
 # -- strict JSON (B-12)
 
@@ -156,12 +156,6 @@ def _matches(name: str) -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
 
 
-def _url(name: str) -> Callable[[str], bool]:
-    """Return the check of a URL: its pattern, and that an address in brackets is one of IPv6."""
-    has_form, has_address = _matches(name), _passes(urlsplit)
-    return lambda text: has_form(text) and has_address(text)
-
-
 def _network(text: str) -> bool:
     # The parser alone also accepts netmasks, which are not CIDR ranges.
     return _has_form_of_network(text) and _passes(IPv4Network)(text)
@@ -184,9 +178,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "date": _passes(_day),
     "email": lambda text: _EMAIL.fullmatch(text) is not None,
     "e164": _matches("e164"),
-    "uri": _url("uri"),
-    "https-uri": _url("https-uri"),
-    "web-url": _url("web-url"),
+    **{name: partial(urls.takes, name) for name in urls.EXPLAINED},
     "domain": _matches("domain"),
     "ipv4-network": _network,
     "currency": lambda text: text in currencies(),
@@ -199,9 +191,7 @@ EXPLAINED: dict[str, str] = {
     "date": "must be a date YYYY-MM-DD",
     "email": "must be an email address of at most 254 characters, such as name@example.com",
     "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
-    "uri": "must be an http:// or https:// URL",
-    "https-uri": "must be an https:// URL",
-    "web-url": "must be an http:// or https:// URL",
+    **urls.EXPLAINED,
     "domain": "must be a bare domain name: no protocol, port, path or wildcard",
     "ipv4-network": "must be an IPv4 address or a CIDR range without host bits",
     "currency": "must be an ISO 4217 code in upper case",
@@ -412,7 +402,7 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(error, path, prefix)
     else:
-        sentence = _sentence(kind, error.message)
+        sentence = _sentence(kind, error)
         code = "INVALID_CURRENCY" if sentence == EXPLAINED["currency"] else "INVALID_FIELD"
         yield Violation(path, kind.name, sentence, code)
 
@@ -467,10 +457,11 @@ _TYPES = {
 }
 
 
-def _sentence(kind: Any, message: str) -> str:
+def _sentence(kind: Any, error: Any) -> str:
     """Return the rule of a keyword in our words: those of the library change with its versions."""
     if kind.name == "format":
-        return EXPLAINED.get(kind.format, f"must be a {kind.format}")
+        is_url = kind.format in urls.EXPLAINED
+        return urls.problem(kind.format, error.instance) if is_url else EXPLAINED.get(kind.format, "is malformed")
     if kind.name == "pattern" and kind.pattern in EXPLAINED_PATTERNS:
         return EXPLAINED_PATTERNS[kind.pattern]
     if kind.name == "type":
@@ -480,7 +471,7 @@ def _sentence(kind: Any, message: str) -> str:
     if kind.name in _EMPTY and kind.value == 1:
         return "must not be empty"
     sentence = _SENTENCES.get(kind.name)
-    return sentence.format(kind.value) if sentence else message
+    return sentence.format(kind.value) if sentence else str(error.message)
 
 
 _EMPTY = ("minLength", "minItems", "minProperties")

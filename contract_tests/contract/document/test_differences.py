@@ -24,9 +24,9 @@ def test_a_document_that_allows_more_than_the_server_takes_is_noticed(monkeypatc
 
     def loosened(name: str) -> Any:
         document = load(name)
-        document["components"]["schemas"]["CheckoutSessionCreate"]["properties"]["cancel_url"].pop("pattern", None)
+        document["components"]["schemas"]["ProductCreate"]["properties"]["images"]["items"].pop("pattern", None)
         return document
 
     monkeypatch.setattr(bundles, "load", loosened)
-    found = compared(only="createCheckoutSession cancel_url")
+    found = compared(only="createProduct images")
     assert any("HTTPS://" in difference for difference in found.unnamed)

@@ -485,6 +485,12 @@ def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox, method:
 
 
 URL = "must be an http:// or https:// URL"
+PAGE = "must be an https:// URL; http:// is for loopback hosts only"
+APP = "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks"
+SPACE = "must have no spaces or control characters; a space is written %20"
+HOST = "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…"
+PASSWORD = "must have no user name or password in it; they would show up in logs"
+RETURN, WEBHOOK = ("/checkout-sessions/", "success_url"), ("/webhooks/", "url")
 PHONE = "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes"
 EMAIL = "must be an email address of at most 254 characters, such as name@example.com"
 INSTANT = "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
@@ -501,8 +507,26 @@ NETWORK = "must be an IPv4 address or a CIDR range without host bits"
         ("/customers/", "email", "awa", EMAIL),
         ("/customers/", "name", " ", "must not be blank"),
         ("/customers/", "phone", "077 12 34 56", PHONE),
-        ("/checkout-sessions/", "success_url", "shop.example.com", URL),
-        ("/checkout-sessions/", "cancel_url", "http://shop.example.com", "must be an https:// URL"),
+        (*RETURN, "shop.example.com", APP),
+        (*RETURN, "https:/shop.example.com", APP),
+        (*RETURN, "javascript://shop.example.com/%0aalert(1)", APP),
+        *((*RETURN, f"{scheme}://x", APP) for scheme in ("data", "vbscript", "file", "blob", "about", "ftp")),
+        (*RETURN, "HTTPS://shop.example.com/", "must have its scheme in lower case, such as https://"),
+        (*RETURN, "https://münchen.example/", HOST),
+        (*RETURN, "https://a;b/", HOST),
+        (*RETURN, "https://shop.example.com/a b", SPACE),
+        (*RETURN, "https://shop.example.com:99999/", "must have a port of at most 65535"),
+        (*RETURN, "https://shop.example.com:x/", "must have a port of at most 65535"),
+        (*RETURN, "https:///thanks", "must have a host after ://"),
+        (*RETURN, "https://[::1/", "must have an IPv6 address in its brackets"),
+        (*RETURN, "https://[::z]/", "must have an IPv6 address in its brackets"),
+        (*RETURN, "https://awa:secret@shop.example.com/", PASSWORD),
+        (*WEBHOOK, "https://awa:secret@shop.example.com/", PASSWORD),
+        (*WEBHOOK, "myapp://hooks", URL),
+        (*WEBHOOK, "Http://localhost/", "must have its scheme in lower case, such as https://"),
+        ("/checkout-sessions/", "cancel_url", "http://shop.example.com", PAGE),
+        ("/checkout-sessions/", "cancel_url", "myapp://cart", PAGE),
+        ("/products/", "images", ["http://localhost/a.png"], "must be an https:// URL"),
         ("/invoices/", "due_date", "31/01/2026", "must be a date YYYY-MM-DD"),
         ("/payment-intents/", "currency", "xaf", "must be an ISO 4217 code in upper case"),
         ("/payment-links/", "expires_at", "2026-01-31 09:30:00Z", INSTANT),

@@ -109,6 +109,28 @@ def test_a_host_that_a_policy_cannot_name_is_rejected(sandbox: Sandbox, url: str
     )
 
 
+def test_a_form_leads_back_into_an_app(sandbox: Sandbox) -> None:
+    """B-82: a phone's browser opens the app by its own scheme; a policy names that scheme alone."""
+    made = session(
+        sandbox, success_url="myapp://thanks?id={CHECKOUT_SESSION_ID}", cancel_url="http://localhost:3000/cart"
+    )
+    with buyer(sandbox, made) as awa:
+        page = awa.open()
+        policy = page.answer.headers["content-security-policy"]
+        assert "myapp:" in policy.partition("form-action ")[2].partition(";")[0].split()
+        assert page.elements["cancel"]["href"] == "http://localhost:3000/cart"
+        paid = awa.send({**page.fields, "do": "pay", **CARD, **WHO})
+    assert paid.headers["location"] == f"myapp://thanks?id={made['id']}"
+
+
+@pytest.mark.parametrize("url", ["myapp://thanks", "exp://192.168.0.2:8081/--/thanks", "com.example.shop://a/b?c#d"])
+def test_a_link_leads_back_into_an_app(sandbox: Sandbox, url: str) -> None:
+    made = link(sandbox, redirect_url={"success": url, "cancel": url})
+    assert made["redirect_url"] == {"success": url, "cancel": url}
+    with buyer(sandbox, made) as awa:
+        assert awa.open().elements["cancel"]["href"] == url
+
+
 @pytest.mark.parametrize(
     "host", ["SHOP.Example.com", "shop_1.example.com.", "xn--boutique-w-e4af.example:8443", "[::1]:3000", "127.0.0.1"]
 )

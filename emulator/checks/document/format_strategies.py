@@ -19,7 +19,8 @@ VALID: dict[str, st.SearchStrategy[str]] = {
     "email": st.builds("{}@{}".format, LABEL, DOMAIN),
     "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
     "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
-    "web-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
+    "page-url": st.builds("https://{}/{}".format, DOMAIN, LABEL),
+    "app-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https", "myapp"]), DOMAIN, LABEL),
     "ipv4-network": st.sampled_from(["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"]),
     "not-blank": st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50),
 }
@@ -38,7 +39,9 @@ LENGTHENED: dict[str, Lengthen] = {
     "domain": _domain,
     "email": lambda length: f"a@{_domain(length - 2)}",
     "not-blank": lambda length: "a" * length,
-    **dict.fromkeys(("https-uri", "uri", "web-url"), lambda length: "https://shop.example/".ljust(length, "a")),
+    **dict.fromkeys(
+        ("https-uri", "uri", "page-url", "app-url"), lambda length: "https://shop.example/".ljust(length, "a")
+    ),
 }
 """By format: those whose texts may be as long as one likes."""
 

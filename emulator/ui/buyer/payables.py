@@ -28,23 +28,26 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Receipt
 from emulator.web.root_app import is_host
+from emulator.web.urls import takes
 
 # -- URLs that a merchant gave
 
 
 def origins(*urls: str | None) -> list[str]:
-    """Return the origins of those URLs that have one, without doubles."""
+    """Return the origins of those URLs that have one, without doubles; of an app's own scheme the scheme."""
     return sorted({origin for url in urls if url and (origin := _origin(url))})
 
 
 def _origin(url: str) -> str | None:
     parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        return f"{parts.scheme}:"
     return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
 
 
 def web_url(url: str | None) -> str | None:
-    """Return a merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
-    return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
+    """Return a merchant's URL if a browser may be sent to it: ``javascript:`` and schemes like it are left out."""
+    return url if url and takes("app-url", url) else None
 
 
 # -- what the subscription that begins on a page charges later, and when

@@ -1,0 +1,73 @@
+"""URLs in requests (B-82): which a field takes, by the pattern of its format, and which part of another one is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from emulator.document.published import LIMITS
+from emulator.resources.webhooks.endpoints import loopback
+
+NEVER_OPENED = frozenset(["javascript", "data", "vbscript", "file", "blob", "about", "ftp"])
+"""Schemes of no app: a browser runs, reads or downloads by them."""
+
+EXPLAINED: Mapping[str, str] = {
+    "uri": "must be an http:// or https:// URL",
+    "https-uri": "must be an https:// URL",
+    "page-url": "must be an https:// URL; http:// is for loopback hosts only",
+    "app-url": "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks",
+}
+"""The formats of URLs, and the rule of each."""
+
+_RULES: Mapping[str, Callable[[str], bool]] = {
+    "page-url": lambda url: url.startswith("https:") or loopback(urlsplit(url).hostname or ""),
+    "app-url": lambda url: url.partition(":")[0] not in NEVER_OPENED,
+}
+"""What a pattern cannot say."""
+
+_PATTERNS = {name: re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII) for name in EXPLAINED}
+
+
+def takes(format: str, text: str) -> bool:
+    """Return whether a text is a URL of this format; an address in brackets has to be one of IPv6."""
+    if not _PATTERNS[format].fullmatch(text):
+        return False
+    try:
+        urlsplit(text)
+    except ValueError:
+        return False
+    return format not in _RULES or _RULES[format](text)
+
+
+SPACE = "must have no spaces or control characters; a space is written %20"
+CAPITALS = "must have its scheme in lower case, such as https://"
+PASSWORD = "must have no user name or password in it; they would show up in logs"  # noqa: S105  # a sentence
+NO_HOST = "must have a host after ://"
+HOST = "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…"
+PORT = "must have a port of at most 65535"
+BRACKETS = "must have an IPv6 address in its brackets"
+
+PROBLEMS = (SPACE, CAPITALS, PASSWORD, NO_HOST, HOST, PORT, BRACKETS)
+
+_PARTS = re.compile(r"([^:/?#]*)://([^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)(:[^/?#]*)?(.*)", re.DOTALL)
+
+
+def problem(format: str, text: str) -> str:
+    """Return the sentence about the first part that is wrong of a URL that a format does not take."""
+    if re.search(r"[\s\x00-\x1f\x7f]", text):
+        return SPACE
+    if not (parts := _PARTS.fullmatch(text)):
+        return EXPLAINED[format]
+    scheme, user, host, port, _ = parts.groups()
+    if scheme != scheme.lower() and takes(format, text.replace(scheme, scheme.lower(), 1)):
+        return CAPITALS
+    is_host, is_port = takes("uri", f"http://{host}/"), takes("uri", f"http://localhost{port or ''}/")
+    found = {
+        PASSWORD: bool(user),
+        NO_HOST: not host,
+        BRACKETS: host.startswith("[") and not is_host,
+        HOST: not is_host,
+        PORT: not is_port,
+    }
+    return next((sentence for sentence, is_wrong in found.items() if is_wrong), EXPLAINED[format])
