@@ -1,5 +1,8 @@
 """``python -m contract_tests.quality.pythons``: the tests on each supported Python that is found, with uvloop and without it.
 
+``--releases`` chooses the releases of other packages: those of ``constraints.txt``, the newest, the oldest that
+``pyproject.toml`` allows, or pre-releases. The tests run once with each choice but the first.
+
 Each Python gets an environment of its own; with ``--environments`` it stays for later runs. It needs nothing but the
 standard library, since it runs before anything is installed. The last lines say what passed on which Python. Exit
 status 1 if a run failed or if a Python that is required was not found.
@@ -28,6 +31,18 @@ WITHOUT_UVLOOP = tuple(
 """What is run again without uvloop: everything in which an event loop takes part."""
 
 
+PIP = ("-m", "pip", "--quiet", "install")
+UV = ("-m", "uv", "pip", "install", "--quiet")
+
+RELEASES: dict[str, tuple[str, ...]] = {
+    "constraints": (*PIP, "--constraint", "constraints.txt"),
+    "newest": (*PIP, "--upgrade", "--upgrade-strategy", "eager"),
+    "lowest-direct": (*UV, "--resolution", "lowest-direct"),
+    "pre": (*PIP, "--upgrade", "--upgrade-strategy", "eager", "--pre"),
+}
+"""How Python is called to install a choice of releases; pip cannot choose the lowest."""
+
+
 def found(version: str) -> str | None:
     """Return a Python of this version: on the path, of pyenv, or of uv."""
     places = [
@@ -48,17 +63,23 @@ def _is(python: str, version: str) -> bool:
     return done.stdout.strip() == version
 
 
-def runs(python: str, tests: Sequence[str], folder: Path) -> Iterator[tuple[str, bool]]:
+def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iterator[tuple[str, bool]]:
     """Install into an environment, run the tests, run some again without uvloop; each with whether it passed."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / ("Scripts" if os.name == "nt" else "bin")
     pip = [str(own / "python"), "-m", "pip", "--quiet"]
+    installs = RELEASES[releases]
+    if "uv" in installs:
+        _passes([*pip, "install", "--constraint", "constraints.txt", "uv"], own)
+        installs = (*installs, "--python", str(own / "python"))
     # The package itself is that of this checkout even where an earlier run has left another one of the same version.
     _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
-    yield "install", _passes([*pip, "install", ".[test]"], own)
+    yield "install", _passes([str(own / "python"), *installs, ".[test]"], own)
     pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     for each in tests or ["--long"]:
         yield "all" if each == "--long" else each, _passes([*pytest, each], own)
+    if releases != "constraints":
+        return
     _passes([*pip, "uninstall", "--yes", "uvloop"], own)
     for each in tests or WITHOUT_UVLOOP:
         yield f"{each} without uvloop", _passes([*pytest, each], own)
@@ -68,6 +89,10 @@ def _passes(command: Sequence[str], own: Path) -> bool:
     print(f"\n== {' '.join(command)}", flush=True)
     # Tests call commands of the environment by their names.
     environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
+    # A choice of releases holds against the constraints that a shell, such as that of .ci/run, may have set for all others.
+    environment = {
+        name: value for name, value in environment.items() if name not in ("PIP_CONSTRAINT", "UV_CONSTRAINT")
+    }
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
@@ -76,6 +101,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
     parser.add_argument("--environments", type=Path, help="where environments are made, and used again by later runs")
+    parser.add_argument(
+        "--releases", choices=RELEASES, default="constraints", help="of other packages (default: constraints)"
+    )
     parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     chosen = parser.parse_args()
     lines, failed = [], False
@@ -88,7 +116,7 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory() as temporary:
             folder = (chosen.environments or Path(temporary)) / version
-            for name, passed in runs(python, chosen.tests, folder):
+            for name, passed in runs(python, chosen.tests, folder, chosen.releases):
                 failed |= not passed
                 lines.append(f"{version}: {name} {'passed' if passed else 'FAILED'}")
     print("\n" + "\n".join(lines))
