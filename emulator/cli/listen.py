@@ -18,11 +18,10 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
-from emulator.client.connections import Timeouts
+from emulator.client.connections import ConnectionFailed, Connections, Timeouts
+from emulator.client.messages import Request
 
 if TYPE_CHECKING:
-    import httpx
-
     from emulator.cli.client import ControlClient
     from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
@@ -90,8 +89,6 @@ def listen(
     same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
     removes the endpoint when you stop it with Ctrl-C.
     """
-    import httpx
-
     from emulator.cli.client import ControlClient
     from emulator.client.webhook_receiver import HttpReceiver
 
@@ -102,11 +99,8 @@ def listen(
         return
     # The context managers below remove the endpoint and stop the receiver.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with (
-        ControlClient(url, key, token=control_token) as emulator,
-        httpx.Client(timeout=PATIENCE, trust_env=False) as client,
-    ):
-        forwarder = Forwarder(client, target, secret, about=about, as_json=as_json)
+    with ControlClient(url, key, token=control_token) as emulator, Connections(target, RECEIVER_SECONDS) as receivers:
+        forwarder = Forwarder(receivers, target, secret, about=about, as_json=as_json)
         with HttpReceiver(forwarder.answer) as receiver:
             listener = Listener(emulator, forwarder, f"{receiver.url}/", events.split(","))
             past = list(past_events(emulator, since, listener.events)) if since else []
@@ -234,24 +228,27 @@ def _earlier(now: str, ago: timedelta) -> datetime:
 
 def destination(text: str, given_as: str) -> str:
     """Return the URL of a receiver; ``localhost:3000/hook`` is accepted as well, and a port of this machine alone."""
-    import httpx
-
     # Without the name of a machine, clients take a number for an IPv4 address: 8000 is 0.0.31.64.
     address = f"localhost:{text}" if re.match(r"\d+(/|$)", text) else text
     url = address if "://" in address else f"http://{address}"
-    try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL:
-        parts = httpx.URL("")
-    # Some libraries take any number for a port.
-    no_host = not parts.host or parts.host.isdecimal()
-    if parts.scheme not in ("http", "https") or no_host or not 0 < (80 if parts.port is None else parts.port) < 65536:
+    if not _is_url(url):
         raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
     return url
 
 
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = parts.hostname is not None and not parts.hostname.isdecimal() and not re.search(r"\s", url)
+        return named and parts.scheme in ("http", "https") and parts.port != 0
+    except ValueError:  # the port
+        return False
+
+
 PATIENCE = 10.0
 """Seconds that the receiver has to answer (Limits)."""
+
+RECEIVER_SECONDS = Timeouts(PATIENCE, PATIENCE)
 
 SIGNATURE = "Service-Signature"
 
@@ -274,8 +271,8 @@ class Forwarder:
     this object are forwarded.
     """
 
-    def __init__(self, client: httpx.Client, target: str, secret: str, *, about: str | None, as_json: bool) -> None:
-        self._client = client
+    def __init__(self, receivers: Connections, target: str, secret: str, *, about: str | None, as_json: bool) -> None:
+        self._receivers = receivers
         self._target = target
         self._secret = secret
         self._about = about
@@ -323,7 +320,7 @@ class Forwarder:
 
     def forward(self, event: Mapping[str, Any], request: ReceivedRequest) -> ForwardResult:
         """Forward one request and print what became of it."""
-        result = forward(self._client, self._target, request)
+        result = forward(self._receivers, self._target, request)
         shown = summary(event, request, result)
         click.echo(json.dumps(shown) if self._as_json else line(shown))
         sys.stdout.flush()
@@ -350,20 +347,17 @@ def signature(secret: str, body: bytes) -> str:
     return deliveries.signature(secret, body)
 
 
-def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
+def forward(receivers: Connections, url: str, request: ReceivedRequest) -> ForwardResult:
     """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
-    import httpx
-
     from emulator.client.webhook_receiver import HOP_BY_HOP
 
     headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()
     try:
-        answer = client.post(url, headers=headers, content=request.body)
-    except httpx.TimeoutException:
-        return ForwardResult(None, TIMED_OUT, _since(started))
-    except httpx.HTTPError as error:
-        return ForwardResult(None, str(error) or type(error).__name__, _since(started))
+        answer = receivers.exchange(Request.of("POST", url, headers=headers, content=request.body))
+    except ConnectionFailed as error:
+        timed_out = isinstance(error.__cause__, TimeoutError)
+        return ForwardResult(None, TIMED_OUT if timed_out else str(error), _since(started))
     content_type = answer.headers.get("content-type", "text/plain")
     return ForwardResult(answer.status_code, None, _since(started), answer.content, content_type)
 

@@ -117,7 +117,7 @@ class Connections:
 
     def _head(self, request: Request) -> bytes:
         lines = [
-            f"{request.method} {self._path}{_origin_form(request.target)} HTTP/1.1".encode(),
+            f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(),
             b"Host: " + self._name,
         ]
         for name, value in request.headers.items():
@@ -128,6 +128,14 @@ class Connections:
             if _CONTROL.search(line):
                 raise ConnectionBroke(f"a header cannot have control characters: {line!r}")
         return b"\r\n".join([*lines, b"", b""])
+
+    def _in_full(self, target: str) -> str:
+        """Return the path of a target below that of the URL, or of a target that is a URL, by whatever name of the server."""
+        if target.startswith("/"):
+            return self._path + target
+        parts = urlsplit(target)
+        path = parts.path or "/"
+        return f"{path}?{parts.query}" if parts.query else path
 
     def _free(self, timeouts: Timeouts) -> socket:
         """Return an idle connection that the server has not closed, or a new one. Raises :class:`NoConnection`."""
@@ -199,11 +207,3 @@ def _tls() -> SSLContext:
 
 def _headers(answer: HTTPResponse) -> dict[str, str]:
     return {name.lower(): value for name, value in answer.getheaders()}
-
-
-def _origin_form(url: str) -> str:
-    """Return the path and query of a URL, such as that of a list's next page, which has the server's public name."""
-    if url.startswith("/"):
-        return url
-    parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path

@@ -42,11 +42,13 @@ def find(world: World, id: str) -> Record:
 
 def get(world: World, id: str) -> Record | None:
     """Return the object with this id, of any kind; None if there is none."""
-    for table in world.tables():
-        if (record := table.get(id)) is not None and documented(table.kind):
-            found: Record = record
-            return found
-    return None
+    kind = _by_prefix(world.kinds).get(id.rpartition("_")[0])
+    return world.get(kind, id) if kind else None
+
+
+@cache
+def _by_prefix(kinds: tuple[type[Record], ...]) -> dict[str, type[Record]]:
+    return {kind.prefix: kind for kind in kinds if documented(kind)}
 
 
 def documented(kind: type[Record]) -> bool:

@@ -168,7 +168,7 @@ class Comparison:
 
     def close(self) -> None:
         """Close the connections."""
-        self._factory.http.close()
+        self._factory.connections.disconnect()
         self._control.close()
 
     def compare(self, every: int, only: str) -> None:
@@ -184,7 +184,7 @@ class Comparison:
         """Send one request; the objects for the next one, which are others where this one may have changed them."""
         path, body = request(self._factory, place.operation, place.steps[0], scene)
         body = varied(body, place.steps, value)
-        answer = self._factory.http.request(place.operation.method, path.lstrip("/"), json=body)
+        answer = self._factory.send(place.operation.method, path, body)
         self.requests += 1
         self._judge(place, body, value, answer)
         if not answer.is_success:

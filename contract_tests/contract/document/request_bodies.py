@@ -52,7 +52,7 @@ def request(factory: ObjectFactory, operation: Operation, field: str, scene: dic
     if name in OBJECTS and OBJECTS[name][0] not in scene:
         kind, fields = OBJECTS[name]
         body = factory.filled(PREREQUISITES[kind].body, scene) | fields
-        scene[kind] = factory.http.post(PREREQUISITES[kind].path.lstrip("/"), json=body).json()
+        scene[kind] = factory.send("POST", PREREQUISITES[kind].path, body).json()
     path = operation.path.format(**factory.parameters(operation_id, operation.path, scene))
     body = factory.body(operation_id, operation.path, operation.method, scene)
     more = factory.filled(WITH.get(name, {}), scene)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-import httpx
-
+from emulator.client.connections import Connections, Timeouts
+from emulator.client.messages import Request, Response
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
 from emulator.document.tree import Document, at, map_texts, resolve
@@ -96,7 +96,8 @@ class ObjectFactory:
     """Creates objects on one server. ``name`` makes values differ from those of earlier runs."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
-        self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
+        self.connections = Connections(base_url, Timeouts(connect=60, response=60))
+        self._headers = headers
         self.receiver = receiver
         self._name, self._numbers = name, count(1)
         self._scenes: dict[str, Scene] = defaultdict(dict)
@@ -109,6 +110,10 @@ class ObjectFactory:
         self._known = PREREQUISITES | more
         self._of_path = OF_PATH | {word: word for word in more}
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
+
+    def send(self, method: str, path: str, body: Any) -> Response:
+        """Return the response to a request for a path of the document."""
+        return self.connections.exchange(Request.of(method, path, json=body, headers=self._headers))
 
     def new(self) -> str:
         """Return a value that was never used before."""
@@ -182,7 +187,7 @@ class ObjectFactory:
         if spec.after:
             self.object(spec.after, scene)
         body = self.filled(spec.body, scene) or None
-        answer = self.http.request(spec.method, self.filled(spec.path, scene).lstrip("/"), json=body)
+        answer = self.send(spec.method, self.filled(spec.path, scene), body)
         if not answer.is_success:
             raise CannotCreate(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
         return at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
