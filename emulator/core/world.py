@@ -128,6 +128,7 @@ def _all_kinds(kinds: tuple[type[Record], ...]) -> tuple[type[Record], ...]:
 
 
 Reaction = Callable[["World", Event], None]
+Listener = Callable[["World", Any], None]
 JobFunction = Callable[["World", Job], None]
 
 
@@ -139,12 +140,14 @@ It is called only where ``unit.checked`` has a change."""
 
 class Registry(NamedTuple):
     """The rules a world runs by: its kinds of record, the reactions to each type of event (``*``: to every event), in
-    order, the function of each job by the job's name, and the checks of every unit of work.
+    order, the function of each job by the job's name, the listeners to each signal, in order, and the checks of every
+    unit of work.
     """
 
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
+    signals: Mapping[str, tuple[Listener, ...]] = {}
     checks: tuple[CommitCheck, ...] = ()
 
 
@@ -235,6 +238,11 @@ class World(Repository):
         for reaction in (*reactions.get("*", ()), *reactions.get(type, ())):
             reaction(self, event)
         return event
+
+    def signal(self, name: str, record: Record) -> None:
+        """Run the listeners to what just happened to a record, where the service has no event for it."""
+        for listener in self.registry.signals.get(name, ()):
+            listener(self, record)
 
     def record_event(self, type: str, data: EventData) -> Event:
         """Record an event without reactions."""

@@ -9,7 +9,7 @@ from typing import Any
 from emulator.core.handlers import Check, Checked, metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import JobFunction, Reaction, Registry
+from emulator.core.world import JobFunction, Listener, Reaction, Registry
 from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
@@ -89,13 +89,11 @@ JOBS: Mapping[str, JobFunction] = (
     checkout_sessions.JOBS
     | deliveries.JOBS
     | hosted_payments.JOBS
-    | emails.JOBS
     | invoices.JOBS
     | payment_intents.JOBS
     | payment_methods.JOBS
     | refunds.JOBS
     | renewals.JOBS
-    | subscriptions.JOBS
     | transactions.JOBS
 )
 
@@ -117,6 +115,14 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
         customer_records.delete_for_customer,
     ),
 }
+
+SIGNALS: Mapping[str, tuple[Listener, ...]] = {
+    "invoice sent": (emails.invoice,),
+    "invoice voided": (renewals.settle,),
+    "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),
+    "payment method removed": (subscriptions.release_method,),
+}
+"""What happens to a record and has no event of the service, and who goes on at once because of it, in the same unit of work."""
 
 STATE_MACHINES: tuple[StateMachine[Any], ...] = (
     customers.STATE_MACHINE,
@@ -157,5 +163,6 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
+    signals=SIGNALS,
     checks=(ledger.check,),
 )

@@ -73,11 +73,6 @@ def job(name: str) -> Step:
     return lambda harness, about: harness.job(name, about)
 
 
-def invoice_job(name: str) -> Step:
-    """Return a job about one more open invoice of the subscription."""
-    return lambda harness, about: harness.job(name, harness.open_invoice(harness.subscription(about)).id)
-
-
 def other_plan(harness: RulesHarness, id: str) -> None:
     plan = harness.do("createSubscriptionPlan", interval="month", amount=900)
     harness.do("updateSubscription", id, plan=plan.id)
@@ -133,7 +128,6 @@ STEPS: dict[str, Step] = {
     "job-retry": job("subscription.retry"),
     "job-notice": job("subscription.trial_notice"),
     "job-expire": job("subscription.expire"),
-    "job-voided": invoice_job("invoice.voided"),
     "charge-fails": charge_fails,
     "falls-overdue": overdue,
     "invoice-paid": latest_invoice("payInvoice"),
@@ -161,7 +155,6 @@ job-renew         active    =         =         =         =         =         . 
 job-retry         .         .         =         .         .         .         .         .
 job-notice        =         .         .         .         .         .         .         .
 job-expire        expired   expired   expired   expired   expired   expired   .         .
-job-voided        =         =         =         =         =         =         =         =
 charge-fails      =         past_due  =         =         =         =         =         =
 falls-overdue     =         =         =         =         =         =         =         =
 invoice-paid      =         =         active    active    active    =         =         =
@@ -180,8 +173,7 @@ def test_the_table_is_complete() -> None:
     assert set(COLUMNS) == set(STATES)
     assert {line[0] for line in LINES} == set(STEPS)
     walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
-    others = {"subscription.expire", "invoice.voided", "invoice.payment_canceled"}
-    assert set(renewals.JOBS) == walked | others
+    assert set(renewals.JOBS) == walked | {"subscription.expire"}
 
 
 def cancellations(harness: RulesHarness) -> int:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from string import Formatter
 from typing import Any
 
 import pytest
 
+from contract_tests import ROOT
 from contract_tests.contract.document import specification
 from emulator.core.errors import ERRORS, ApiError, ErrorSpec
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.tree import resolve
-from emulator.resources.registry import REACTIONS
+from emulator.resources.registry import JOBS, REACTIONS, SIGNALS
 
 SERVICE = bundles.load("service")
 SCHEMAS: dict[str, Any] = SERVICE["components"]["schemas"]
@@ -99,3 +101,10 @@ def test_an_event_shows_the_object_that_the_document_says(type: str) -> None:
 
 def test_reactions_are_to_events_that_there_are() -> None:
     assert REACTIONS.keys() - {"*"} <= EVENTS.keys()
+
+
+def test_every_signal_has_its_listeners_and_no_name_of_an_event_or_a_job() -> None:
+    sources = "".join(file.read_text("utf-8") for file in (ROOT / "emulator/resources").rglob("*.py"))
+    assert set(re.findall(r'world\.signal\("([^"]+)"', sources)) == SIGNALS.keys()
+    assert not [name for name in [*SIGNALS, *JOBS] if name in EVENTS]
+    assert not [name for name in SIGNALS if "." in name]

@@ -228,11 +228,6 @@ def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
     return invoice
 
 
-def send_email(world: World, invoice: Invoice) -> None:
-    """Email it to the customer, in a job of its own, since there is no event to react to."""
-    world.schedule(world.now, "invoice.mail", invoice)
-
-
 def mark_paid(
     world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
 ) -> Invoice:
@@ -357,7 +352,7 @@ def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         require_addressee(world, invoice)
     invoice = finalize_and_track(world, invoice)
     if body.get("auto_send"):
-        send_email(world, invoice)
+        world.signal("invoice sent", invoice)
     return pick(invoice, "id", "status", "total", "payment_url", "pdf_url", "updated_at")
 
 
@@ -365,17 +360,16 @@ def send(world: World, id: str) -> Invoice:
     """POST /invoices/{id}/send/: any number of times."""
     invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "send")
     require_addressee(world, invoice)
-    send_email(world, invoice)
+    world.signal("invoice sent", invoice)
     return invoice
 
 
 def void(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/void/: a payment under way is canceled with it (B-62). A job informs its subscription."""
+    """POST /invoices/{id}/void/: a payment under way is canceled with it (B-62)."""
     invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "void")
     payment_intents.cancel_current(world, invoice)
     world.cancel_jobs(invoice, "invoice.overdue")
-    if invoice.subscription is not None:
-        world.schedule(world.now, "invoice.voided", invoice)
+    world.signal("invoice voided", invoice)
     return invoice
 
 

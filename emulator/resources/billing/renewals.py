@@ -41,17 +41,11 @@ def charge_failed(world: World, event: Event) -> None:
     attempt_ended(world, event.data.object)
 
 
-def charge_canceled(world: World, job: Job) -> None:
-    """Job ``invoice.payment_canceled``: the merchant canceled the intent of a charge, which is a failure (B-45)."""
-    intent = world.get(PaymentIntent, job.about)
-    if intent is not None:
-        attempt_ended(world, intent)
-
-
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
     """React to an attempt to pay an open invoice of a subscription that ended without success.
 
-    It is a failed charge, or the buyer's own attempt, after which a retry that waited for it runs now (B-62).
+    It is a charge that failed or that the merchant canceled (B-45), or the buyer's own attempt, after which a retry that
+    waited for it runs now (B-62).
     """
     invoice = world.get(Invoice, intent.invoice)
     subscription = None if invoice is None else world.get(Subscription, invoice.subscription)
@@ -149,13 +143,6 @@ def _days_left(world: World, subscription: Subscription) -> list[Timestamp]:
     return [calendar.plus(subscription.failed_at or world.now, days=each) for each in days]
 
 
-def invoice_voided(world: World, job: Job) -> None:
-    """Job ``invoice.voided``: nothing is owed for it any more, as if it had been paid."""
-    invoice = world.get(Invoice, job.about)
-    if invoice is not None:
-        settle(world, invoice)
-
-
 def mark_past_due(world: World, event: Event) -> None:
     """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
     subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
@@ -171,7 +158,7 @@ def invoice_paid(world: World, event: Event) -> None:
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """Settle an invoice that is owed no more. Its subscription recovers if no failed charge is left, and, under
+    """Settle an invoice that is owed no more, paid or voided. Its subscription recovers if no failed charge is left, and, under
     ``send_invoice``, no other invoice is overdue. The next charge is at the next boundary (B-45, B-96).
 
     Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose
@@ -306,7 +293,7 @@ def retry(world: World, job: Job) -> None:
     if subscription.collection_method == "charge_automatically":
         collect(world, subscription, invoice)
     else:
-        invoices.send_email(world, invoice)
+        world.signal("invoice sent", invoice)
         skip_retry(world, subscription)
 
 
@@ -323,7 +310,7 @@ def charge(world: World, subscription: Subscription) -> None:
         if _is_collected(world, subscription, customer):
             collect(world, subscription, invoice)
         else:
-            invoices.send_email(world, invoice)
+            world.signal("invoice sent", invoice)
         invoices.schedule_overdue(world, world.require(Invoice, invoice.id))
 
 
@@ -408,8 +395,6 @@ def _why_not_charged(
 
 
 JOBS = {
-    "invoice.voided": invoice_voided,
-    "invoice.payment_canceled": charge_canceled,
     "subscription.charge": first_charge,
     "subscription.renew": renew,
     "subscription.retry": retry,

@@ -14,7 +14,6 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.events import Event
 from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
-from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -171,10 +170,10 @@ def end_with_customer(world: World, event: Event) -> None:
             end(world, subscription, "end")
 
 
-def release_method(world: World, job: Job) -> None:
-    """Job ``payment_method.removed``: subscriptions on it charge the customer's default from now on (B-41, B-52)."""
-    for subscription in world.table(Subscription).where("customer", job.data["customer"]):
-        if subscription.payment_method == job.about:
+def release_method(world: World, method: PaymentMethod) -> None:
+    """Have the subscriptions on a removed method charge the customer's default from now on (B-41, B-52)."""
+    for subscription in world.table(Subscription).where("customer", method.customer):
+        if subscription.payment_method == method.id:
             world.replace(subscription, payment_method=None)
 
 
@@ -182,7 +181,6 @@ retrieve = get_handler(Subscription)
 index = list_handler(Subscription)
 
 OPERATIONS = {"listSubscriptions": index, "getSubscription": retrieve}
-JOBS = {"payment_method.removed": release_method}
 
 
 # -- terms: price and period, plan and product, payment method and end date

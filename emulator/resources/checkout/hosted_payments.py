@@ -44,18 +44,12 @@ def payment_received(world: World, event: Event) -> None:
 
 
 def attempt_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``: the session accepts another attempt."""
-    _fail(world, event.data.object)
+    """Reaction to ``payment_intent.failed``."""
+    attempt_ended(world, event.data.object)
 
 
-def attempt_canceled(world: World, job: Job) -> None:
-    """Job ``payment_intent.canceled``: the merchant canceled the payment, which has no event (B-50)."""
-    intent = world.get(PaymentIntent, job.about)
-    if intent is not None:
-        _fail(world, intent)
-
-
-def _fail(world: World, intent: PaymentIntent) -> None:
+def attempt_ended(world: World, intent: PaymentIntent) -> None:
+    """Have the session accept another attempt after one that failed or that the merchant canceled (B-50)."""
     session = _session_of(world, intent, "fail")
     if session is not None:
         checkout_sessions.fail(world, session)
@@ -197,7 +191,6 @@ def _bill(
 
 
 JOBS = {
-    "payment_intent.canceled": attempt_canceled,
     "checkout_session.answer": answer_later,
     "checkout_session.unconfirmed": unconfirmed,
 }

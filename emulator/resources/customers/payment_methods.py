@@ -132,12 +132,12 @@ def delete(world: World, id: str) -> None:
 
 
 def remove(world: World, method: PaymentMethod) -> None:
-    """Take a method from its customer, who now has lost one (B-41). A job informs the subscriptions that charge it."""
+    """Take a method from its customer, who now has lost one (B-41)."""
     world.cancel_jobs(method)
     world.remove(method)
     if (customer := world.get(Customer, method.customer)) is not None and not customer.lost_method:
         world.replace(customer, lost_method=True)
-    world.schedule(world.now, "payment_method.removed", method, customer=method.customer)
+    world.signal("payment method removed", method)
 
 
 def has_had_method(world: World, customer: Customer) -> bool:

@@ -159,12 +159,9 @@ def cancel(world: World, id: str) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "cancel"):
         raise ApiError("PAYMENT_INTENT_UNCANCELABLE", status=intent.status)
-    # There is no event to react to, so a job informs the session or the subscription that waits for this payment.
-    if intent.checkout_session is not None:
-        world.schedule(world.now, "payment_intent.canceled", intent)
-    elif intent.invoice is not None:
-        world.schedule(world.now, "invoice.payment_canceled", intent)
-    return payment_intents.cancel(world, intent)
+    canceled = payment_intents.cancel(world, intent)
+    world.signal("payment canceled", canceled)
+    return canceled
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:

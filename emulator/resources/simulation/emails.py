@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.handlers import Query, get_or_404
-from emulator.core.jobs import Job
 from emulator.core.records import Metadata, Record
 from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
@@ -160,10 +159,9 @@ def _images(world: World, invoice: Invoice | None, subscription: Subscription | 
     return tuple((product.name, product.images[0]) for product in products if product is not None and product.images)
 
 
-def invoice(world: World, job: Job) -> None:
-    """Job ``invoice.mail``: an invoice with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
-    invoice = world.get(Invoice, job.about)
-    if invoice is not None and (to := addressee(world, invoice)) is not None:
+def invoice(world: World, invoice: Invoice) -> None:
+    """Write an invoice, with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
+    if (to := addressee(world, invoice)) is not None:
         write(world, "invoice", to, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
@@ -234,6 +232,3 @@ def record_outcome(world: World, id: str, error: str | None) -> None:
 def unsent(world: World) -> list[SendEmail]:
     """Return the emails that no SMTP server has taken or rejected yet, oldest first."""
     return [SendEmail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]
-
-
-JOBS = {"invoice.mail": invoice}
