@@ -10,7 +10,8 @@ import pytest
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting, within
-from emulator.presentation.languages.wording import STATUSES
+from emulator.presentation.languages.language import language_of
+from emulator.presentation.languages.wording import STATUSES, status_name
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console.views import PAGES
 
@@ -120,8 +121,21 @@ def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
 
 
 def test_every_status_of_a_life_cycle_has_a_name() -> None:
-    rows = [row for machine in STATE_MACHINES for row in machine.rows]
-    assert {row.target for row in rows} | {row.source for row in rows} - {None} <= {None, *STATUSES}
+    for machine in STATE_MACHINES:
+        reached = {status for row in machine.rows for status in (row.source, row.target)} - {None}
+        assert reached <= set(STATUSES[machine.kind.kind])
+
+
+FEMININE = ("checkout_session", "invoice", "payment_intent", "transaction", "webhook_delivery")
+
+
+@pytest.mark.parametrize("kind", STATUSES)
+def test_a_status_agrees_with_the_noun_of_its_kind(kind: str) -> None:
+    """In French: a participle is feminine where the noun is."""
+    words = [status_name(language_of("fr"), kind, status) for status in STATUSES[kind]]
+    participles = [word for word in words if re.fullmatch(r"\w+ée?|ouverte?|réussie?", word)]
+    assert all(word.endswith("e") == (kind in FEMININE) for word in participles), words
+    assert [word for word, status in zip(words, STATUSES[kind], strict=True) if word == status.replace("_", " ")] == []
 
 
 def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:

@@ -46,19 +46,27 @@ def translations(language: str) -> NullTranslations:
 # -- extraction
 
 
-ExtractedMessage = tuple[int, str, str, list[str]]
+ExtractedMessage = tuple[int, str, str | tuple[str, str], list[str]]
 
 
 def texts(
     file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[ExtractedMessage]:
-    """Yield the texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them."""
+    """Yield the texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them.
+
+    In a field of the option ``contexts`` stand lists of words, each under the context in which they are translated.
+    """
     # Loaded on first use, as in the rest of the emulator.
     import yaml
 
-    root = yaml.compose(file.read().decode())
+    root: Any = yaml.compose(file.read().decode())
     for text in _texts(root, options["fields"].split()) if root else ():
         yield text.start_mark.line + 1, "gettext", text.value, []
+    contexts = options.get("contexts", "").split()
+    fields_with_contexts = [value for name, value in root.value if name.value in contexts] if contexts else []
+    for context, words in (pair for each in fields_with_contexts for pair in each.value):
+        for word in words.value:
+            yield word.start_mark.line + 1, "pgettext", (context.value, word.value.replace("_", " ")), []
 
 
 def errors(

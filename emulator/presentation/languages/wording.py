@@ -19,7 +19,7 @@ TABLES: Mapping[str, Any] = fixture("wording")
 """Every table of ``fixtures/wording.yaml``, which says of each what it is for."""
 
 PAYMENT_METHOD_TYPES: Mapping[str, str] = TABLES["payment_method_types"]
-STATUSES: Mapping[str, str] = TABLES["statuses"]
+STATUSES: Mapping[str, list[str]] = TABLES["statuses"]
 TRANSITIONS: Mapping[str, str] = TABLES["transitions"]
 INVOICE_STATUSES: Mapping[str, str] = TABLES["invoice_statuses"]
 HEADLINES: Mapping[str, str] = TABLES["headlines"]
@@ -28,9 +28,9 @@ PAYMENT_ERRORS: Mapping[str, str] = fixture("buyer")["errors"]
 MONEY_FIELDS = frozenset(TABLES["money_fields"])
 
 
-def status_name(language: Language, status: str) -> str:
-    """Return a status, or a change of status such as ``active → past_due``, in the reader's language."""
-    words = [_word(language, each.strip()) for each in status.split("→")]
+def status_name(language: Language, kind: str, status: str) -> str:
+    """Return a status of a kind, or a change of status such as ``active → past_due``, in the reader's language."""
+    words = [_word(language, kind, each.strip()) for each in status.split("→")]
     return " → ".join(dict.fromkeys(words)).strip()
 
 
@@ -39,9 +39,11 @@ def transition_name(language: Language, trigger: str) -> str:
     return language.gettext(TRANSITIONS[trigger])
 
 
-def _word(language: Language, status: str) -> str:
-    known = STATUSES.get(status) or TRANSITIONS.get(status)
-    return language.gettext(known) if known else status.replace("_", " ")
+def _word(language: Language, kind: str, status: str) -> str:
+    words = status.replace("_", " ")
+    if status in STATUSES.get(kind, ()):
+        return language.pgettext(kind, words)
+    return language.gettext(TRANSITIONS.get(status, words)) if words else ""
 
 
 def failure_cause(language: Language, subscription: Subscription) -> str:

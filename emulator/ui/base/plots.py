@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from emulator.core.records import N_
 from emulator.presentation.languages.language import Language
-from emulator.presentation.languages.wording import STATUSES
+from emulator.presentation.languages.wording import status_name
 
 # -- plots
 
@@ -125,7 +125,7 @@ SHARED = {
     "bounds": bounds,
     "plot_height": HEIGHT,
     "plot_row": ROW,
-    "statuses": STATUSES,
+    "state_name": lambda language, state: status_name(language, "subscription", state),
     "shown": shown,
 }
 """The names that the macros find in the environment of templates."""

@@ -169,7 +169,7 @@ async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
     """Return the values for the placeholders of a notice: the answer's fields, those that need it in words."""
     fields, language = dict(answer or {}), request.language
     if isinstance(fields.get("status"), str):
-        fields["status"] = status_name(language, fields["status"])
+        fields["status"] = status_name(language, str(fields.get("object")), fields["status"])
     if attempts := fields.get("attempts"):
         fields["answered"] = attempts[-1]["status_code"] or attempts[-1]["error"]
     if isinstance(fields.get("events"), dict):

@@ -23,7 +23,7 @@ from emulator.insight.names import documented
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import MONEY_FIELDS, PAYMENT_METHOD_TYPES, status_name, transition_name
 from emulator.resources.ledger import ACCOUNTS
-from emulator.resources.registry import REGISTRY
+from emulator.resources.registry import REGISTRY, STATE_MACHINES
 from emulator.ui.base import pages
 from emulator.ui.base.pages import content_security_policy, hash_of, private_headers, remember_language
 from emulator.ui.console import labels
@@ -127,6 +127,14 @@ def tone(status: object) -> str:
 
 
 # -- functions of templates
+
+
+KINDS: Mapping[str, str] = {machine.kind.prefix: machine.kind.kind for machine in STATE_MACHINES}
+
+
+def kind_of(id: str | None) -> str:
+    """Return the kind of an object that has a life cycle, by its id; empty for others."""
+    return KINDS.get((id or "").partition("_")[0], "")
 
 
 ID = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{24}", re.ASCII)
@@ -266,6 +274,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "here": request.here,
         "instant": partial(instant, language=request.language),
         "status_name": partial(status_name, request.language),
+        "kind_of": kind_of,
         "transition_name": partial(transition_name, request.language),
         "id_link": partial(id_link, page_of=url_of, names=values.get("names", NO_NAMES)),
         "linked": partial(linked, page_of=url_of, names=values.get("names", NO_NAMES)),

@@ -220,7 +220,7 @@ STATUSES: Mapping[str, tuple[str, ...]] = {
 
 def statuses_of(kind: str, language: Language) -> list[tuple[str, str]]:
     """Return the statuses of a kind, each with its name."""
-    return [(status, status_name(language, status)) for status in STATUSES.get(kind, ())]
+    return [(status, status_name(language, kind, status)) for status in STATUSES.get(kind, ())]
 
 
 async def objects(request: ConsoleRequest) -> TemplateAndValues:
