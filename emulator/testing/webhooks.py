@@ -176,8 +176,6 @@ class Webhooks:
         ]
         return "\n".join(part for part in parts if part)
 
-    told = summary  # its name in 0.1.0, which test suites may call
-
     @property
     def so_far(self) -> list[Delivery]:
         """The deliveries so far; does not register an endpoint if there is none."""

@@ -257,8 +257,6 @@ class Events:
         """Return the events so far and the next job, as text for error messages."""
         return f"{event_lines(self.of())}\n{next_job(self._clock)}"
 
-    told = summary  # its name in 0.1.0, which test suites may call
-
 
 def identity(object: str | Mapping[str, Any] | None) -> str | None:
     """Return the id of an object given as object or id."""
@@ -353,8 +351,6 @@ class Emails:
         """Return the emails so far, as text for error messages."""
         lines = [f"  {mail['created_at']}  {mail['kind']} to {mail['to']}: {mail['subject']}" for mail in self]
         return "\n".join(["Emails so far:", *lines]) if lines else "No email was sent."
-
-    told = summary  # its name in 0.1.0, which test suites may call
 
 
 # -- the ledger: where the money is
