@@ -6,7 +6,6 @@ a key of their own.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -38,21 +37,23 @@ def _published_schema(schema: Schema) -> Schema:
     return schema
 
 
-def _instant(schema: Schema) -> Schema:
-    """Leave out the pattern of an instant: the PHP client holds the object that it made of the text against it."""
-    return {k: v for k, v in schema.items() if k != "pattern"} if schema.get("format") == "date-time" else schema
-
-
 def _default(schema: Schema) -> Schema:
-    """Return a default as a sentence: openapi-typescript takes a field with ``default`` for one that is always there.
+    """Leave the default of a field that is an object to the schema it refers to: openapi-python-client rejects such a field."""
+    is_field = isinstance(schema.get("default"), dict) and "allOf" in schema
+    return {key: value for key, value in schema.items() if key != "default"} if is_field else schema
 
-    Generators reject one that is an object, and one beside a reference.
+
+def _instant(schema: Schema) -> Schema:
+    """Say of an instant that is taken that a date will do as well (B-17); one that is shown has a pattern.
+
+    The pattern is left out: the PHP client holds the object that it made of the text against it.
     """
-    if "default" not in schema:
+    if schema.get("format") != "date-time":
         return schema
-    rest = {key: value for key, value in schema.items() if key != "default"}
-    said = f"Default: `{json.dumps(schema['default'], ensure_ascii=False)}`."
-    return rest | {"description": f"{schema.get('description', '')} {said}".strip(), "x-default": schema["default"]}
+    if "pattern" in schema:
+        return {key: value for key, value in schema.items() if key != "pattern"}
+    rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
+    return rest | {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}
 
 
 def _with_marks(document: Document) -> Node:

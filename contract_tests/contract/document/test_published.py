@@ -11,7 +11,7 @@ from openapi_schema_validator import OAS30Validator
 from contract_tests.contract.document.judges import Validator31
 from emulator.document import bundles
 from emulator.document.published import LIMITS, published, to_openapi_3_0, to_openapi_3_1
-from emulator.document.tree import with_if, with_not
+from emulator.document.tree import resolve, with_if, with_not
 from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
 from emulator.ui.buyer.request import KINDS
@@ -75,13 +75,46 @@ def test_nullable_stands_beside_a_type_and_an_enumeration_beside_it_has_null(nam
 
 
 @pytest.mark.parametrize("name", SERVED)
-def test_no_property_has_a_default_and_no_link_a_body(name: str) -> None:
+def test_each_default_is_published_and_no_link_has_a_body(name: str) -> None:
+    """B-26: by the field, or by the schema of the object that it refers to; openapi-python-client rejects such a field."""
     document = bundles.load(name)
-    # A property may be called default; its schema is a dict, and no default here is one.
-    found = [node["default"] for node in nodes(document["components"]["schemas"]) if "default" in node]
-    assert [value for value in found if not isinstance(value, dict)] == []
+    written = bundles.load(name.removesuffix("-3.0").removesuffix("-3.1"))["components"]["schemas"]
+    checked = 0
+    for kind, schema in document["components"]["schemas"].items():
+        for field, part in schema.get("properties", {}).items():
+            wanted = written.get(kind, {}).get("properties", {}).get(field, {}).get("default")
+            if wanted is not None:
+                target = part if "default" in part else resolve(document, part["allOf"][0])
+                assert target["default"] == wanted, f"{kind}.{field}"
+                assert not (isinstance(part.get("default"), dict) and "allOf" in part)
+                checked += 1
+    assert checked > (30 if "service" in name else 0)
     links = (link for node in nodes(document["paths"]) for link in node.get("links", {}).values())
     assert [link for link in links if "requestBody" in link] == []
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_where_a_date_will_do_for_an_instant_the_schema_says_so(name: str) -> None:
+    """B-17, B-26: in bodies and in filters; an instant that is shown is a ``date-time``."""
+    taken = [node for node in nodes(bundles.load(name)) if {"date", "date-time"} <= formats(node.get("anyOf", ()))]
+    assert len(taken) >= (0 if "pages" in name else 2)
+    if "service" in name:
+        service = bundles.load(name)
+        schemas = service["components"]["schemas"]
+        fields = (
+            ("SubscriptionCreate", "ends_at"),
+            ("PaymentLinkCreate", "expires_at"),
+            ("PaymentLinkUpdate", "expires_at"),
+        )
+        assert all(schemas[kind]["properties"][field] in taken for kind, field in fields)
+        parameters = service["components"]["parameters"]
+        assert all(parameters[name]["schema"] in taken for name in ("CreatedAfter", "CreatedBefore"))
+        shown = resolve(service, {"$ref": "#/components/schemas/Timestamp"})
+        assert shown["format"] == "date-time"
+
+
+def formats(choices: Any) -> set[str]:
+    return {each.get("format") for each in choices}
 
 
 @pytest.mark.parametrize("name", SERVED)

@@ -98,6 +98,15 @@ def test_a_path_that_is_not_served_is_not_found(line: Line, path: bytes) -> None
     assert answer.headers["request-id"].startswith("req_")
 
 
+def test_there_is_one_version(sandbox: Sandbox) -> None:
+    """B-80: no header chooses, and another prefix is not found."""
+    for version in ("v2", "v0", "V1"):
+        answer = sandbox.api.http.get(f"{sandbox.url}/{version}/customers/")
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    for header in ("API-Version", "Service-Version", "Accept"):
+        assert sandbox.api.request("GET", "/customers/", headers={header: "v2"}).status_code == 200
+
+
 @pytest.mark.parametrize(
     "id", [b"..", b".", b"%2E%2E", b"%00", b"%FF", b"%E2%82%AC", b"a%2Fb", b"%", b"%zz", b"~" * 9000]
 )

@@ -150,14 +150,14 @@ def test_the_first_invoice_of_a_session_leads_to_its_payment(sandbox: Sandbox) -
     assert (invoice["payment_intent"], invoice["transaction"]) == (intent["id"], intent["transaction"])
 
 
-def test_payment_intents_are_found_by_customer_and_by_invoice(sandbox: Sandbox) -> None:
-    """B-60: each attempt to pay the invoice; one that is unknown matches nothing."""
+def test_payment_intents_are_found_by_customer_invoice_status_and_currency(sandbox: Sandbox) -> None:
+    """B-20: each attempt to pay the invoice; one that is unknown matches nothing."""
     customer, other = sandbox.customer(), sandbox.customer()
     invoice = finalized(sandbox, draft(sandbox, customer))
     for phone in ("+24177000001", "+24177000000"):
         sandbox.buy(invoice, {"type": "mobile_money", "phone": phone})
     single = sandbox.intent(customer=customer["id"])
-    foreign = sandbox.intent(customer=other["id"])
+    foreign = sandbox.intent(customer=other["id"], currency="EUR")
 
     def found(**query: str) -> list[str]:
         return [each["id"] for each in sandbox.api.get("/payment-intents/", **query)["data"]]
@@ -166,3 +166,8 @@ def test_payment_intents_are_found_by_customer_and_by_invoice(sandbox: Sandbox) 
     assert len(found(invoice=invoice["id"])) == 2
     assert set(found(customer=customer["id"])) == {*found(invoice=invoice["id"]), single["id"]}
     assert found(invoice="inv_none") == found(customer="cust_none") == []
+    assert found(currency="EUR") == found(currency="EUR", customer=other["id"]) == [foreign["id"]]
+    assert found(status="requires_payment_method") == [foreign["id"], single["id"]]
+    assert len(found(status="canceled,succeeded", invoice=invoice["id"])) == 2
+    for wrong in ({"status": "lost"}, {"currency": "XYZ"}):
+        sandbox.api.rejected("GET", "/payment-intents/", 422, "INVALID_FILTER_PARAM", params=wrong)

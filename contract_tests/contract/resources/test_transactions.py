@@ -232,3 +232,7 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)
     assert sandbox.api.get("/receipts/", ordering="created_at")["data"] == [receipt, newest]
     assert sandbox.api.get("/receipts/", created_before=receipt["created_at"])["data"] == [receipt]
+    assert sandbox.api.get("/receipts/", transaction=receipt["transaction"])["data"] == [receipt]
+    assert sandbox.api.get("/receipts/", customer=receipt["customer"])["data"] == [newest, receipt]
+    for field in ("customer", "transaction"):
+        assert sandbox.api.get("/receipts/", **{field: "unknown"})["data"] == []

@@ -14,6 +14,9 @@ from contract_tests.support.sandbox import Sandbox
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 
 
+KEY = {"Idempotency-Key": "k1"}
+
+
 def post(sandbox: Sandbox, key: str, body: Any = None, path: str = "/customers/") -> httpx.Response:
     return sandbox.api.request("POST", path, json=AWA if body is None else body, headers={"Idempotency-Key": key})
 
@@ -85,6 +88,25 @@ def test_a_rejected_body_is_not_stored(sandbox: Sandbox) -> None:
         201,
         201,
     ]
+
+
+def test_a_replayed_creation_shows_its_secret_again(sandbox: Sandbox, receiver: Receiver) -> None:
+    """B-16: the first answer, byte for byte; GET never shows it."""
+    body = {"name": "Shop", "url": receiver.url, "events": ["*"]}
+    first, again = (sandbox.api.request("POST", "/webhooks/", json=body, headers=KEY) for _ in range(2))
+    assert again.content == first.content
+    assert again.json()["secret"].startswith("whsec_")
+    assert "secret" not in sandbox.api.get(f"/webhooks/{first.json()['id']}/")
+
+
+def test_a_rejection_by_state_is_not_stored(sandbox: Sandbox) -> None:
+    """B-16: nothing was done, so that the same key may succeed once the state allows it."""
+    subscription = sandbox.subscribe()
+    path = f"/subscriptions/{subscription['id']}/resume/"
+    sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", headers=KEY)
+    sandbox.act(subscription, "pause")
+    resumed = sandbox.api.request("POST", path, headers=KEY)
+    assert (resumed.status_code, resumed.headers.get("idempotent-replayed")) == (200, None)
 
 
 def test_a_conflict_and_a_missing_object_are_stored(sandbox: Sandbox) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from contract_tests.surfaces.clients.generators import openapi_generator, openapi_python_client, openapi_typescript, php
+from contract_tests.surfaces.clients.generators import openapi_generator, openapi_python_client, php
 from contract_tests.surfaces.clients.workflows import WORKFLOWS, respect
 from contract_tests.surfaces.clients.workshop import Documents, GateError, Tools, Workshop, served
 from emulator.document import bundles
@@ -37,23 +37,14 @@ def _renamed(node: Any, names: dict[str, str]) -> Any:
     return {names.get(key, key): _renamed(value, names) for key, value in node.items()}
 
 
-def defaults(document: Document) -> Document:
-    """Defaults of fields, which openapi-typescript takes for fields that are always there."""
-    return map_schemas(document, lambda schema: _with_default(schema, schema.get("x-default")))
-
-
 def object_defaults(document: Document) -> Document:
     """Defaults that are objects: openapi-python-client leaves out the operations that have one."""
 
     def change(schema: Schema) -> Schema:
-        default = schema.get("x-default")
-        return _with_default(schema, default if isinstance(default, dict) else None)
+        is_metadata = "MetadataInput" in str(schema.get("allOf", ""))
+        return schema | {"default": {}} if is_metadata else schema
 
     return map_schemas(document, change)
-
-
-def _with_default(schema: Schema, default: Any) -> Schema:
-    return schema if default is None else schema | {"default": default}
 
 
 def null_beside_references(document: Document) -> Document:
@@ -80,7 +71,6 @@ def workflow(work: Workshop, url: str) -> None:
 BREAKAGES = (
     Breakage(link_bodies, openapi_generator),
     Breakage(object_defaults, openapi_python_client),
-    Breakage(defaults, openapi_typescript),
     Breakage(null_beside_references, workflow),
     Breakage(patterns_of_instants, php),
 )

@@ -129,7 +129,7 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
         assert names == before.keys() - ASSUMPTIONS.keys() - {"assumptions"}
         assert "null" not in form.values()
         assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
-        unnamed = {"address": [], "tax_number": None, "email": None, "phone": None, "logo": None}
+        unnamed = {"name": None, "address": [], "tax_number": None, "email": None, "phone": None, "logo": None}
         assert sandbox.control.get("/app")["settings"] == {**before, "merchant": unnamed}
         changes = {
             "settings.rate_limit:rate": "50, 100",

@@ -33,7 +33,14 @@ OTHERS: dict[str, Any] = {
     "refund_expiry_days": 1,
     "webhook_http": "never",
     "trusted_proxies": [],
-    "merchant": {"address": ["BP 7", "Libreville"], "tax_number": "GA-1", "email": None, "phone": None, "logo": None},
+    "merchant": {
+        "name": "Okoumé",
+        "address": ["BP 7", "Libreville"],
+        "tax_number": "GA-1",
+        "email": None,
+        "phone": None,
+        "logo": None,
+    },
     "assumptions": {
         "search_nothing_found": "error",
         "metadata_values": "any",

@@ -6,6 +6,7 @@ import pytest
 
 from contract_tests.support.sandbox import CHARGED, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
+from contract_tests.surfaces.rendering import pdfs
 
 
 @pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
@@ -65,6 +66,23 @@ def test_a_paid_one_says_what_was_paid_and_leads_to_the_receipt(sandbox: Sandbox
     assert page.said("total").startswith("6,000 XAF")
     for text in (receipt["number"], made["invoice_number"], "Card · Visa"):
         assert text in page.text
+
+
+def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
+    """B-90: on pages, in emails, on the PDF and on a phone; without one it is the App's."""
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        assert sandbox.key.removeprefix("sk_test_") in awa.open().said("merchant")
+        sandbox.settings(merchant={"name": "Maison Okoumé"})
+        assert awa.open().said("merchant").endswith("Maison Okoumé")
+    sandbox.api.post(f"/invoices/{made['id']}/send/")
+    [email] = sandbox.control.get("/emails")["data"]
+    assert email["subject"] == f"Invoice {made['invoice_number']} from Maison Okoumé"
+    assert "Maison Okoumé" in pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content)
+    sandbox.settings(mobile_money="handset")
+    sandbox.buy(made)
+    [prompt] = sandbox.control.get("/phones/+24177123456")["data"]
+    assert prompt["merchant"] == "Maison Okoumé"
 
 
 def test_pages_show_where_the_merchant_is(sandbox: Sandbox) -> None:

@@ -28,8 +28,11 @@ CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
 class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``address`` are lines as on an envelope; ``logo`` is a PNG or JPEG as a ``data:`` URI."""
+    """``name`` is the App's where none is given, ``address`` are lines as on an envelope, ``logo`` is a PNG or JPEG as a
+    ``data:`` URI.
+    """
 
+    name: ShortText | None = None
     address: Annotated[tuple[ShortText, ...], Meta(max_length=8)] = ()
     tax_number: ShortText | None = None
     email: ShortText | None = None
@@ -197,6 +200,12 @@ def values_of_assumptions(settings: Settings) -> dict[str, str]:
 def settings(world: World) -> Settings:
     """Return the world's settings."""
     return world.require(Settings, "settings")
+
+
+def merchant_name(world: World) -> str:
+    """Return what buyers read as the name of the merchant (B-90)."""
+    merchant = settings(world).merchant
+    return (merchant and merchant.name) or world.name
 
 
 def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from emulator.core.handlers import Body, Violations, get_or_404
 from emulator.core.records import R
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
+from emulator.resources.app.settings import merchant_name
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
@@ -223,7 +224,7 @@ def prompt_shown(world: World, intent: PaymentIntent) -> Prompt:
     """Return the prompt of a payment."""
     return Prompt(
         payment_intent=intent.id,
-        merchant=world.name,
+        merchant=merchant_name(world),
         amount=intent.amount,
         currency=intent.currency,
         description=intent.description,

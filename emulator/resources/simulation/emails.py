@@ -19,7 +19,7 @@ from emulator.core.handlers import Query, get_or_404
 from emulator.core.records import Metadata, Record
 from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
-from emulator.resources.app.settings import Merchant, settings
+from emulator.resources.app.settings import Merchant, merchant_name, settings
 from emulator.resources.billing import renewals
 from emulator.resources.billing.invoices import Invoice, addressee
 from emulator.resources.billing.subscriptions import Subscription
@@ -36,7 +36,7 @@ from emulator.resources.payments.transactions import Transaction
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The content of an invoice's PDF. ``customer`` is None after the customer was deleted.
 
-    ``merchant`` is the App's name, ``seller`` what its settings say about it.
+    ``merchant`` is the name of the merchant, ``seller`` what the settings say about it.
     """
 
     merchant: str
@@ -59,7 +59,7 @@ def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
     customer = world.get(Customer, invoice.customer)
     language = language_of(world, customer)
     return InvoiceDocument(
-        merchant=world.name,
+        merchant=merchant_name(world),
         language=language,
         invoice=invoice,
         customer=customer,
@@ -140,7 +140,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         id=world.new_id(Email),
         topic=topic,
         to=to,
-        merchant=world.name,
+        merchant=merchant_name(world),
         language=language_of(world, customer),
         created_at=world.now,
         customer=customer,

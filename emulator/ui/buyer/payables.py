@@ -14,7 +14,7 @@ from emulator.core import calendar
 from emulator.core.records import N_
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
-from emulator.resources.app.settings import settings
+from emulator.resources.app.settings import merchant_name, settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -224,7 +224,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
     payable = Payable(
         kind="checkout",
         id=session.id,
-        merchant=world.name,
+        merchant=merchant_name(world),
         livemode=world.livemode,
         state=states.get(session.status, "payable"),
         mode=session.mode,
@@ -283,7 +283,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
     payable = Payable(
         kind="pay",
         id=link.id,
-        merchant=world.name,
+        merchant=merchant_name(world),
         livemode=world.livemode,
         state=_link_state(world, link),
         mode="donation" if donation else "payment",
@@ -326,7 +326,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
     payable = Payable(
         kind="invoice",
         id=invoice.id,
-        merchant=world.name,
+        merchant=merchant_name(world),
         livemode=world.livemode,
         state=states.get(invoice.status, "payable"),
         title=invoice.invoice_number,

@@ -14,7 +14,7 @@ from emulator.core.world import World
 from emulator.presentation.languages.language import Language, decimals
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
 from emulator.resources.app import amounts
-from emulator.resources.app.settings import settings
+from emulator.resources.app.settings import merchant_name, settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.customers.payment_details import BRAND_NAMES, BRANDS, MagicValue
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -82,7 +82,7 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
         "lines": lines,
         "tax": (language.tax(amounts.rate_of(tax, receipt.amount - tax, rate)), tax) if lines and tax > 0 else None,
         "seller": seller,
-        "merchant": world.name,
+        "merchant": merchant_name(world),
         "state": "receipt",
         "refresh": None,
     }
