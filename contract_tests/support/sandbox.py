@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from contract_tests.surfaces.coverage.watch import WATCH
 from emulator.core.event_types import EVENTS
 from emulator.server.sandbox import Options
 from emulator.server.server import Server
+from emulator.server.thread import ServerThread
 
 CHARGED = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
 """The events of one successful charge, in order (B-44)."""
@@ -55,10 +55,7 @@ class RunningServer:
         self.server = Server(Options(**chosen), "127.0.0.1", 0, public_url)
         application = self.server.sandbox.application
         self.server.sandbox.application = lambda: tapped(application(), WATCH.hear)  # type: ignore[method-assign]
-        ready = threading.Event()
-        self._thread = threading.Thread(target=self.server.run, args=(ready.set,), daemon=True)
-        self._thread.start()
-        assert ready.wait(30), "the server did not start"
+        self._thread = ServerThread(self.server)
         self.url = f"http://127.0.0.1:{self.server.port}"
 
     @contextmanager
@@ -79,9 +76,7 @@ class RunningServer:
 
     def stop(self) -> None:
         """Stop serving and wait until it has."""
-        self.server.stop()
-        self._thread.join(30)
-        assert not self._thread.is_alive(), "the server did not stop"
+        self._thread.stop()
 
 
 class Sandbox:

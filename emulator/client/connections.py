@@ -53,6 +53,7 @@ class Connections:
     """
 
     def __init__(self, url: str, timeouts: Timeouts) -> None:
+        self._idle: deque[socket] = deque()
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r}: a URL such as http://127.0.0.1:4747")
@@ -62,7 +63,6 @@ class Connections:
         self._path = parts.path.rstrip("/")
         self._timeouts = timeouts
         self._tls = _tls() if parts.scheme == "https" else None
-        self._idle: deque[socket] = deque()
 
     def exchange(self, request: Request, timeouts: Timeouts | None = None) -> Response:
         """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
@@ -92,6 +92,10 @@ class Connections:
         """Close the connections that are not in use."""
         while connection := self._idle_one():
             connection.close()
+
+    def __del__(self) -> None:
+        # A test that forgets its emulator is not to fail by the warning of an open socket.
+        self.disconnect()
 
     def __enter__(self) -> Self:
         return self
