@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 
+from contract_tests.robustness.simulate.expected_sums import per_cent
 from contract_tests.support.sandbox import CHARGED, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
 from contract_tests.surfaces.rendering import pdfs
@@ -145,3 +149,60 @@ def test_one_marked_as_paid_says_so(sandbox: Sandbox) -> None:
     sandbox.api.post(f"/invoices/{made['id']}/pay/")
     with buyer(sandbox, made) as awa:
         assert awa.open().state == "paid"
+
+
+AWKWARD = [0, 0.01, 7.7, 19.25, 33.333333, 99.99]
+
+
+@pytest.mark.parametrize("currency", ["XAF", "EUR"])
+@pytest.mark.parametrize("discount", [0, 777])
+def test_every_surface_has_the_sums_of_the_api(sandbox: Sandbox, currency: str, discount: int) -> None:
+    """B-23, B-65: PDF, page, receipt, and each email as text and HTML; the rows add up to the total."""
+    for rate in AWKWARD:
+        sandbox.settings(tax_rate=rate)
+        lines = [
+            {"description": "Repair", "unit_amount": 1851, "quantity": 3},
+            {"description": "Part", "unit_amount": 2},
+        ]
+        made = invoice(sandbox, line_items=lines, currency=currency)
+        net = made["subtotal"] - discount
+        tax = per_cent(net, rate)
+        sums = {"discount_amount": discount, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
+        made = sandbox.control.patch(f"/objects/{made['id']}", sums) if discount else made
+        assert {name: made[name] for name in sums} == sums
+        sandbox.api.post(f"/invoices/{made['id']}/send/")
+        with buyer(sandbox, made) as awa:
+            before = awa.open().text
+            done = awa.follow(awa.pay(**CARD))
+            receipt = awa.open(str(done.elements["receipt-link"]["href"])).text
+        rows = [
+            *([("Discount", -discount)] if discount else []),
+            *([(f"Tax ({rate:.10g}%)", tax)] if tax else []),
+        ]
+        emails = sandbox.control.get("/emails", page_size=2)["data"]
+        shown = {
+            "page": (before, [*rows, *([("Total", net + tax)] if rows else [])]),
+            "PDF": (
+                pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content),
+                [*rows, ("Total", net + tax)],
+            ),
+            "receipt": (receipt, [*rows, ("Amount paid", net + tax)]),
+        }
+        for email in emails:
+            last = {"invoice": "Total", "receipt": "Amount"}[email["kind"]]
+            for form in ("raw", "html"):
+                text = sandbox.control.request("GET", f"/emails/{email['id']}/{form}").text
+                shown[f"{email['kind']} {form}"] = (
+                    text.partition("Content-Type: text/html")[0],
+                    [*rows, (last, net + tax)],
+                )
+        for surface, (text, expected) in shown.items():
+            words = re.sub(r"<[^>]+>|[:|]|\s", "", unescape(text))
+            missing = [row for row in expected if f"{row[0]}{written(row[1], currency)}".replace(" ", "") not in words]
+            assert missing == [], (surface, rate, words)
+
+
+def written(amount: int, currency: str) -> str:
+    """Return an amount as a buyer reads it."""
+    sign, figure = "-" * (amount < 0), abs(amount)
+    return f"{sign}€{figure / 100:,.2f}" if currency == "EUR" else f"{sign.replace('-', '−')}{figure:,} XAF"

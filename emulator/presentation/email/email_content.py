@@ -19,9 +19,9 @@ from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import (
     HEADLINES,
     PAYMENT_METHOD_TYPES,
+    adjustments,
     failure_for_buyers,
     payable,
-    tax_name,
 )
 from emulator.presentation.pdf.invoice_pdf import render
 from emulator.resources.billing.invoices import Invoice
@@ -89,16 +89,14 @@ class EmailBuilder:
             return self.lines(self.email.invoice)
         return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
 
-    def tax(self, invoice: Invoice) -> list[tuple[str, str]]:
-        """Return the tax with its rate, if there is any."""
-        if not invoice.tax_amount:
-            return []
-        return [(tax_name(invoice, self._language), self.money(invoice.tax_amount, invoice.currency))]
+    def adjustments(self, invoice: Invoice) -> list[tuple[str, str]]:
+        """Return the discount and the tax with its rate, if there are any."""
+        return [(name, self.money(amount, invoice.currency)) for name, amount in adjustments(invoice, self._language)]
 
-    def tax_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
-        """Return the tax in a payment: that of its invoice, or what was paid beyond the lines."""
+    def adjustments_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
+        """Return those of the invoice that was paid, or the tax that was paid beyond the lines."""
         if self.email.invoice is not None:
-            return self.tax(self.email.invoice)
+            return self.adjustments(self.email.invoice)
         tax = receipt.amount - sum(amount for _, _, amount in self.email.lines)
         named = self.email.lines and tax > 0
         return [(self.gettext("Tax"), self.money(tax, receipt.currency))] if named else []
@@ -136,7 +134,7 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
         ],
         [
             *builder.lines(invoice),
-            *builder.tax(invoice),
+            *builder.adjustments(invoice),
             (builder.gettext("Invoice number"), invoice.invoice_number),
             (builder.gettext("Issued"), builder.day(invoice.created_at)),
             (builder.gettext("Due"), builder.day(invoice.due_date)),
@@ -163,7 +161,7 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
         [builder.gettext("Thank you. This is your receipt."), *_description(invoice)],
         [
             *builder.paid_for(receipt.currency),
-            *builder.tax_paid(receipt),
+            *builder.adjustments_paid(receipt),
             (builder.gettext("Receipt number"), receipt.number),
             (builder.gettext("Date"), builder.day(receipt.created_at)),
             (builder.gettext("Amount"), amount),

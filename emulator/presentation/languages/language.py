@@ -77,7 +77,8 @@ class Language:
 
     def decimal(self, value: float) -> str:
         """Return a number with as many decimals as it needs: ``19.25``."""
-        return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self._locale))
+        exact, numbers = Decimal(str(value)), library("babel.numbers")
+        return str(numbers.format_decimal(exact, locale=self._locale, decimal_quantization=False))
 
     def tax(self, rate: float | None) -> str:
         """Return the label of an invoice's tax: ``Tax (18%)``, without its rate (per cent) where that is not known."""

@@ -79,12 +79,20 @@ def tax_name(invoice: Invoice, language: Language) -> str:
     return language.tax(rate)
 
 
+def adjustments(invoice: Invoice, language: Language) -> list[tuple[str, int]]:
+    """Return the rows between the lines and the total, without zero amounts: discount and tax, in minor units."""
+    rows = [
+        (language.gettext("Discount"), -invoice.discount_amount),
+        (tax_name(invoice, language), invoice.tax_amount),
+    ]
+    return [(name, amount) for name, amount in rows if amount]
+
+
 def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
     """Return the rows of the totals, without zero amounts: name, minor units, and whether it is emphasized."""
     rows = [
         (language.gettext("Subtotal"), invoice.subtotal, False, True),
-        (language.gettext("Discount"), -invoice.discount_amount, False, invoice.discount_amount > 0),
-        (tax_name(invoice, language), invoice.tax_amount, False, invoice.tax_amount > 0),
+        *((name, amount, False, True) for name, amount in adjustments(invoice, language)),
         (language.gettext("Total"), invoice.total, True, True),
         (language.gettext("Amount paid"), -invoice.amount_paid, False, invoice.amount_paid > 0),
         (language.gettext("Amount due"), invoice.amount_remaining, True, invoice.status != "void"),

@@ -12,7 +12,7 @@ import msgspec
 from emulator.core.records import N_, pick
 from emulator.core.world import World
 from emulator.presentation.languages.language import Language, decimals
-from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, adjustments
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import merchant_name, settings
 from emulator.resources.billing.invoices import Invoice
@@ -74,18 +74,27 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
         if transaction.amount_refunded:
             rows.append((_("Refunded"), language.money_with_symbol(transaction.amount_refunded, receipt.currency)))
     lines = _lines(intent, invoice)
-    tax = receipt.amount - sum(amount for _, _, amount in lines)
-    rate = settings(world).tax_rate if invoice is None else invoice.tax_rate
     return {
         "receipt": receipt,
         "rows": rows,
         "lines": lines,
-        "tax": (language.tax(amounts.rate_of(tax, receipt.amount - tax, rate)), tax) if lines and tax > 0 else None,
+        "adjustments": _tax_beyond(world, receipt, lines, language)
+        if invoice is None
+        else adjustments(invoice, language),
         "seller": seller,
         "merchant": merchant_name(world),
         "state": "receipt",
         "refresh": None,
     }
+
+
+def _tax_beyond(
+    world: World, receipt: Receipt, lines: list[tuple[int, str, int]], language: Language
+) -> list[tuple[str, int]]:
+    """Return the tax that was paid beyond the lines of a session or link, if there was any."""
+    tax = receipt.amount - sum(amount for _, _, amount in lines)
+    rate = amounts.rate_of(tax, receipt.amount - tax, settings(world).tax_rate)
+    return [(language.tax(rate), tax)] if lines and tax > 0 else []
 
 
 def _lines(intent: PaymentIntent | None, invoice: Invoice | None) -> list[tuple[int, str, int]]:
