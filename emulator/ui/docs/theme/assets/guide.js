@@ -14,7 +14,6 @@ function show(theme) {
   else document.documentElement.dataset.theme = theme;
 }
 
-button.hidden = false;
 show(document.documentElement.dataset.theme ?? "system");
 button.addEventListener("click", () => {
   const names = Object.keys(themes);
@@ -132,7 +131,7 @@ if (filter) {
 
 const find = document.getElementById("find");
 const found = document.getElementById("found");
-find.parentElement.hidden = !base; // a checkout whose guide was not built has nothing to search
+find.disabled = false;
 let worker = null;
 let loaded = false;
 
