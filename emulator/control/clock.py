@@ -225,7 +225,7 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
-    async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
+    async for item in preview(await runtime.history.copy(), horizon(runtime, query["until"])):
         if query.get("kind") not in (None, item["kind"]):
             continue
         if first <= count < first + size:

@@ -16,7 +16,8 @@ import msgspec
 from emulator.control import requests
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Page, Query, Slices, scan
+from emulator.core.handlers import Page, Query, scan
+from emulator.core.slices import Slices
 from emulator.core.tables import Table
 from emulator.core.world import encode
 from emulator.engine.engine import Engine

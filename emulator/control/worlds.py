@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import msgspec
@@ -39,6 +39,7 @@ from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import OLDER_SETTINGS, Settings, changed, settings, values_of_assumptions
 from emulator.resources.faults import TRACES
 from emulator.resources.simulation.emails import Email
+from emulator.web.context import Stream
 
 # -- Apps and their settings
 
@@ -141,14 +142,25 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
     await runtime.catch_up()
-    return _save(runtime, body["name"], runtime.history.snapshot())
+    return _save(runtime, body["name"], await runtime.history.snapshot())
 
 
-async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
+async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Stream:
     """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
     snapshot = find(runtime, name)
-    # In a thread, so that no other request waits for it: a snapshot never changes.
-    return await asyncio.to_thread(persistence.export, snapshot, share=query["share"])
+    if query["share"]:
+        pieces = iter(await asyncio.to_thread(persistence.exported_to_share, snapshot))
+    else:
+        pieces = persistence.exported(snapshot)
+
+    async def parts() -> AsyncGenerator[bytes, None]:
+        for piece in pieces:
+            if piece:
+                yield piece
+            else:
+                await asyncio.sleep(0)
+
+    return Stream(parts, runtime.broker.closed, "application/json", runtime.runner.scheduler.pauses)
 
 
 async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:

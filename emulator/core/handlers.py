@@ -6,18 +6,19 @@ What is wrong with a request beyond its form is collected before anything is don
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, update_wrapper
 from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
 from emulator.core.errors import ApiError, combine
 from emulator.core.records import R, Record, merge_metadata
+from emulator.core.slices import STEP, Slices, completed
 from emulator.core.tables import Slot, Table
 from emulator.core.world import World
 
@@ -130,11 +131,6 @@ class Checked:
 
 # -- handlers
 
-
-T = TypeVar("T")
-
-Slices = Generator[None, None, T]
-"""What work that grows with the world comes to; it yields now and then, so that other work need not wait for it."""
 
 Query = Mapping[str, Any]
 Filter = Callable[[Any, Any], bool]
@@ -273,19 +269,9 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
     return index
 
 
-STEP = 1000
-"""Records that are looked at between two pauses, which takes some milliseconds."""
-
-
 def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
     """Return one page of a table that is small (:func:`scan`)."""
-    steps = scan(table, query, filters)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            page: Page[R] = end.value
-            return page
+    return completed(scan(table, query, filters))
 
 
 def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Slices[Page[R]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
-from emulator.core.tables import Table
+from emulator.core.slices import Slices
+from emulator.core.tables import Earlier, Table
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -60,9 +61,13 @@ class JobQueue(Table[Job]):
         super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copy(self) -> JobQueue:
-        duplicate = super().copy()
-        duplicate._heap = self._heap.copy()
+    def copying(self, earlier: Mapping[str, Earlier]) -> Slices[JobQueue]:
+        heap = self._heap.copy()
+        duplicate = yield from super().copying(earlier)
+        duplicate._heap = heap
+        for before in earlier.values():
+            if before.record is not None:
+                duplicate._push(before.record)
         return duplicate
 
     def add(self, record: Job, number: int) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from functools import cache
-from typing import Any, NoReturn, Self
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from msgspec.structs import replace
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import R, Record
-from emulator.core.tables import Slot, Table
+from emulator.core.slices import Slices, completed
+from emulator.core.tables import Earlier, Slot, Table
 from emulator.core.unit_of_work import Change, UnitOfWork
 
 
@@ -35,11 +37,6 @@ class Tables(dict[type[Record], Table[Any]]):
         table = self[kind] = Table(kind)
         return table
 
-    def copy(self) -> Tables:
-        duplicate = Tables(self.kinds)
-        duplicate.update((kind, table.copy()) for kind, table in self.items())
-        return duplicate
-
 
 @cache
 def _empty(kinds: tuple[type[Record], ...]) -> dict[type[Record], Table[Any]]:
@@ -63,12 +60,7 @@ class Repository:
 
         Records never change, so both share them; only the tables are copied.
         """
-        if self._unit is not None:
-            raise RuntimeError("a unit of work is running; a world is copied between two of them")
-        duplicate = copy.copy(self)
-        duplicate.counters = self.counters.copy()
-        duplicate._tables = self._tables.copy()
-        return duplicate
+        return completed(Copying(self).slices())
 
     def emptied(self) -> Self:
         """Return another one without records."""
@@ -76,6 +68,9 @@ class Repository:
         duplicate.counters = self.counters.copy()
         duplicate._tables = Tables(self.kinds)
         return duplicate
+
+    def is_filled(self) -> None:
+        """Have what stands beside the tables know them; called once they are there."""
 
     # -- reading
 
@@ -184,6 +179,36 @@ class Repository:
             else:
                 table.replace(change.new, change.old)
         self.counters = unit.counters
+
+
+C = TypeVar("C", bound=Repository)
+
+
+class Copying(Generic[C]):
+    """A repository that is copied in slices as it is now, though it changes meanwhile: :meth:`note` is told how."""
+
+    def __init__(self, original: C) -> None:
+        if original._unit is not None:
+            raise RuntimeError("a unit of work is running; a world is copied between two of them")
+        self._tables = [*original._tables.items()]
+        self._copy = original.emptied()
+        self._earlier: defaultdict[type[Record], dict[str, Earlier]] = defaultdict(dict)
+
+    def note(self, unit: UnitOfWork) -> None:
+        """Note what a unit of work has changed."""
+        for change in unit.changes:
+            earlier, id = self._earlier[type(change.record)], change.record.id
+            if id not in earlier:
+                earlier[id] = Earlier(change.old, change.number)
+            elif change.new is None:
+                earlier[id] = earlier[id]._replace(number=change.number)
+
+    def slices(self) -> Slices[C]:
+        """Return the copy."""
+        for kind, table in self._tables:
+            self._copy._tables[kind] = yield from table.copying(self._earlier[kind])
+        self._copy.is_filled()
+        return self._copy
 
 
 def no_unit_of_work() -> NoReturn:

@@ -8,14 +8,15 @@ lists are filtered, but each order and index that there is takes time with every
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from emulator.core.records import R, Record
+from emulator.core.slices import STEP, Slices, completed
 
 # -- a mapping in parts
 
@@ -65,13 +66,6 @@ class PartedDict(dict[K, V | None]):
                 return value
         return None
 
-    def mapped(self, function: Callable[[V], V]) -> Self:
-        """Return the same keys in the same parts, each value replaced by what the function makes of it."""
-        mapped = type(self)()
-        mapped.older = tuple(dict(_mapped(part, function)) for part in self.older)
-        mapped.update(_mapped(self, function))
-        return mapped
-
     def all_values(self) -> Iterator[V]:
         """Return the values of all parts, the oldest part first."""
         return chain.from_iterable(part.values() for part in (*self.older, self))  # type: ignore[misc]  # None is not stored
@@ -83,10 +77,6 @@ class PartedDict(dict[K, V | None]):
     def size(self) -> int:
         """Return the number of entries in all parts."""
         return len(self) + sum(map(len, self.older))
-
-
-def _mapped(part: Mapping[K, Any], function: Callable[[Any], V]) -> Iterator[tuple[K, V]]:
-    return ((key, function(value)) for key, value in part.items() if value is not None)
 
 
 # -- tables
@@ -104,6 +94,13 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
     def __lt__(self, other: Slot[R]) -> bool:
         here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
         return self.number < other.number if here == there else here < there
+
+
+class Earlier(NamedTuple):
+    """A record as it was, None where there was none, and its number in the order of creation."""
+
+    record: Any
+    number: int
 
 
 class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
@@ -201,14 +198,58 @@ class Table(Generic[R]):
 
     def copy(self) -> Self:
         """Return a table of the same records; changes to one table do not reach the other."""
+        return completed(self.copying({}))
+
+    def copying(self, earlier: Mapping[str, Earlier]) -> Slices[Self]:
+        """Return such a table, made in slices; ``earlier`` is what changed in this one since the first of them, by id."""
         duplicate = type(self)(self.kind)
-        slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
-        duplicate.indexes = Indexes(slots)
-        duplicate.unique = {
-            field: found.mapped(lambda slot: cast("Slot[R]", slots[slot.record.id]))
-            for field, found in self.unique.items()
-        }
+        copied = duplicate.slots
+        for slots in _steps(self.slots):
+            if len(copied) + STEP > PART:
+                copied.begin_part()
+            for slot in slots:
+                record = slot.record
+                copied[record.id] = Slot(slot.number, record)
+            yield
+        for id, before in earlier.items():
+            duplicate.put_back(id, before)
+        for field, found in duplicate.unique.items():
+            for slots in _steps(copied):
+                if len(found) + STEP > PART:
+                    found.begin_part()
+                for slot in slots:
+                    if (key := self._key(field, getattr(slot.record, field))) is not None:
+                        found[key] = slot
+                yield
         return duplicate
+
+    def put_back(self, id: str, before: Earlier) -> None:
+        """Have a record be as it was before. Of a copy that is being made: neither order nor indexes are there yet."""
+        if before.record is None:
+            self.slots.discard(id)
+        elif (slot := self.slots[id]) is not None:
+            slot.record = before.record
+        else:
+            if len(self.slots) >= PART:
+                self.slots.begin_part()
+            self.slots[id] = Slot(before.number, before.record)
+
+    def ordered(self) -> Slices[list[Slot[R]]]:
+        """Return every slot, in order of creation. The table must not change meanwhile."""
+        if self._order is not None:
+            return self._order
+        order: list[Slot[R]] = []
+        is_sorted = True
+        for slots in _steps(self.slots):
+            step = sorted(slots)
+            is_sorted = is_sorted and (not order or order[-1] < step[0])
+            order += step
+            yield
+        if not is_sorted:
+            order.sort()
+        if self.kind.paged:
+            self._order = order
+        return order
 
     def __len__(self) -> int:
         return self.slots.size() if self.slots.older else len(self.slots)
@@ -331,6 +372,12 @@ class Table(Generic[R]):
             if len(found := self.unique[field]) >= PART:
                 found.begin_part()
             found[key] = slot
+
+
+def _steps(slots: PartedDict[str, Slot[R]]) -> Iterator[list[Slot[R]]]:
+    """Return the slots that there are now, some at a time."""
+    every = [*slots.all_values()]
+    return (every[at : at + STEP] for at in range(0, len(every), STEP))
 
 
 @cache

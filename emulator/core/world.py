@@ -185,11 +185,8 @@ class World(Repository):
         self.jobs = JobQueue()
         self._tables[Job] = self.jobs
 
-    def copy(self) -> Self:
-        """Return another world in the same state; see :meth:`Repository.copy`."""
-        duplicate = super().copy()
-        duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
-        return duplicate
+    def is_filled(self) -> None:
+        self.jobs = cast("JobQueue", self._tables[Job])
 
     def emptied(self) -> Self:
         """Return another world of the same App without records."""

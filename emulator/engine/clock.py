@@ -44,8 +44,8 @@ from typing import Any, TypeVar
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Slices
 from emulator.core.jobs import FailedJob, Job
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence

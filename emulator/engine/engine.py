@@ -24,7 +24,7 @@ from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
 from emulator.engine.outbox import Mailer, WebhookSender
-from emulator.engine.persistence import WorldPersistence
+from emulator.engine.persistence import WorldPersistence, take
 from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
@@ -234,7 +234,7 @@ class Engine:
         if self.store and persistence:
             self._load_snapshots(self.store, key, runtime)
             if saved is None:
-                persistence.replace_world(runtime.history.snapshot())
+                persistence.replace_world(take(world, clock))
         return runtime
 
     def _built(self, key: Key, saved: StoredWorld | None) -> tuple[World, Clock]:

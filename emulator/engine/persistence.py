@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,16 +36,59 @@ def take(world: World, clock: Clock) -> WorldSnapshot:
     return WorldSnapshot(world, clock.now(), clock.mode, clock.rate)
 
 
-def export(snapshot: WorldSnapshot, *, share: bool = False) -> dict[str, Any]:
-    """Return the snapshot as plain values: the content of a TinyDB file with this one world; to ``share``, scrubbed."""
-    plain: dict[str, Any] = msgspec.to_builtins(serialization.tables([saved(snapshot)]))
-    return scrubbed(plain, snapshot.world) if share else plain
+ROWS = 250
+"""Records that are encoded at a time, which takes about a millisecond."""
+
+
+def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
+    """Yield the snapshot as JSON, the content of a TinyDB file with this one world; empty bytes are a pause, too."""
+    world = snapshot.world
+    yield from _json(serialization.tables([StoredWorld(key_of(world), header(snapshot), {})]), end=b"")
+    for table in world.tables():
+        slices, order = table.ordered(), None
+        while order is None:
+            try:
+                next(slices)
+                yield b""
+            except StopIteration as end:
+                order = end.value
+        if order:
+            rows = ((str(slot.number), serialization.row_of(slot.record)) for slot in order)
+            yield from _table(f"{key_of(world)}/{table.kind.kind}", rows)
+    yield b"}"
+
+
+def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
+    """Return the same, scrubbed; it takes long and is for a thread."""
+    tables: dict[str, Any] = serialization.tables([saved(snapshot)])
+    plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in tables.items()}
+    return [*_json(scrubbed(plain, snapshot.world), end=b"}")]
+
+
+def _json(tables: Mapping[str, Mapping[str, Any]], end: bytes) -> Iterator[bytes]:
+    parts = (part for name, rows in tables.items() for part in _table(name, iter(rows.items())))
+    yield b"{" + next(parts)[1:]
+    yield from parts
+    yield end
+
+
+def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
+    yield b",%s:{" % msgspec.json.encode(name)
+    separator = b""
+    while step := [*islice(rows, ROWS)]:
+        yield separator + msgspec.json.encode(dict(step))[1:-1]
+        separator = b","
+    yield b"}"
 
 
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """Return the snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
     world = snapshot.world
-    return StoredWorld(Key(world.name, world.livemode), header(snapshot), serialization.all_rows(world))
+    return StoredWorld(key_of(world), header(snapshot), serialization.all_rows(world))
+
+
+def key_of(world: World) -> Key:
+    return Key(world.name, world.livemode)
 
 
 def header(snapshot: WorldSnapshot) -> WorldHeader:

@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Slices
+from emulator.core.repository import Copying
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
@@ -155,14 +156,30 @@ class History:
         self._publish_restart("rewind")
         return len(units)
 
-    def snapshot(self) -> WorldSnapshot:
-        """Return the world as it is now. Records never change, so only their filing is copied."""
-        self._runner.run_due()
-        return persistence.take(self._runner.world.copy(), self._runner.clock)
+    async def snapshot(self) -> WorldSnapshot:
+        """Return the world as it is now."""
+        async with self.changing:
+            self._runner.run_due()
+            taken = persistence.take(self._runner.world, self._runner.clock)
+            return taken._replace(world=await self.copy())
+
+    async def copy(self) -> World:
+        """Return a copy of the world as it is now. Records never change, so only their filing is copied."""
+        copying, observers = Copying(self._runner.world), self._runner.observers
+        note = copying.note
+        observers.append(note)
+        try:
+            return await in_slices(copying.slices(), self._runner.scheduler.pauses)
+        finally:
+            observers.remove(note)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
-        world = snapshot.world.copy()
+        pauses = self._runner.scheduler.pauses
+        world = await in_slices(Copying(snapshot.world).slices(), pauses)
+        # Here and not with the first list, which would make it without a pause.
+        for table in world.tables():
+            await in_slices(table.ordered(), pauses)
         clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
         world.now = clock.reached(world)
         await self.replace(world, clock, "restore")

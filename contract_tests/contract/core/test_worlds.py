@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from emulator.core import world
 from emulator.core.events import Event
 from emulator.core.ids import IdSource
 from emulator.core.jobs import Job
+from emulator.core.repository import Copying
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World, encode
@@ -133,6 +135,34 @@ def test_a_unit_of_work_that_was_undone_can_be_done_again(before: list[Step], st
     world.undo(unit.inverse())
     world.counters = counters
     assert image(world) == done
+
+
+@given(STEPS, STEPS)
+def test_a_copy_made_in_slices_is_of_the_world_as_it_was(before: list[Step], meanwhile: list[Step]) -> None:
+    """However it changes between two of them; jobs come in the order in which they would have come."""
+    world = toy_world()
+    with world.unit_of_work():
+        take(world, before)
+    expected, later = world.copy(), iter(meanwhile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("emulator.core.tables.STEP", 1)
+        copying = Copying(world)
+        slices, copied = copying.slices(), None
+        while copied is None:
+            try:
+                next(slices)
+            except StopIteration as end:
+                copied = end.value
+            with world.unit_of_work() as unit:
+                take(world, [*islice(later, 1)])
+            copying.note(unit)
+    assert image(copied) == image(expected)
+    while (job := expected.jobs.next()) is not None:
+        assert copied.jobs.next() == job
+        for each in (expected, copied):
+            with each.unit_of_work():
+                each.remove(job)
+    assert copied.jobs.next() is None
 
 
 @given(STEPS)

@@ -1,12 +1,23 @@
-"""A world whose jobs take longer than its clock allows: it lags and says so, and delays no other world."""
+"""No world delays another: one whose jobs take longer than its clock allows lags, and a large one works in slices."""
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+import httpx
+import msgspec
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
+from emulator.resources.app.clients import Key
+from emulator.resources.customers.customers import Customer
+from emulator.resources.registry import OPERATIONS
+from emulator.server import sandbox as server
+from emulator.server.sandbox import Options
 
 MAX_RATE = 31_536_000
 DAILY = 20
@@ -83,3 +94,84 @@ def test_a_snapshot_with_a_late_clock_is_worked_off_in_slices(sandbox: Sandbox, 
     assert frozen["lag"] == 0
     latest = next(iter(sandbox.control.pages("/objects", kind="invoice", page_size=1)))
     assert latest["created_at"] <= frozen["now"]
+
+
+# -- whatever one world does, others are served in between
+
+
+LARGE = 40_000
+"""Customers of a world whose operations would take 25 to 300 ms in one go."""
+
+LONGEST = 0.025
+"""Seconds of processor time that pass between two turns of others; the slices take four milliseconds."""
+
+
+async def longest_turn(act: Callable[[httpx.AsyncClient], Awaitable[Any]], client: httpx.AsyncClient) -> float:
+    """Return the most processor time that passes between two turns of another task while something is done."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - began)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    await act(client)
+    watching.cancel()
+    return longest
+
+
+def get(path: str) -> Callable[[httpx.AsyncClient], Awaitable[Any]]:
+    return lambda client: client.get(path)
+
+
+def post(path: str, **body: Any) -> Callable[[httpx.AsyncClient], Awaitable[Any]]:
+    return lambda client: client.post(path, json=body)
+
+
+@pytest.fixture
+def no_garbage() -> Iterator[None]:
+    """The garbage collector looks at the objects of all tests before this one; a server has its own settings of it."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_garbage")
+def test_what_grows_with_a_world_is_done_in_slices() -> None:
+    """A search, an order, a snapshot, its export, its restore and a rewind let others run, each time."""
+    sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False))
+    runtime = sandbox.engine.open(Key("large", livemode=False))
+    world = runtime.world
+    with world.unit_of_work():
+        first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
+        for number in range(LARGE):
+            email = f"ada{number * 7919 % LARGE}@example.com"
+            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
+    key = {"Authorization": "Bearer sk_test_large"}
+    acts = {
+        "search": get("/v1/customers/?search=ada77"),
+        "order": get("/v1/customers/?ordering=email"),
+        "text": get("/_emulator/objects?kind=customer&query=ada77"),
+        "snapshot": post("/_emulator/snapshots", name="here"),
+        "export": get("/_emulator/snapshots/here"),
+        "change": post("/v1/customers/", email="last@example.com", name="Last"),
+        "rewind": post("/_emulator/rewind", steps=1),
+        "schedule": get("/_emulator/schedule?until=2100-01-01T00:00:00Z"),
+        "restore": post("/_emulator/snapshots/here/restore"),
+        "list": get("/v1/customers/"),
+    }
+
+    async def run() -> dict[str, float]:
+        transport = httpx.ASGITransport(sandbox.application())
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
+            # What is imported and built with the first request of its kind.
+            for path in ("/v1/customers/", "/_emulator/objects?kind=customer"):
+                (await client.get(path)).raise_for_status()
+            return {name: await longest_turn(act, client) for name, act in acts.items()}
+
+    turns = asyncio.run(run())
+    assert {name: turn for name, turn in turns.items() if turn > LONGEST} == {}

@@ -8,7 +8,6 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.handlers import (
     Page,
-    Slices,
     apply_patch,
     get_handler,
     get_or_404,
@@ -17,6 +16,7 @@ from emulator.core.handlers import (
     sublist_handler,
 )
 from emulator.core.records import folded
+from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import settings

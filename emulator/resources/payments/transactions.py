@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from emulator.core.handlers import (
     Page,
     Query,
-    Slices,
     apply_patch,
     get_handler,
     get_or_404,
@@ -21,6 +20,7 @@ from emulator.core.handlers import (
 )
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
+from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app import amounts

@@ -16,9 +16,10 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
-from emulator.core.handlers import Page, Query, Slices, get_or_404, list_handler
+from emulator.core.handlers import Page, Query, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Record, to_wire
+from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook, HttpResult, PingEndpoint
 from emulator.core.world import World, encode

@@ -1,0 +1,24 @@
+"""Work that takes longer the larger a world is. It is done in slices, so that other worlds need not wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+Slices = Generator[None, None, T]
+"""What such work comes to, as a generator that yields now and then."""
+
+STEP = 1000
+"""Records that are looked at between two pauses, which takes some milliseconds."""
+
+
+def completed(slices: Slices[T]) -> T:
+    """Return what the work comes to, done without a pause."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result
