@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,10 +14,6 @@ import yaml
 from contract_tests.contract.document.reader import operations
 from contract_tests.quality.docs.pages import PAGES, ROOT
 from contract_tests.quality.drift import commands as cli
-from contract_tests.quality.drift.constraints import constraints, constraints_by_source
-from emulator.checks.document import exceptions
-from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
-from emulator.checks.suite.table import AREAS
 from emulator.document import bundles
 from emulator.document.probes import collected
 from emulator.engine.reference_data import numbered_assumptions
@@ -44,14 +42,6 @@ def probes() -> str:
         f"{known.budget(known.probes)} requests; {len(alone)} of them need nothing but a key and make at most "
         f"{known.budget(alone)}."
     )
-
-
-def sources() -> str:
-    """Return how many constraints of the document come from where."""
-    counted = constraints_by_source()
-    total = f"{len(constraints())} constraints, {counted.get('', 0)} without a source."
-    rows = list(counted.items())
-    return f"{total}\n\n{_table('source', 'constraints', rows=rows)}"
 
 
 def settings() -> str:
@@ -98,32 +88,6 @@ def commands() -> str:
     return _table("command", "does", rows=rows)
 
 
-def mutants() -> str:
-    """Return what ``test suite`` runs a test suite against, by area; what to look at is said by ``--list``."""
-    return "\n\n".join(
-        f"### {area}\n\n{_table('name', 'no test fails when …', rows=[(_code(row.name), row.wrong) for row in own])}"
-        for area, own in AREAS.items()
-    )
-
-
-def rules_beyond_schemas() -> str:
-    """By operation and field, what is rejected though the schemas of the document allow it."""
-    rows = [
-        (_code(operation), "any" if field == "*" else _code(field), why)
-        for operation, fields in BEYOND_SCHEMAS.items()
-        for field, why in fields.items()
-    ]
-    return _table("operation", "field", "rule", rows=rows)
-
-
-def rules_of_state() -> str:
-    """By operation, the codes with which the state of a world rejects what the schemas allow."""
-    known = [each for name in ("service", "control") for each in operations(bundles.load(name))]
-    rows = [(id, exceptions.codes(id, each.path)) for each in known for id in [each.node["operationId"]]]
-    listed = [(_code(id), ", ".join(map(_code, codes))) for id, codes in rows if codes]
-    return _table("operation", "codes", rows=[*listed, ("any", ", ".join(map(_code, exceptions.ANY_OPERATION)))])
-
-
 def workflows() -> str:
     """Return each Arazzo workflow that comes with the emulator."""
     read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
@@ -132,22 +96,27 @@ def workflows() -> str:
 
 
 def subscription_shop() -> str:
-    """Return the example shop in Python, whole."""
-    return f"```python\n{(ROOT / 'docs/examples/subscription-shop/shop.py').read_text('utf-8')}```"
+    """Return those methods of the example shop in Python that are about subscriptions."""
+    source = (ROOT / "docs/examples/subscription-shop/shop.py").read_text("utf-8")
+    methods = {
+        node.name: ast.get_source_segment(source, node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+    }
+    shown = "\n\n".join(
+        f"    {methods[name]}" for name in ("has_access", "pay_now", "reconcile", "_look_up", "_handle")
+    )
+    return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(shown)}\n```"
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "probes": probes,
-    "sources": sources,
     "settings": settings,
     "control API": control,
     "rules": rules,
     "commands": commands,
-    "mutants": mutants,
     "subscription shop": subscription_shop,
     "workflows": workflows,
-    "rules beyond schemas": rules_beyond_schemas,
-    "rules of state": rules_of_state,
 }
 """What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
 

@@ -6,7 +6,6 @@ at a place that cites assumptions (``x-assumption``) comes from those; the other
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -54,15 +53,6 @@ def source_table() -> Mapping[str, list[str]]:
     """The sources of ``sources.yaml`` beside this module, each with the constraints that it gives, ``*`` for anything."""
     table: dict[str, list[str]] = read_yaml(Path(__file__).with_name("sources.yaml"))
     return table
-
-
-def constraints_by_source() -> dict[str, int]:
-    """How many constraints come from each source, the numbered assumptions last; one with two assumptions counts for each.
-
-    Constraints without a source are counted under the empty text.
-    """
-    counted = Counter(source for each in constraints() for source in each.sources or ("",))
-    return dict(sorted(counted.items(), key=lambda each: (each[0].startswith("B-"), each[0])))
 
 
 @cache
