@@ -40,8 +40,9 @@ class Request(NamedTuple):
         content: bytes = b"",
         headers: Mapping[str, str | bytes] | None = None,
     ) -> Request:
-        """Return a request whose body is ``json``, or ``content``. ``query`` is added to the target's own.
+        """Return a request whose body is ``json``, or ``content``.
 
+        ``query`` is added to the target's own; a list in it is a parameter for each of its values.
         Raises :class:`InvalidPath` for control characters.
         """
         if _CONTROL.search(target):
@@ -52,7 +53,7 @@ class Request(NamedTuple):
             sent = {"content-type": "application/json", **sent}
         target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
         if query:
-            target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())])
+            target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())], doseq=True)
         return cls(method, target, sent, content)
 
 

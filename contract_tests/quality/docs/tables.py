@@ -103,7 +103,7 @@ def subscription_shop() -> str:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
     }
-    shown = "\n\n".join(
+    shown = "\n\n\n".join(
         f"    {methods[name]}" for name in ("has_access", "pay_now", "reconcile", "_look_up", "_handle")
     )
     return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(shown)}\n```"
