@@ -145,14 +145,20 @@ def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
 
 
 def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
-    """Settle an approved one; of a dispute that was lost the customer has spent nothing (B-56)."""
+    """Settle an approved one; of a dispute that was lost the customer has spent nothing (B-56).
+
+    One that is to be completed once more is not counted until then.
+    """
     if new.status == "approved":
         default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)
         world.schedule(operator.settles(world, new.instrument) or default, "transaction.settle", new)
+    is_lost = (old.status, new.status) == ("disputed", "failed")
+    comes_again = old.status in transactions.COUNTED and new.status in ("pending", "approved")
     customer = world.get(Customer, new.customer)
-    if (old.status, new.status) == ("disputed", "failed") and customer is not None:
+    if customer is not None and (is_lost or comes_again):
         lost = transactions.spent(customer, new, new.amount - new.amount_refunded)
-        world.replace(customer, total_spent=customer.total_spent - lost)
+        count = customer.transactions_count - (1 if comes_again else 0)
+        world.replace(customer, total_spent=max(customer.total_spent - lost, 0), transactions_count=max(count, 0))
 
 
 def _plan_refund(world: World, old: Refund, new: Refund) -> None:

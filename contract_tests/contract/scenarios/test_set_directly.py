@@ -224,6 +224,18 @@ def test_how_a_dispute_ends(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/ledger")["balanced"] is True
 
 
+def test_a_deposit_that_settles_once_more_is_counted_once(sandbox: Sandbox) -> None:
+    method = sandbox.method()
+    deposit = sandbox.deposit(method)
+    put(sandbox, deposit, status="approved")
+    sandbox.advance("1d")
+    assert sandbox.api.get(f"/transactions/{deposit['id']}/")["status"] == "completed"
+    now = sandbox.api.get(f"/customers/{method['customer']}/")
+    assert (now["total_spent"], now["transactions_count"]) == (5000, 1)
+    assert sandbox.api.get("/receipts/")["pagination"]["count"] == 1
+    assert sandbox.control.get("/ledger")["balanced"] is True
+
+
 def test_the_rest_follows_its_status_too(sandbox: Sandbox) -> None:
     deposit = sandbox.deposit()
     refund = sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from contract_tests.robustness.lives.walks import walk
+from contract_tests.robustness.lives.model import TRANSITIONS
+from contract_tests.robustness.lives.walks import Transition, walk
 from emulator.testing import LocalServer
 
 
@@ -19,18 +21,21 @@ from emulator.testing import LocalServer
 def main(walks: int, steps: int, first: int) -> None:
     """Walk, and print each difference between the emulator and the model."""
     differences = 0
+    reached: Counter[Transition] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for number, state in enumerate(["memory", f"sqlite:{Path(folder, 'worlds.db')}"]):
             server = LocalServer(state=state)
             try:
                 for seed in range(first + number, first + walks, 2):
-                    for difference in walk(server, seed, steps):
+                    for difference in walk(server, seed, steps, reached):
                         differences += 1
                         click.echo(difference)
             finally:
                 server.stop()
     click.echo(f"{walks} walks of {steps} steps: {differences} differences.")
-    sys.exit(1 if differences else 0)
+    for before, after in sorted(TRANSITIONS):
+        click.echo(f"  {before or 'new'} → {after}: {reached[before, after]} walks")
+    sys.exit(1 if differences or TRANSITIONS - reached.keys() else 0)
 
 
 if __name__ == "__main__":

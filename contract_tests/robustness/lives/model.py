@@ -25,8 +25,29 @@ ANSWERS = {
     "fails": (timedelta(0), False),
     "slow": (timedelta(seconds=60), True),
     "silent": (timedelta(minutes=3), False),
+    "gone": (timedelta(0), False),
 }
-"""By phone: how long the operator takes to answer, and whether the charge succeeds."""
+"""By phone: how long the operator takes to answer, and whether the charge succeeds. Without a phone nobody is asked (B-41)."""
+
+CONFIRMATION = timedelta(seconds=900)
+"""B-54: when a card check fails that nobody passes."""
+
+TRANSITIONS = {
+    ("", "trialing"),
+    ("", "active"),
+    ("trialing", "active"),
+    ("trialing", "paused"),
+    ("active", "paused"),
+    ("paused", "trialing"),
+    ("paused", "active"),
+    ("active", "past_due"),
+    ("past_due", "unpaid"),
+    ("past_due", "active"),
+    ("unpaid", "active"),
+    ("canceled", "active"),
+    *((status, end) for status in LIVE for end in ("canceled", "expired")),
+}
+"""The transitions of the table of the specification and of the assumptions, which walks have to reach."""
 
 
 class NotAllowed(Exception):
@@ -51,6 +72,7 @@ class Payment:
     bill: Bill
     ends_at: datetime
     succeeds: bool
+    by_buyer: bool = False
 
 
 @dataclass
@@ -66,7 +88,6 @@ class Life:
     phone: str
     cancels: bool = False
     sends: bool = False
-    status: str = ""
     period: int = 1
     trial_end: datetime | None = None
     canceled_at: datetime | None = None
@@ -76,20 +97,33 @@ class Life:
     owed: Bill | None = None
     failed_at: datetime | None = None
     retry_at: datetime | None = None
+    behind: bool = False
     paused_in: str = ""
     noticed: bool = False
+    walked: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.anchor, self.next_amount = self.now, self.amount
-        self.status = "active"
+        self._status = ""
         if self.trial_days:
-            self.status, self.period = "trialing", 0
+            self.period = 0
             self.trial_end = self.anchor = self.now + self.trial_days * DAY
+        self.status = "trialing" if self.trial_days else "active"
         self.start, self.end = self.now, self.trial_end or self.boundary(1)
         self.send("subscription.created")
         if self.status == "active":
             self.charge()
         self.run()
+
+    @property
+    def status(self) -> str:
+        return self._status
+
+    @status.setter
+    def status(self, status: str) -> None:
+        if status != self._status:
+            self.walked.add((self._status, status))
+        self._status = status
 
     def send(self, type: str, *, of_subscription: bool = True) -> None:
         self.sent.append((type, self.now, self.status if of_subscription else None))
@@ -153,7 +187,7 @@ class Life:
         bill.overdue = True
         self.send("invoice.payment_overdue", of_subscription=False)
         if self.sends and self.status == "active":
-            self.status = "past_due"
+            self.status, self.behind = "past_due", True
 
     def renew(self) -> None:
         """B-43 to B-47, B-96."""
@@ -161,9 +195,11 @@ class Life:
             self.end_it()
             return
         self.next_period()
+        while self.end <= self.now:  # B-89: "of several periods that went by one is charged"
+            self.next_period()
         if self.status == "trialing":
             self.status = "active"
-        invoiced = self.status == "past_due" and (self.sends or self.owed is None)
+        invoiced = self.status == "past_due" and (self.sends or (self.owed is None and self.behind))
         if self.status == "active" or invoiced:
             self.charge()
 
@@ -195,6 +231,9 @@ class Life:
         self.retry_at = next((day for day in days if day > self.now), None)
 
     def collect(self, bill: Bill) -> None:
+        if self.phone == "gone":  # B-45: it fails without a payment
+            self.fail(bill)
+            return
         takes, succeeds = ANSWERS[self.phone]
         self.payments.append(Payment(bill, self.now + takes, succeeds))
         if not takes:
@@ -206,11 +245,19 @@ class Life:
     def answer(self) -> None:
         payment = min(self.payments, key=lambda each: each.ends_at)
         self.payments.remove(payment)
-        (self.receive if payment.succeeds else self.fail)(payment.bill)
+        if payment.succeeds:
+            self.receive(payment.bill)
+            return
+        self.send("payment_intent.failed", of_subscription=False)
+        if not payment.by_buyer:
+            self.fail(payment.bill)
+        elif self.owed is payment.bill and self.retry_at is None and self.status in ("active", "past_due"):
+            self.retry_at = self.now  # B-62: the retry that waited for it
 
     def fail(self, bill: Bill) -> None:
         """One event for each failed attempt, which shows what it led to; what is not live is not retried (B-45)."""
-        self.send("payment_intent.failed", of_subscription=False)
+        if bill.status != "open":
+            return
         if self.owed is None and self.status in ("paused", "canceled"):
             self.owed = bill
         elif self.status in ("active", "past_due"):
@@ -219,7 +266,7 @@ class Life:
                 self.owed = bill
                 self.plan_retry()
                 if self.retry_at is None:
-                    self.status, bill.status = "unpaid", "uncollectible"
+                    self.status, bill.status, self.behind = "unpaid", "uncollectible", True
         self.send("subscription.payment_failed")
 
     def receive(self, bill: Bill) -> None:
@@ -234,19 +281,22 @@ class Life:
             self.owed = self.failed_at = self.retry_at = None
         behind = self.sends and any(each.status == "open" and each.overdue for each in self.bills)
         if self.status in ("past_due", "unpaid") and self.owed is None and not behind:
-            self.status = "active"
+            self.status, self.behind = "active", False
 
     def end_it(self) -> None:
         self.status, self.canceled_at = "canceled", self.now
         self.failed_at = self.retry_at = None
+        self.behind = False
         self.send("subscription.canceled")
 
     # -- what the merchant does
 
     def act(self, action: str) -> None:
-        """Do it, or raise :class:`NotAllowed`. Other names than those of actions are phones."""
+        """Do it, or raise :class:`NotAllowed`. Names of phones and statuses are those that are set from now on."""
         if action in ANSWERS:
             self.phone = action
+        elif action.startswith("put "):
+            self.put(action.removeprefix("put "))
         else:
             getattr(self, f"do_{action}")()
         self.run()
@@ -335,6 +385,39 @@ class Life:
         if self.is_under_way(bill):
             raise NotAllowed
         self.receive(bill)
+
+    def do_abandon(self) -> None:
+        """B-54: the buyer leaves the page at the check of the card; a second payment is rejected (B-62)."""
+        bill = self.last("open", "uncollectible")
+        if self.is_under_way(bill):
+            raise NotAllowed
+        self.payments.append(Payment(bill, self.now + CONFIRMATION, succeeds=False, by_buyer=True))
+
+    # -- what a tester sets directly (B-89)
+
+    def put(self, what: str) -> None:
+        """A status, or ``FIELD DAYS``: the field becomes the instant so many days and seven hours from now."""
+        name, _, days = what.partition(" ")
+        at = self.now + timedelta(days=int(days), hours=7) if days else self.now
+        if name == "current_period_end" and self.status == "trialing":
+            self.trial_end = at
+        if name == "current_period_end":
+            self.end = self.anchor = at
+            self.period = 0
+        elif name == "ends_at":
+            self.ends_at = at
+        elif name != self.status:
+            self.put_status(name)
+
+    def put_status(self, status: str) -> None:
+        if status != "canceled":
+            self.owed = None
+        self.failed_at = self.retry_at = None
+        self.behind = False
+        self.paused_in = self.status if self.status in ("trialing", "active") else "active"
+        if status != "expired":
+            self.canceled_at = self.now if status == "canceled" else None
+        self._status = status
 
     def do_void(self) -> None:
         bill = self.last("open")

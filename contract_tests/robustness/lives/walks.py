@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,9 +14,18 @@ from contract_tests.robustness.lives.model import MOVED, Life, NotAllowed, text
 from contract_tests.support.sandbox import BEYOND, CARD
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
+Transition = tuple[str, str]
+
 START = datetime(2026, 1, 31, 10, tzinfo=UTC)
-PHONES = {"works": "+24177000010", "fails": "+24177000001", "slow": "+24177000006", "silent": "+24177000003"}
+PHONES = {
+    "works": "+24177000010",
+    "fails": "+24177000001",
+    "slow": "+24177000006",
+    "silent": "+24177000003",
+    "gone": None,
+}
 """A number for each of the model's phones (B-54)."""
+CHECKED = {**CARD, "number": "4000 0000 0000 3220", "exp_year": 2099}
 ACTIONS = {
     "pause": ("POST", "pause/", None),
     "resume": ("POST", "resume/", None),
@@ -28,24 +40,35 @@ ACTIONS = {
 """Requests about the subscription; ``cancel_later`` is sent as a POST where that differs (past due, B-47)."""
 NOT_MODELED = BEYOND | {"customer.created"}
 """Types of events that say nothing of the life of a subscription, or that the specification does not have."""
-INVOICE_ACTIONS = ("pay", "pay_on_page", "void")
+INVOICE_ACTIONS = ("pay", "pay_on_page", "abandon", "void")
+DIRECTLY = (
+    *(f"put {status}" for status in ("active", "past_due", "unpaid", "paused", "canceled", "expired")),
+    *(f"put current_period_end {days}" for days in (-100, -1, 2, 40)),
+    *(f"put ends_at {days}" for days in (-1, 30)),
+)
+"""What a tester sets: see :meth:`Life.put`."""
+CHOICES = [*ACTIONS, *PHONES, *INVOICE_ACTIONS, *DIRECTLY]
 SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), timedelta(hours=5))
 
 
-def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
-    """Yield the first difference of a walk, if there is one, with what was done."""
+def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition]) -> Iterator[str]:
+    """Yield the first difference of a walk, if there is one, with what was done.
+
+    ``reached`` counts the walks that made each transition; those that none has made yet are sought.
+    """
     chance = random.Random(seed)
     with Emulator(key=f"sk_test_life{seed}", server=server) as emulator:
         emulator.api.post("/_emulator/reset", {"clock": f"frozen@{text(START)}", "seed": seed})
         life, customer, path = begin(emulator, chance)
         done = [f"{life.interval}, trial {life.trial_days}, ends {life.ends_at}, phone {life.phone}"]
         for _ in range(steps):
-            done.append(step(emulator, life, customer, path, chance))
+            done.append(step(emulator, life, customer, path, chance, reached))
             wanted, found = life.view(), view(emulator, path)
             if wanted != found:
                 wrong = [f"{name}: {wanted[name]} not {found[name]}" for name in wanted if wanted[name] != found[name]]
                 yield "\n  ".join([f"walk {seed}", *done, *wrong])
-                return
+                break
+        reached.update(life.walked)
 
 
 def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
@@ -54,7 +77,7 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
     trial = chance.choice([0, 0, 1, 3, 10, 45])
     interval = chance.choice(["day", "week", "month", "month", "year"])
     ends_at = START + timedelta(days=chance.choice([10, 28, 90])) if chance.random() < 0.2 else None
-    cancels, phone = chance.random() < 0.1, chance.choice([*PHONES, "works"])
+    cancels, phone = chance.random() < 0.1, chance.choice(["fails", "slow", "silent", "works", "works"])
     contact = {"email": "a@example.com", "name": "Awa", "phone": PHONES[phone]}
     customer = emulator.api.post("/v1/customers/", contact)["id"]
     body = {"customer": customer, "unit_amount": 701, "interval": interval, "cancel_at_period_end": cancels}
@@ -66,14 +89,17 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
     return life, customer, f"/v1/subscriptions/{made['id']}/"
 
 
-def step(emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random) -> str:
+def step(
+    emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random, reached: Counter[Transition]
+) -> str:
     """Return one action or move of the clock, on both sides; what it was."""
-    if chance.random() < 0.5:
+    sought = seek(life, chance, reached)
+    if sought is None and chance.random() < 0.5:
         to = max(life.now, target(life, chance))
         emulator.api.post("/_emulator/clock/advance", {"to": text(to)})
         life.advance(to)
         return f"to {text(to)}"
-    action = chance.choice([*ACTIONS, *PHONES, *INVOICE_ACTIONS])
+    action = sought or chance.choice(CHOICES)
     refused = False
     try:
         send(emulator, life, action, customer, path)
@@ -86,6 +112,17 @@ def step(emulator: Emulator, life: Life, customer: str, path: str, chance: rando
     except NotAllowed:
         return f"{action}, refused" if refused else f"{action}: accepted, which is not allowed"
     return f"{action}: refused, which is allowed" if refused else action
+
+
+def seek(life: Life, chance: random.Random, reached: Counter[Transition]) -> str | None:
+    """Return an action with which the model makes a transition that no walk has made yet; None where there is none."""
+    for action in chance.sample(CHOICES, len(CHOICES)):
+        tried = copy.deepcopy(life)
+        with suppress(NotAllowed):
+            tried.act(action)
+            if tried.walked - life.walked - reached.keys():
+                return action
+    return None
 
 
 def target(life: Life, chance: random.Random) -> datetime:
@@ -102,10 +139,15 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
     elif action in INVOICE_ACTIONS:
         invoices = emulator.api.get("/v1/invoices/", page_size=1)["data"]
         path = f"/invoices/{invoices[0]['id'] if life.bills else 'none'}"
-        if action == "pay_on_page":
-            emulator.api.post(f"/_emulator{path}/pay", {"method": {**CARD, "exp_year": 2099}})
+        if action in ("pay_on_page", "abandon"):
+            method = CHECKED if action == "abandon" else {**CARD, "exp_year": 2099}
+            emulator.api.post(f"/_emulator{path}/pay", {"method": method})
         else:
             emulator.api.post(f"/v1{path}/{action}/")
+    elif action in DIRECTLY:
+        name, _, days = action.removeprefix("put ").partition(" ")
+        fields = {name: text(life.now + timedelta(days=int(days), hours=7))} if days else {"status": name}
+        emulator.api.patch(f"/_emulator/objects/{path.split('/')[-2]}", fields)
     else:
         method, end, body = ACTIONS[action]
         if action == "cancel_later" and life.status in ("past_due", "unpaid", "paused"):

@@ -352,7 +352,7 @@ def schedule_renewal(world: World, subscription: Subscription) -> None:
 
     Scheduled after the period's own charge, so that at one instant an invoice falls overdue first (B-96).
     """
-    if subscription.current_period_end != subscription.current_period_start:
+    if subscription.current_period_start < calendar.LAST:
         world.schedule(subscription.current_period_end, "subscription.renew", subscription)
 
 

@@ -84,6 +84,10 @@ STATE_MACHINE = StateMachine(
 )
 
 
+COUNTED = ("completed", "disputed", "refunded")
+"""The states of a deposit that the customer's totals count (B-30, B-56)."""
+
+
 def open_deposit(
     world: World,
     amount: int,
