@@ -284,8 +284,12 @@ def to_openapi_3_0(document: Document) -> Document:
     """Return the document with every null and every exclusive bound in a form that a strict reader allows."""
 
     def change(schema: Schema) -> Schema:
+        if target := _nullable_target(document, schema):
+            about = {key: value for key, value in schema.items() if key != "allOf"}
+            strict: Schema = map_schemas({"schemas": {"": {**target, **about}}}, change)["schemas"][""]
+            return strict
         schema = _strict_bounds(schema)
-        return _strict(document, schema) if schema.get("nullable") else schema
+        return _strict(schema) if schema.get("nullable") else schema
 
     return map_schemas(document, change)
 
@@ -298,25 +302,28 @@ def _strict_bounds(schema: Schema) -> Schema:
     return rest | {"not": {"enum": excluded}} if excluded else rest
 
 
-def _strict(document: Document, schema: Schema) -> Schema:
+def _nullable_target(document: Document, schema: Schema) -> Schema | None:
+    """Return the schema that null stands beside a reference to, which is written in the place of the reference.
+
+    Beside a reference strict readers allow no null, and of two alternatives, of which one is null, orval and
+    datamodel-code-generator make code that does not compile or rejects null.
+    """
+    match schema:
+        case {"nullable": True, "allOf": [{"$ref": _} as lone]}:
+            target: Schema = resolve(document, lone)
+            return None if any(key in target for key in SCHEMA_LISTS) else target
+    return None
+
+
+def _strict(schema: Schema) -> Schema:
     if not any(key in schema for key in SCHEMA_LISTS):
         return _with_null_in_enum(schema)
     about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
     match {key: value for key, value in schema.items() if key not in about and key != "nullable"}:
-        case {"allOf": [{"$ref": _} as lone]}:
-            target: Schema = resolve(document, lone)
-            if _is_plain(target):
-                return target | about | {"nullable": True}
-            return about | {"anyOf": [lone, NULL]}
         case {"anyOf": [first, *others]} if "type" in first:
             return about | {"anyOf": [_with_null_in_enum(first | {"nullable": True}), *others]}
         case rule:
             return about | {"anyOf": [rule, NULL]}
-
-
-def _is_plain(schema: Schema) -> bool:
-    """Return whether it is a text, number or boolean without an enumeration, whose name would add nothing."""
-    return schema.get("type") in ("string", "integer", "number", "boolean") and "enum" not in schema
 
 
 def _with_null_in_enum(schema: Schema) -> Schema:
