@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from contract_tests.surfaces.clients.generators import openapi_generator, openapi_python_client, php
+from contract_tests.surfaces.clients.generators import openapi_python_client, orval
 from contract_tests.surfaces.clients.workflows import WORKFLOWS, respect
 from contract_tests.surfaces.clients.workshop import Documents, GateError, Tools, Workshop, served
 from emulator.document import bundles
-from emulator.document.published import LINK_BODY, published
+from emulator.document.published import NULL, published
 from emulator.document.tree import Document, Schema, map_schemas
 
 Break = Callable[[Document], Document]
@@ -21,20 +21,6 @@ class Breakage(NamedTuple):
 
     put_back: Break
     noticed_by: Notice
-
-
-def link_bodies(document: Document) -> Document:
-    """Links whose body is an object, which openapi-generator rejects."""
-    renamed: Document = _renamed(document, {LINK_BODY: "requestBody"})
-    return renamed
-
-
-def _renamed(node: Any, names: dict[str, str]) -> Any:
-    if isinstance(node, list):
-        return [_renamed(item, names) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {names.get(key, key): _renamed(value, names) for key, value in node.items()}
 
 
 def object_defaults(document: Document) -> Document:
@@ -52,13 +38,13 @@ def null_beside_references(document: Document) -> Document:
     return published(bundles.load("service")) | {"servers": document["servers"]}
 
 
-def patterns_of_instants(document: Document) -> Document:
-    """Return a pattern beside ``date-time``, which the PHP client holds an object against."""
-
-    def change(schema: Schema) -> Schema:
-        return schema | {"pattern": "^[0-9TZ.:-]+$"} if schema.get("format") == "date-time" else schema
-
-    return map_schemas(document, change)
+def null_as_alternative(document: Document) -> Document:
+    """Null as one of two alternatives, of which orval makes code that does not compile."""
+    field = {"anyOf": [{"$ref": "#/components/schemas/Address"}, NULL]}
+    schemas = document["components"]["schemas"]
+    customer = schemas["Customer"]
+    customer = customer | {"properties": customer["properties"] | {"address": field}}
+    return document | {"components": document["components"] | {"schemas": schemas | {"Customer": customer}}}
 
 
 def workflow(work: Workshop, url: str) -> None:
@@ -69,10 +55,9 @@ def workflow(work: Workshop, url: str) -> None:
 
 
 BREAKAGES = (
-    Breakage(link_bodies, openapi_generator),
     Breakage(object_defaults, openapi_python_client),
     Breakage(null_beside_references, workflow),
-    Breakage(patterns_of_instants, php),
+    Breakage(null_as_alternative, orval),
 )
 
 

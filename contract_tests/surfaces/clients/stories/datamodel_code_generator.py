@@ -1,0 +1,73 @@
+"""The story with the models that datamodel-code-generator makes, sent and read by httpx: ``python FILE SERVER``."""
+
+import sys
+from typing import TypeVar
+
+import httpx
+from models import (
+    ApiError,
+    CheckoutLineInput,
+    CheckoutSession,
+    CheckoutSessionCreate,
+    Customer,
+    CustomerCreate,
+    InvoiceList,
+    PaymentIntent,
+    Refund,
+    RefundCreate,
+    SubscriptionPlan,
+    SubscriptionPlanCreate,
+    TransactionList,
+)
+from pydantic import BaseModel
+
+Model = TypeVar("Model", bound=BaseModel)
+
+api = httpx.Client(base_url=sys.argv[1], headers={"Authorization": "Bearer sk_test_datamodel"}, timeout=60)
+
+
+def create(path: str, body: BaseModel, model: type[Model]) -> Model:
+    """Send a model, and read the answer as another."""
+    answer = api.post(f"/v1{path}", json=body.model_dump(mode="json", exclude_unset=True))
+    assert answer.status_code == 201, answer.text
+    return model.model_validate_json(answer.text)
+
+
+def get(path: str, model: type[Model], **query: str) -> Model:
+    """Read an answer as a model."""
+    return model.model_validate_json(api.get(f"/v1{path}", params=query).text)
+
+
+def control(path: str, body: dict[str, str]) -> None:
+    """Do what no client of the service can: pay as a buyer would, and move the clock."""
+    api.post(f"/_emulator{path}", json=body).raise_for_status()
+
+
+customer = create(
+    "/customers/",
+    CustomerCreate.model_validate({"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}),
+    Customer,
+)
+assert customer.address is None, "a customer without an address is one"
+plan = create(
+    "/subscription-plans/",
+    SubscriptionPlanCreate.model_validate({"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}),
+    SubscriptionPlan,
+)
+basket = {"mode": "subscription", "currency": "XAF", "customer": customer.id, "line_items": [{"plan": plan.id}]}
+session = create("/checkout-sessions/", CheckoutSessionCreate.model_validate(basket), CheckoutSession)
+assert CheckoutLineInput.model_validate({"plan": plan.id})
+control(f"/checkout-sessions/{session.id}/pay", {})
+assert get(f"/checkout-sessions/{session.id}/", CheckoutSession).status == "complete"
+
+control("/clock/advance", {"by": "31d"})
+assert len(get("/invoices/", InvoiceList, customer=customer.id, status="paid").data) == 2
+
+transaction = get("/transactions/", TransactionList, customer=customer.id).data[0]
+assert transaction.payment_intent
+intent = get(f"/payment-intents/{transaction.payment_intent}/", PaymentIntent)
+assert (intent.next_action, intent.last_error) == (None, None), "one that is paid has neither"
+refund = create("/refunds/", RefundCreate(transaction=transaction.id, amount=2000, reason=None), Refund)
+assert (refund.status, refund.reason) == ("processing", None), refund
+
+assert get("/customers/cust_000000000000000000000000/", ApiError).code == "CUSTOMER_NOT_FOUND"
