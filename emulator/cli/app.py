@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ import click
 
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, DURATION, OUTPUT_FILE, Number, guidance, option, write_text
-from emulator.cli.output import fitted
+from emulator.cli.options import DEFAULT_KEY, DURATION, Number, guidance, option
+from emulator.cli.reports import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
@@ -66,8 +65,7 @@ PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so.")
 @click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND.")
-@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@with_report
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def app(
     command: tuple[str, ...],
@@ -81,8 +79,7 @@ def app(
     pairs: bool,
     restart: str | None,
     afterwards: str,
-    junit: Path | None,
-    as_json: bool,
+    output: ReportOutput,
     **chosen: Any,
 ) -> int:
     """Show what lost responses and webhooks do to your application.
@@ -109,7 +106,7 @@ def app(
     runs = CommandRuns(
         command, shlex.split(check), key, afterwards, seeded, restart=shlex.split(restart or "") or command
     )
-    shown = ProgressLine(quiet=as_json)
+    shown = ProgressLine(quiet=output.as_json)
     try:
         # SIGTERM too is to end the commands under way.
         with handling(signal.default_int_handler):
@@ -121,12 +118,11 @@ def app(
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
         raise click.ClickException(OWN_WORLDS.format(runs.other_apps_named()) if runs.other_apps else NOTHING_SEEN)
-    report = report._replace(repeat=repeating(command))
-    if junit is not None:
-        write_text(junit, report.as_junit())
-    click.echo(report.as_json() if as_json else fitted("\n".join(report.lines(colour=True))))
-    if runs.other_apps and not as_json:
-        click.echo(f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
+    shown_report = report._replace(repeat=repeating(command)).report()
+    if runs.other_apps:
+        others = f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY."
+        shown_report = shown_report._replace(notes=[*shown_report.notes, others])
+    output.show(shown_report)
     if report.interrupted:
         return INTERRUPTED
     return (UNFINISHED if report.remaining else 0) if report.passed else FOUND
@@ -249,6 +245,7 @@ def app_scenario(
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
     from emulator.checks.app.driver import Search, examine
+    from emulator.checks.report import as_json
     from emulator.checks.runs import RunLimits
 
     def play(case: Case | None) -> Ending:
@@ -259,7 +256,8 @@ def app_scenario(
         report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
-    _send({"report": json.loads(report.as_json()), "text": report.text()})
+    found = report.report()
+    _send({"report": json.loads(as_json(found)), "text": found.text()})
 
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:

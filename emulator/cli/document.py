@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,14 +12,15 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, FILE, OUTPUT_FILE, option, require_extra, write_text
+from emulator.cli.groups import FOUND
+from emulator.cli.options import DEFAULT_URL, FILE, option, require_extra
+from emulator.cli.reports import ReportOutput, with_report
 from emulator.cli.service import drift, made_profile, reject_live_key, service_url
 
 if TYPE_CHECKING:
     import httpx
-    from rich.console import Console
 
-    from emulator.checks.document.report import OperationCount, Report
+    from emulator.checks.document.report import DocumentResults
     from emulator.checks.service.verdicts import CalibrationReport
 
 
@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     metavar="PROFILE",
     help="With --rules: fail where the server is not as a profile says.",
 )
-@click.option("--junit", type=OUTPUT_FILE, help="Also write the report as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def document(
-    *, url: str, key: str, rules: bool, against: Path | None, junit: Path | None, as_json: bool, **choices: Any
-) -> int:
+@with_report
+def document(*, url: str, key: str, rules: bool, against: Path | None, output: ReportOutput, **choices: Any) -> int:
     """Check the server at URL against the OpenAPI document.
 
     \b
@@ -73,13 +70,8 @@ def document(
         from emulator.document.probes import collected
 
         report.rules, report.drift = verdicts, drift(against, made_profile(collected(), verdicts)) if against else []
-    if junit:
-        write_text(junit, report.as_junit())
-    if as_json:
-        click.echo(json.dumps(report.as_json(), indent=1))
-    else:
-        _show(report)
-    return 0 if report.passed else 1
+    output.show(report.report())
+    return 0 if report.passed else FOUND
 
 
 def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
@@ -100,7 +92,9 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     return f"{url}/v1", document if is_usable(document) else bundles.load("service")
 
 
-def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None) -> Report:
+def _report(
+    document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
+) -> DocumentResults:
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 
@@ -121,70 +115,6 @@ def _progress() -> Iterator[Any]:
     console = Console(file=sys.stderr)
     with console.status("checking") as line:
         yield lambda what: line.update(f"checking {what}") if console.is_terminal else None
-
-
-def _show(report: Report) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-
-    from emulator.checks.junit import printable
-
-    console = Console()
-    console.print(_table(report))
-    for count in report.operations.values():
-        for failing in count.failures.values():
-            _block(console, f"{count.operation}  {failing.check}", failing.message, failing.curl, failing.answer)
-    for note in dict.fromkeys(report.notes):
-        console.print(f"[yellow]not created:[/] {escape(printable(note))}", highlight=False)
-    for problem in report.problems:
-        _block(console, "could not be checked", problem)
-    if report.rules is not None:
-        console.print(printable("\n".join(_rule_lines(report))), markup=False, highlight=False)
-    console.print(
-        f"{report.requests} requests in {report.seconds:.0f} s; {len(report.checks)} kinds of check; "
-        f"{report.followed} of {len(report.links)} links succeeded.",
-        highlight=False,
-    )
-    console.print(
-        "[green]All responses match the document."
-        if report.passed
-        else "[red]Some responses do not match the document, or the profile."
-        if report.drift
-        else "[red]Some responses do not match the document."
-    )
-
-
-def _rule_lines(report: Report) -> Iterator[str]:
-    """Yield the differences from the emulator's assumptions and from the profile, and the counts."""
-    assert report.rules is not None
-    yield from (verdict.line for verdict in report.rules.of("differs"))
-    yield from (f"not as the profile says: {line}" for line in report.drift)
-    yield f"Rules: {report.rules.counted()}; {report.rules.requests} requests."
-
-
-def _table(report: Report) -> Any:
-    from rich.table import Table
-
-    table = Table("operation", box=None, pad_edge=False)
-    for name in ("requests", "valid", "succeeded", "failures"):
-        table.add_column(name, justify="right")
-    for count in sorted(report.operations.values(), key=lambda count: count.operation.split(" ")[::-1]):
-        table.add_row(*_row(count))
-    return table
-
-
-def _row(count: OperationCount) -> tuple[str, ...]:
-    failed = f"[red]{len(count.failures)}" if count.failures else "[green]0"
-    rate = f"[yellow]{count.rate:.0%}" if count.valid and not count.succeeded else f"{count.rate:.0%}"
-    return count.operation, str(count.requests), str(count.valid), rate, failed
-
-
-def _block(console: Console, title: str, *lines: str) -> None:
-    from emulator.checks.junit import printable
-
-    console.print(f"\n[bold red]{title}")
-    for line in lines:
-        console.print(printable(line), markup=False, highlight=False)
 
 
 MOST = 1_000

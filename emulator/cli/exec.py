@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +19,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.checks import junit
+from emulator.checks.report import Finding, Report
 from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
-from emulator.cli.groups import PROGRAM
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_snapshot, variable, write_text, writing
+from emulator.cli.groups import FOUND, PROGRAM
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_snapshot, variable, writing
+from emulator.cli.reports import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving, tune_garbage_collector
@@ -72,8 +73,7 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     metavar="FILE",
     help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
 )
-@click.option("--junit", type=OUTPUT_FILE, help="With --assumptions: a report as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="With --assumptions: the report as JSON lines.")
+@with_report
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(
     command: tuple[str, ...],
@@ -82,8 +82,7 @@ def execute(
     under_all: str | None,
     imported: Path | None,
     export_on_exit: Path | None,
-    junit: Path | None,
-    as_json: bool,
+    output: ReportOutput,
     **chosen: Any,
 ) -> int:
     """Run COMMAND with its own sandbox.
@@ -105,10 +104,11 @@ def execute(
         if chosen["state"] != "memory":
             raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
-            runs = run_all(command, key, chosen)
-            return report(runs, as_json=as_json, junit_file=junit)
-    if junit or as_json:
-        raise click.UsageError("--junit and --json require --assumptions all")
+            report = report_of(run_all(command, key, chosen))
+            output.show(report)
+            return 0 if report.passed else FOUND
+    if any(output):
+        raise click.UsageError("--html, --junit and --json require --assumptions all")
     # As in serve: a start creates no garbage, and what it loads stays.
     gc.disable()
     server = make_server(**chosen)
@@ -291,24 +291,15 @@ class CommandRun(NamedTuple):
         return FIRST if self.assumption is None else f"when {self.assumption} is {self.value}"
 
 
-def run_all(
-    command: Sequence[str],
-    key: str,
-    chosen: Mapping[str, Any],
-    *,
-    choose: Callable[[list[OtherValue]], list[OtherValue]] = lambda others: others,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> list[CommandRun]:
+def run_all(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> list[CommandRun]:
     """Run the command under the assumptions chosen for its App, then under each other value, each in its own sandbox.
 
-    ``choose`` may leave values out. ``progress`` is called with the runs done so far and all. Ctrl-C ends the runs.
-
     There is one run for each core at a time. Where the first one fails, the others are tried all the same: another
-    value may be the one that the command expects.
+    value may be the one that the command expects. Ctrl-C ends the runs.
     """
     commands = CapturedCommands()
     first = CommandRun(None, None, *_ended(commands, command, key, chosen))
-    others = choose([*_other_values(key.split("_", 2)[-1], chosen)])
+    others = [*_other_values(key.split("_", 2)[-1], chosen)]
     with TemporaryDirectory() as folder:
 
         def run(other: OtherValue) -> CommandRun:
@@ -318,9 +309,7 @@ def run_all(
             ended = _ended(commands, command, key, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
-        limits = RunLimits(
-            os.cpu_count() or 1, progress=lambda done, of: progress(1 + done, 1 + of), stop=commands.stop
-        )
+        limits = RunLimits(os.cpu_count() or 1, stop=commands.stop)
         runs = Runs(run, limits)
         runs.play_all(others)
     if runs.interrupted:
@@ -348,46 +337,33 @@ def _ended(commands: CapturedCommands, command: Sequence[str], key: str, chosen:
         return commands.run(command, environment(server.url, key, chosen["control_token"]))
 
 
-def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:
-    """Print which assumptions the command depends on; exit status 1 if it depends on any, or fails in the first run."""
-    if junit_file is not None:
-        write_text(junit_file, as_junit(runs))
-    if as_json:
-        for run in runs:
-            row = {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run.depends}
-            click.echo(json.dumps(row))
-    else:
-        for line in summary(runs):
-            click.echo(line)
-    return int(any(_is_finding(run) for run in runs))
+def report_of(runs: Sequence[CommandRun]) -> Report:
+    """Return on which assumptions the command depends, and whether it fails in the first run."""
+    others = runs[1:]
+    found = [run for run in runs if _is_finding(run)]
+    depending = sum(run.depends for run in others)
+    depends = f"depends on {depending} of" if depending else "depends on none of"
+    return Report(
+        "exec --assumptions all",
+        f"The command {depends} {len(others)} other values of assumptions (/docs/assumptions).",
+        [
+            Finding(
+                run.title,
+                f"Your tests {'fail' if run.status else 'pass'} {run.title}.",
+                run.output.splitlines()[-LAST_LINES:] if run.status else (),
+                again="" if run.assumption is None else f"--assume {run.assumption}={run.value}",
+            )
+            for run in found
+        ],
+        right=[run.title for run in runs if run not in found],
+        facts={
+            "runs": [
+                {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run.depends}
+                for run in runs
+            ]
+        },
+    )
 
 
 def _is_finding(run: CommandRun) -> bool:
     return run.depends or (run.assumption is None and run.status != 0)
-
-
-def summary(runs: Sequence[CommandRun]) -> list[str]:
-    """Return the report as lines to read: the end of each failure that says something new, then the findings."""
-    first, *others = runs
-    lines: list[str] = []
-    for run in runs:
-        if run.status and _is_finding(run):
-            lines += [f"--- {run.title}:", *run.output.splitlines()[-LAST_LINES:], ""]
-    if first.status:
-        lines.append(f"Your tests fail {FIRST}.")
-    depending = [run for run in others if run.depends]
-    lines += [f"Your tests {'fail' if run.status else 'pass'} {run.title}." for run in depending]
-    depends = f"depends on {len(depending)} of" if depending else "depends on none of"
-    return [*lines, f"The command {depends} {len(others)} other values of assumptions (/docs/assumptions)."]
-
-
-def as_junit(runs: Sequence[CommandRun]) -> str:
-    """Return the report as JUnit XML: a test case for each run, which fails where the report names it."""
-    return junit.report("assumptions", "assumptions", [junit.TestCase(run.title, _failures(run)) for run in runs])
-
-
-def _failures(run: CommandRun) -> list[junit.TestFailure]:
-    if not _is_finding(run):
-        return []
-    message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
-    return [junit.TestFailure(message, run.output)]

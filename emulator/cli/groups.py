@@ -81,7 +81,7 @@ def discard_output() -> None:
 
 NOT_REPEATED = (
     *("--only", "--skip", "--junit", "--control-token", "--budget", "--jobs", "--fail-on"),
-    *("--story", "--receiver", "--secret", "--sample", "--html", "--sarif", "--badge"),
+    *("--app", "--receiver", "--secret", "--html"),
 )
 """Options with a value that the line leaves out."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Literal
@@ -17,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from emulator.cli import look
 from emulator.cli.client import ControlClient
-from emulator.cli.everything import results_of
 from emulator.cli.options import DURATION
 from emulator.cli.output import when
+from emulator.cli.runs import CapturedCommands
 from emulator.cli.server import start_errors
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
@@ -263,11 +264,20 @@ class Tools:
         (ledger). With a receiver's URL and its webhook secret, also send it valid and forged deliveries (test receiver)."""
         findings = self._emulator.get("/audit")["findings"]
         balanced = self._emulator.get("/ledger", page_size=1)["balanced"]
-        checks = results_of(["test", "receiver", receiver], secret) if receiver else []
-        failed = [each for each in checks if not each["passed"]]
+        failed = _failed_checks(receiver, secret) if receiver else []
         errors = [each for each in findings if each["severity"] == "error"]
         verdict = {"passed": balanced and not failed and not errors, "balanced": balanced, "findings": findings}
         return _json({**verdict, "webhooks": failed} if receiver else verdict)
+
+
+def _failed_checks(receiver: str, secret: str) -> list[Any]:
+    """Return the findings of ``test receiver``, which runs in a process of its own: this one has an event loop."""
+    command = [sys.executable, "-m", "emulator.cli.main", "test", "receiver", receiver, "--json"]
+    _, output = CapturedCommands().run(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
+    if not output.startswith("{"):
+        raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
+    found: list[Any] = json.loads(output)["findings"]
+    return found
 
 
 def _json(value: Any) -> str:

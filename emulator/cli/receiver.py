@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
-from emulator.cli.options import DEFAULT_KEY, ID, Number, as_json, option, racing, writing
+from emulator.cli.options import DEFAULT_KEY, ID, Number, option, racing, writing
 from emulator.cli.output import counted, print_line
+from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.runs import ProgressLine
 
 if TYPE_CHECKING:
     from emulator.checks.receiver.service_world import ServiceWorld
+    from emulator.checks.report import Report
 
 
 METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
 ANYWHERE = "https://receiver.example.com/webhooks"
 """The URL of the endpoint whose deliveries are written to files."""
-
-UNREADABLE = (
-    "If the receiver reads the objects of events: they exist only with --url (PAYMENTS_EMULATOR_URL), which names the "
-    "emulator that it reads from."
-)
 
 
 @click.command()
@@ -60,7 +58,7 @@ UNREADABLE = (
 @option("--url", metavar="URL", help="URL of the emulator from which the receiver reads objects, if it does.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App there.")
 @option("--control-token", metavar="TOKEN", help="Control token that it was started with, if any.")
-@as_json
+@with_report
 def receiver(
     receiver_url: str | None,
     *,
@@ -69,7 +67,7 @@ def receiver(
     url: str | None,
     key: str,
     control_token: str | None,
-    as_json: bool,
+    output: ReportOutput,
     **signing: Any,
 ) -> int:
     """Test a webhook receiver with valid and invalid deliveries.
@@ -89,19 +87,21 @@ def receiver(
     if receiver_url is None and export is None:
         raise click.UsageError("give the URL of a receiver, or --export FOLDER")
     receiver_url = destination(receiver_url or ANYWHERE, "'RECEIVER_URL'")
-    with ExitStack() as stack:
-        # PyJWT warns of a secret shorter than it recommends; one made up for a test may be.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", message="The HMAC key is")
-        if export is not None:
-            return _exported(_service(receiver_url, **signing), export, as_json)
-        there = stack.enter_context(_emulator(url, key, control_token)) if url else {}
-        return _certified(_service(receiver_url, **signing, **there), timeout, as_json)
+    if export is not None:
+        with _any_secret():
+            return _exported(_service(receiver_url, **signing), export, output.as_json)
+    with _emulator(url, key, control_token) as there:
+        report = certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there)
+    output.show(report)
+    return 0 if report.passed else FOUND
 
 
 @contextmanager
-def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]:
-    """Have the events happen in the App of a key at a running emulator."""
+def _emulator(url: str | None, key: str, token: str | None) -> Iterator[dict[str, Any]]:
+    """Have the events happen in the App of a key at a running emulator, if there is one."""
+    if url is None:
+        yield {}
+        return
     # Imported here: a run without an emulator needs no client of one.
     from emulator.cli.client import ControlClient
     from emulator.client.api import PAGE
@@ -120,14 +120,28 @@ def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]
         yield {"elsewhere": cause, "app": Key(app["name"], app["livemode"])}
 
 
-def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
-    """Run the checks and show them; the exit status."""
+def certified(
+    url: str,
+    *,
+    secret: str | None,
+    method: str = METHODS[0],
+    timeout: float = PATIENCE,
+    quiet: bool = False,
+    **more: Any,
+) -> Report:
+    """Return what a receiver makes of valid and invalid deliveries. Raises ``ClickException`` if it does not answer."""
     import asyncio
 
-    shown = asyncio.run(_run(service, timeout, as_json))
-    if not as_json:
-        click.echo("\n" + "\n".join(map(_wrapped, _summary(shown, service, timeout))))
-    return 0 if all(item["passed"] for item in shown) else 1
+    with _any_secret():
+        return asyncio.run(_run(_service(url, secret=secret, method=method, **more), timeout, quiet=quiet))
+
+
+@contextmanager
+def _any_secret() -> Iterator[None]:
+    """Suppress the warning of PyJWT that a secret is shorter than it recommends; one made up for a test may be."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The HMAC key is")
+        yield
 
 
 def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
@@ -168,67 +182,19 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
         raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
 
 
-async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
-    """Return the result of every check as plain values, each printed as soon as it is known."""
+async def _run(service: ServiceWorld, timeout: float, *, quiet: bool) -> Report:
     from emulator.checks.receiver import certifier
+    from emulator.checks.receiver.checks import checks_of
 
-    shown = []
+    shown, of = ProgressLine(quiet=quiet), len(checks_of(service.endpoint.security_profile))
+    results = []
     try:
         async for result in certifier.results(service, timeout):
-            shown.append(certifier.as_json(result))
-            print_line(shown[-1], _line, as_json)
+            results.append(result)
+            shown.show(len(results), of)
     except certifier.NoReceiver as error:
         url = service.endpoint.url.partition("?")[0]  # the query may contain a password
         raise click.ClickException(f"no receiver answers at {url}: {error}") from None
-    return shown
-
-
-def _line(item: dict[str, Any]) -> str:
-    """Return one result on a line, with details of a failure below it."""
-    verdict = click.style("pass", fg="green") if item["passed"] else click.style("FAIL", fg="red", bold=True)
-    took = max(answer["duration_ms"] for answer in item["answers"])
-    status = (_failed(item) or item["answers"])[0]["status"] or "none"
-    line = f"{verdict}  {item['check']:16}  {item['sent']:40}  {status!s:4}{took:>6} ms"
-    if item["passed"]:
-        return line
-    details = (
-        f"expected: a {'2xx' if item['expected'] == 'accepted' else '4xx'} ({item['rule']})",
-        f"got: {'; '.join(_got(_failed(item)))}",
-        f"do: {item['advice']}",
-    )
-    return "\n".join([line, *(_wrapped(each, "      ", "        ") for each in details)])
-
-
-def _failed(item: dict[str, Any]) -> list[dict[str, Any]]:
-    return [answer for answer in item["answers"] if not answer["passed"]]
-
-
-def _got(failed: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield each wrong answer once, with its body and the types of event it was given to."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for answer in failed:
-        groups.setdefault(answer["error"] or str(answer["status"]), []).append(answer)
-    for wrong, answers in groups.items():
-        body = f", saying {answers[0]['body']!r}" if answers[0]["body"] else ""
-        yield f"{wrong} to {', '.join(dict.fromkeys(answer['event'] for answer in answers))}{body}"
-
-
-def _wrapped(text: str, first: str = "", others: str = "") -> str:
-    return click.wrap_text(text, min(100, shutil.get_terminal_size().columns), first, others)
-
-
-def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float) -> Iterator[str]:
-    """Yield the counts, and notes on them."""
-    from emulator.checks.receiver.checks import checks_of
-
-    method = service.endpoint.security_profile
-    failed, total = sum(not item["passed"] for item in shown), counted(len(shown), "check")
-    verdict = f"{failed} of {total} failed" if failed else f"All {total} passed"
-    yield f"{verdict} ({method}, {timeout:g} s for an answer)."
-    if left := len(checks_of(method)) - len(shown):
-        yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
-    if not service.is_readable and any(not item["passed"] and item["expected"] == "accepted" for item in shown):
-        yield UNREADABLE
-    valid = [each for item in shown if item["expected"] == "accepted" for each in item["answers"]]
-    if others := sorted({each["status"] for each in valid if each["passed"] and each["status"] != 200}):
-        yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
+    finally:
+        shown.end()
+    return certifier.report(results, service, timeout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
 from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writing
+from emulator.cli.reports import ReportOutput, with_report
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help
@@ -45,8 +45,8 @@ LOCAL = "local"
 @click.option("--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver.")
 @click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
 @click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chosen: Any) -> int:
+@with_report
+def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, **chosen: Any) -> int:
     """Find out which assumptions hold at the service at URL.
 
     \b
@@ -71,15 +71,12 @@ def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chose
     if chosen["out"]:
         with writing(chosen["out"]):
             save(profile, chosen["out"])
-    if as_json:
-        click.echo(json.dumps(report.as_json(), indent=1))
-    else:
-        show_verdicts(report, profile)
     lines = drift(chosen["against"], profile) if chosen["against"] else []
-    for line in lines:
-        click.echo(line, err=as_json)
-    if chosen["against"] and not as_json:
-        click.echo(f"{len(lines)} differences from {chosen['against']}." if lines else f"As {chosen['against']} says.")
+    shown = report.report(profile, lines)
+    if chosen["against"]:
+        result = f"{len(lines)} differences from {chosen['against']}." if lines else f"As {chosen['against']} says."
+        shown = shown._replace(notes=[*shown.notes, result])
+    output.show(shown)
     if lines:
         return FOUND
     return UNFINISHED if report.requests >= chosen["max_requests"] and report.of("not_answered") else 0
@@ -177,20 +174,6 @@ def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     from emulator.engine.reference_data import numbered_assumptions
 
     return profile_of(known, report, len(numbered_assumptions()))
-
-
-def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
-    """Write what differs or was not answered, with its evidence, and the counts."""
-    for verdict in (*report.of("differs"), *report.of("not_answered")):
-        click.echo(verdict.line)
-        for line in (
-            [verdict.why] if verdict.why else [f"{path} is {value!r}" for path, value in verdict.observed.items()]
-        ):
-            click.echo(f"    {line[:300]}")
-        for each in verdict.evidence[-1:]:
-            click.echo(f"    {each.request} {each.status} {each.request_id or ''}")
-    click.echo(f"{report.counted()}; {report.requests} requests.")
-    click.echo(f"{profile.sentence()}.")
 
 
 def drift(file: Path, profile: Profile) -> list[str]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, Number, Parsed, Words, guidance, option, write_text
+from emulator.cli.options import DEFAULT_KEY, Number, Parsed, Words, guidance, option
 from emulator.cli.output import counted, fitted
+from emulator.cli.reports import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
+    from emulator.checks.report import Report
     from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport
     from emulator.checks.suite.usage import WorldRecorder
 
@@ -93,8 +93,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
 @click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
-@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@with_report
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def suite(
     command: tuple[str, ...],
@@ -109,8 +108,7 @@ def suite(
     missing: bool,
     budget: float | None,
     jobs: int,
-    junit: Path | None,
-    as_json: bool,
+    output: ReportOutput,
     **chosen: Any,
 ) -> int:
     """Show which mutants of the service your tests catch.
@@ -141,7 +139,7 @@ def suite(
     for group in wanted:
         if groups and group and group not in groups:
             raise click.UsageError(f"--fail-on {group}=… names a group that is not shown; add --group {group}")
-    shown, commands, recorder = ProgressLine(quiet=as_json), CapturedCommands(), WorldRecorder()
+    shown, commands, recorder = ProgressLine(quiet=output.as_json), CapturedCommands(), WorldRecorder()
     limits = RunLimits(jobs, budget, shown.show, commands.stop)
     play = player(command, key, chosen, commands, recorder)
     # SIGTERM too is to end the commands under way.
@@ -149,11 +147,9 @@ def suite(
         report = try_mutants(play, {} if usage else MUTANTS, limits, only=only, skip=skip, every=every)
     shown.end()
     report = report._replace(repeat=repeating(command))
-    if junit is not None:
-        write_text(junit, report.as_junit())
     used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
-    _show(report, used if is_played else None, only_usage=usage, missing=missing, as_json=as_json)
+    output.show(with_usage(report, used if is_played else None, only_usage=usage, missing=missing))
     if report.interrupted:
         return INTERRUPTED
     is_short = is_played and _is_short(used["groups"], wanted)
@@ -163,15 +159,18 @@ def suite(
     return UNFINISHED if report.remaining else 0
 
 
-def _show(report: SuiteReport, used: Any, *, only_usage: bool, missing: bool, as_json: bool) -> None:
-    """Print the report, and what the suite used where it was played to its end."""
-    if as_json:
-        click.echo(json.dumps(report.as_dict() | {"usage": used}))
-        return
-    if not (only_usage and used):
-        click.echo(fitted(report.text()))
-    if used and (only_usage or used["request_count"]):
-        click.echo("\n".join([*([] if only_usage else [""]), *usage_lines(used, missing)]))
+def with_usage(report: SuiteReport, used: Any, *, only_usage: bool = False, missing: bool = False) -> Report:
+    """Return the report with what the suite used, where it was played to its end; with that alone if nothing else is asked."""
+    whole = report.report()
+    if not used:
+        return whole._replace(facts={**whole.facts, "usage": None})
+    headline, *lines = usage_lines(used, missing)
+    facts = {**whole.facts, "usage": used}
+    if only_usage:
+        return whole._replace(headline=headline, failure=None, notes=lines, facts=facts)
+    gap = [""] if whole.notes or not whole.findings else []
+    notes = [*whole.notes, *([*gap, headline, *lines] if used["request_count"] else [])]
+    return whole._replace(notes=notes, facts=facts)
 
 
 def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> bool:
@@ -247,8 +246,7 @@ def usage_lines(used: Any, every: bool) -> Iterator[str]:
     yield f"What the tests never used, with {counted(used['request_count'], 'request')}:"
     yield from [f"  no test sees {need}" for need in used["needs"]]
     for name, group in used["groups"].items():
-        head = click.style(name.ljust(12), bold=True)
-        yield f"{head}{group['count']:>4} of {group['total']:>3} {shown_percentage(group):>9}"
+        yield f"{name:12}{group['count']:>4} of {group['total']:>3} {shown_percentage(group):>9}"
         yield from [f"  {each}" for each in group["missing"]] if every else preview(group["missing"])
     if used["passed_over"]:
         yield f"Not counted towards states and moves: {counted(used['passed_over'], 'job')} in long advances."

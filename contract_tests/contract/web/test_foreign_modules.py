@@ -119,7 +119,7 @@ def test_importing_the_emulator_warns_of_nothing() -> None:
 
 OPTIONAL = (
     *("emulator.checks.service", "emulator.checks.receiver", "emulator.cli.agent", "emulator.cli.mcp_server"),
-    *("emulator.checks.document", "emulator.checks.suite", "emulator.checks.all_report"),
+    *("emulator.checks.document", "emulator.checks.suite"),
     *("emulator.testing", "emulator.ui.reports"),
     *("filelock", "hypothesis", "mcp", "schemathesis", "tinydb"),
 )

@@ -16,7 +16,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from emulator.checks.document.report import Failing, Report
+from emulator.checks.document.report import DocumentResults, Failing
+from emulator.checks.report import as_junit
 from emulator.cli import document as module
 from emulator.cli.main import cli, one_line
 
@@ -194,6 +195,6 @@ def test_its_help_needs_no_extra() -> None:
 
 
 def test_a_report_of_strange_letters_is_still_xml() -> None:
-    report = Report()
+    report = DocumentResults()
     report.note("GET /x", Failing("check", "a\x00b\ud800", 500, "\x1b[31m", "curl '\x07'"))
-    assert ElementTree.fromstring(report.as_junit()).get("failures") == "1"
+    assert ElementTree.fromstring(as_junit(report.report())).get("failures") == "1"

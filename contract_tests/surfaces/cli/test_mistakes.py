@@ -177,8 +177,6 @@ def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> N
         ("test", "suite", "--junit"),
         ("test", "all", "--html"),
         ("test", "all", "--junit"),
-        ("test", "all", "--sarif"),
-        ("test", "all", "--badge"),
         ("exec", "--export-on-exit"),
         ("exec", "--assumptions", "all", "--junit"),
     ],

@@ -33,12 +33,12 @@ PLACES = {
     "suite": f"{sys.executable} {HERE / 'checks/suite/suite.py'}",
     "search": f"{sys.executable} search.py",
     "secret": SECRET,
-    "reports": "--json --html found.html --junit found.xml --sarif found.json --badge found.svg",
+    "reports": "--json --html found.html --junit found.xml",
 }
 
 RUNS = """
 0 health --json --url {url}
-1 exec --assumptions all --json --junit found.xml -- {search}
+1 exec --assumptions all {reports} -- {search}
 1 exec --assume search_nothing_found=error --export-on-exit found.json -- {search}
 0 clock show --json {main}
 0 clock advance --json 1d {other}
@@ -61,15 +61,15 @@ RUNS = """
 0 world import --json saved.json {other}
 0 world rewind --json {other}
 0 world reset --json {other}
-0 test client --json {main}
+0 test client {reports} {main}
 0 ledger --json {main}
 1 test suite --usage --json --missing --fail-on events=100 -- {suite}
-1 test app --only 5:drop-after --json --junit found.xml -- {client} careless
-1 test suite --only refund-short --json --junit found.xml -- {suite}
-1 test all --only client {reports} --story "{client} careless" -- {suite}
-1 compare document {strict} --examples 1 --seed 1 --json --junit found.xml
+1 test app --only 5:drop-after {reports} -- {client} careless
+1 test suite --only refund-short {reports} -- {suite}
+1 test all {reports} --app "{client} careless" -- {suite}
+1 compare document {strict} --examples 1 --seed 1 {reports}
 0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
-1 test receiver {receiver} --secret {secret} --json
+1 test receiver {receiver} --secret {secret} {reports}
 0 listen --json --forward-to {receiver} {other}
 """
 """The exit status and the run. Its files are read by their suffix, and it prints JSON if it has ``--json``."""
@@ -81,7 +81,6 @@ NAMES = {"--json", "--junit", "--html", "--out"}
 FORMS: Mapping[str, Callable[[str], Any]] = {
     ".json": json.loads,
     ".xml": ElementTree.fromstring,
-    ".svg": ElementTree.fromstring,
     ".yaml": yaml.safe_load,
     ".py": lambda text: compile(text, "found.py", "exec"),
     ".html": lambda text: text.index("</html>", text.index("<!doctype html>")),

@@ -98,4 +98,4 @@ def test_a_suite_that_fails_uses_nothing() -> None:
 def test_it_can_be_read_in_a_terminal(screen: OnScreen) -> None:
     shown = screen("test", "suite", "--usage", "--", sys.executable, "-c", SUITE)
     assert shown.status() == 0
-    assert "\x1b[1moperations" in shown.text
+    assert "\x1b[1mWhat the tests never used" in shown.text

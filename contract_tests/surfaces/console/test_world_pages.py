@@ -1,11 +1,9 @@
-"""The pages about a world as a whole: plots over its time, coverage, worlds, inboxes, assumptions, reports of runs."""
+"""The pages about a world as a whole: plots over its time, coverage, worlds, inboxes, assumptions, reports of examinations."""
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from re import DOTALL, findall, search
-from typing import Any
 
 import pytest
 
@@ -13,6 +11,7 @@ from contract_tests.support.contract import Contract
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
+from emulator.checks.report import Finding, Report, as_json
 
 
 def inbox(sandbox: Sandbox, name: str) -> str:
@@ -150,39 +149,12 @@ def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(san
         assert "It answers with 200 at once." in page.said("answer")
 
 
-SWEEP = {
-    "passed": False,
-    "runs": 12,
-    "requests": 4,
-    "deliveries": 3,
-    "findings": [
-        {
-            "title": "POST /v1/customers/",
-            "sentence": "The answer of the 1st request is lost <b>.",
-            "differences": ["customers: 1 -> 2"],
-            "advice": "Send an Idempotency-Key.",
-        }
-    ],
-    "unstable": [],
-    "failure": None,
-    "remaining": 2,
-}
-
-GRADE = {
-    "headline": "83 of 100: 1 problem, 1 area not examined",
-    "failure": None,
-    "areas": [
-        {
-            "name": "app",
-            "question": "Does it end the same?",
-            "mark": 66,
-            "findings": [
-                {"rule": "a", "sentence": "It ends with two customers.", "fix": "Send a key.", "again": "test app"}
-            ],
-        },
-        {"name": "suite", "question": "Would tests notice?", "mark": None, "findings": [], "not_examined": "No tests."},
-    ],
-}
+REPORT = Report(
+    "test all",
+    "1 problem; worst: two customers",
+    [Finding("app", "lost <b>.", ["1 -> 2"], "Send a key.", "payments-emulator test app")],
+    notes=["12 runs."],
+)
 
 
 def opened(visitor: Visitor, text: str) -> Page:
@@ -190,34 +162,23 @@ def opened(visitor: Visitor, text: str) -> Page:
     return Page(answer)
 
 
-@pytest.mark.parametrize(
-    ("report", "words"),
-    [
-        (
-            SWEEP,
-            ("test app Found something", "4 requests, 3 deliveries, 12 runs; 2 runs left out", "lost <b>.", "1 -> 2"),
-        ),
-        (
-            GRADE,
-            (
-                "test all Found something",
-                "83 of 100: 1 problem",
-                "66 / 100",
-                "test app",
-                "It ends with two customers.",
-                "No tests.",
-            ),
-        ),
-        ({**SWEEP, "passed": True, "findings": []}, ("test app Passed",)),
-    ],
-    ids=["app", "all", "passed"],
-)
-def test_the_report_of_a_run_is_opened(sandbox: Sandbox, report: Any, words: tuple[str, ...]) -> None:
+def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
+    words = (
+        "test all Found something",
+        "1 problem; worst",
+        "lost <b>.",
+        "1 -> 2",
+        "Send a key.",
+        "test app",
+        "12 runs.",
+    )
     with visiting(sandbox) as visitor:
-        page = opened(visitor, json.dumps(report))
+        page = opened(visitor, as_json(REPORT))
+        passed = opened(visitor, as_json(Report("test app", "No problem in 4 cases.")))
     assert page.status == 200
     assert [word for word in words if word not in page.said("report")] == []
     assert "<b>" not in page.html
+    assert passed.said("report").startswith("test app Passed")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"headline": 1}', "[" * 10_000])
@@ -225,7 +186,7 @@ def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> No
     with visiting(sandbox) as visitor:
         page = opened(visitor, text)
     assert page.status == 422
-    assert page.said("report-error") == "This is not the JSON of test app or test all."
+    assert page.said("report-error") == "This is not the JSON of a report."
 
 
 def test_assumptions_are_set_beside_the_assumptions(sandbox: Sandbox) -> None:

@@ -25,12 +25,11 @@ SENDS_NOTHING = "it sends no request to the service in its world, and gets no we
 class Search(NamedTuple):
     """What is tried: the cases that patterns in ``only`` name, or all; with ``pairs`` each two that alone change nothing.
 
-    ``most`` is how many at most, ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a
+    ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a
     test, whose client may do without pauses. ``kills``: the application can be killed, and is started again.
     """
 
     only: Sequence[str] = ()
-    most: int | None = None
     pairs: bool = False
     ignore: Sequence[str] = ()
     in_test: bool = False
@@ -52,7 +51,7 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         return AppReport(baseline.places, 2, (), failure=reason)
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
-    tried = chosen(cases(baseline.places, kills=search.kills), search.only)[: search.most]
+    tried = chosen(cases(baseline.places, kills=search.kills), search.only)
     runs.play_all(tried)
     if search.pairs and not runs.interrupted:
         # What one of two faults changes already is no finding about both.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import click
-
-from emulator.checks import junit
 from emulator.checks.app.cases import DELIVERY, FOLLOWS, REPEATED, REQUEST, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
+from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
 from emulator.document.paths import guide_link
 
@@ -83,20 +80,21 @@ class Cause(NamedTuple):
             return f"{self.worst.differences[0].sentence} ({self.worst.rule})"
         return f"{self.worst.problem}: {self.worst.differences[0].short}"
 
-    def lines(self, repeat: str) -> Iterator[str]:
-        """Yield the paragraph: the cause, what followed where, and how to repeat and fix it."""
-        yield self.title
+    def finding(self, repeat: str) -> Finding:
+        """Return the cause with what followed where, and how to repeat and fix it."""
+        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("test-app", self.worst.section)
+        return Finding(self.title, self.title, [*self._places()], fix, again)
+
+    def _places(self) -> Iterator[str]:
         shown = 0
         for differences, findings in self._by_differences():
-            yield from (f"    {finding.case.sentence}" for finding in findings[: SHOWN_PLACES - shown])
+            yield from (finding.case.sentence for finding in findings[: SHOWN_PLACES - shown])
             if shown < SHOWN_PLACES and not self.worst.rule:
-                yield from (f"        {each}" for each in differences)
+                yield from (f"    {each}" for each in differences)
             shown += len(findings)
         if shown > SHOWN_PLACES:
             rest = sorted({finding.case.place.number for finding in self.findings})
-            yield f"    and {shown - SHOWN_PLACES} more, at {', '.join(map(str, rest))}"
-        yield f"    again: {repeat.replace('{case}', self.worst.case.name)}"
-        yield f"    fix: {guide_link('test-app', self.worst.section)}"
+            yield f"and {shown - SHOWN_PLACES} more, at {', '.join(map(str, rest))}"
 
     def _by_differences(self) -> Iterator[tuple[list[str], list[AppFinding]]]:
         groups: dict[tuple[str, ...], list[AppFinding]] = {}
@@ -174,22 +172,19 @@ class AppReport(NamedTuple):
         worst = found[0].worst.differences[0].short
         return f"{counted(len(found), 'problem')} in {tried or counted(self.cases, 'case')}; worst: {worst}"
 
-    def lines(self, *, colour: bool = False) -> Iterator[str]:
-        """Yield the report for people; with ``colour`` as a terminal shows it."""
-        verdict = self.headline
-        yield (
-            click.style(verdict, fg="green" if self.passed and self.runs and not self.remaining else "red", bold=True)
-            if colour
-            else verdict
-        )
+    def report(self) -> Report:
+        """Return what was found, one finding for each cause."""
+        findings = [cause.finding(self.repeat) for cause in causes(self.findings)]
+        notes = [*self._notes()]
         if self.failure or self.unstable or not self.runs:
-            yield from (f"    {_sentence(each)}" for each in self.unstable)
-            return
-        for number, cause in enumerate(causes(self.findings), 1):
-            title, *rest = cause.lines(self.repeat)
-            yield click.style(f"{number}. {title}", bold=True) if colour else f"{number}. {title}"
-            yield from (*rest, "")
-        yield from self._notes()
+            notes = [f"    {_sentence(each)}" for each in self.unstable]
+        failure = self.failure or (self.headline if self.unstable else None)
+        right = ["every other run"] if self.runs and not failure else []
+        return Report("test app", self.headline, findings, failure, right, notes, self._facts())
+
+    def text(self) -> str:
+        """Return the report for people."""
+        return self.report().text()
 
     def _notes(self) -> Iterator[str]:
         places = Counter(place.about for place in self.places)
@@ -209,42 +204,19 @@ class AppReport(NamedTuple):
         ended = "Interrupted" if self.interrupted else "The budget ended"
         return f"{ended} after {self.cases} of {counted(self.cases + self.remaining, 'case')}."
 
-    def text(self) -> str:
-        return "\n".join(self.lines())
-
-    def as_json(self) -> str:
-        """Return the report as one line of JSON."""
-        return json.dumps(
-            {
-                "passed": self.passed,
-                "headline": self.headline,
-                "runs": self.runs,
-                "requests": sum(place.about == REQUEST for place in self.places),
-                "deliveries": sum(place.about == DELIVERY for place in self.places),
-                "problems": [cause.as_json() for cause in causes(self.findings)],
-                "findings": [finding.as_json() for finding in self.findings],
-                "unstable": [_sentence(each) for each in self.unstable],
-                "failure": self.failure,
-                "remaining": self.remaining,
-                "unreached": [case.name for case in self.unreached],
-                "interrupted": self.interrupted,
-                "audit": [note._asdict() for note in self.audit],
-            }
-        )
-
-    def as_junit(self) -> str:
-        """Return the report as JUnit XML: a failed test case for each cause, and one for the runs without any."""
-        cases = [
-            junit.TestCase(
-                cause.title,
-                [junit.TestFailure(_sentence(cause.worst.differences[0]), "\n".join(cause.lines(self.repeat)))],
-            )
-            for cause in causes(self.findings)
-        ]
-        whole = [junit.TestFailure(self.headline)] if self.failure or self.unstable else []
-        return junit.report(
-            "test app", "test app", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs)
-        )
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "runs": self.runs,
+            "requests": sum(place.about == REQUEST for place in self.places),
+            "deliveries": sum(place.about == DELIVERY for place in self.places),
+            "problems": [cause.as_json() for cause in causes(self.findings)],
+            "cases": [finding.as_json() for finding in self.findings],
+            "unstable": [_sentence(each) for each in self.unstable],
+            "remaining": self.remaining,
+            "unreached": [case.name for case in self.unreached],
+            "interrupted": self.interrupted,
+            "audit": [note._asdict() for note in self.audit],
+        }
 
 
 def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:

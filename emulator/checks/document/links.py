@@ -13,7 +13,7 @@ from schemathesis.core.failures import Failure, FailureGroup
 
 from emulator.checks.document.format_strategies import VALID
 from emulator.checks.document.object_factory import CannotCreate, ObjectFactory, Scene
-from emulator.checks.document.report import Failing, Report
+from emulator.checks.document.report import DocumentResults, Failing
 from emulator.document.tree import CONDITIONS, Document, at, forbid, map_texts, pointer_of, resolve
 
 # -- operations and links
@@ -115,7 +115,7 @@ class LinkWalker:
     schema: Any
     key: str
     objects: ObjectFactory
-    report: Report
+    report: DocumentResults
 
     def run(self, progress: Callable[[str], None]) -> None:
         for link in links(self.document):

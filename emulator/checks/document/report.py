@@ -1,13 +1,16 @@
-"""The report of a check: results by operation and by link."""
+"""What was found of a document: results by operation and by link."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.checks import junit
+from emulator.checks.report import Finding, Report, printable
 from emulator.checks.service.verdicts import CalibrationReport
+
+CHECKED = "everything could be checked"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class OperationCount:
 
 
 @dataclass
-class Report:
+class DocumentResults:
     """All results.
 
     ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
@@ -83,7 +86,51 @@ class Report:
         """The number of links that succeeded."""
         return sum(0 < status < 300 for status in self.links.values())
 
-    def as_json(self) -> dict[str, Any]:
+    def report(self) -> Report:
+        """Return what was found: each response that does not match the document, and what is not as a profile says."""
+        rules = f"the rules: {self.rules.counted()}" if self.rules else ""
+        failed = [(each, count.operation) for count in self.operations.values() for each in count.failures.values()]
+        findings = [
+            Finding(operation, f"{operation}: {each.check}", _evidence(each), again=printable(each.curl))
+            for each, operation in failed
+        ]
+        findings += [Finding(CHECKED, printable(each)) for each in self.problems]
+        findings += [Finding(rules, f"not as the profile says: {line}") for line in self.drift]
+        verdict = "All responses match the document."
+        if failed or self.problems:
+            verdict = "Some responses do not match the document."
+        elif self.drift:
+            verdict = "The server is not as the profile says."
+        right = [count.operation for count in self.operations.values() if not count.failures]
+        right += [] if self.problems else [CHECKED]
+        right += [rules] if rules and not self.drift else []
+        notes = [
+            *self._table(),
+            *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes)),
+            *self._rules(),
+        ]
+        notes.append(
+            f"{self.requests} requests in {self.seconds:.0f} s; {len(self.checks)} kinds of check; "
+            f"{self.followed} of {len(self.links)} links succeeded."
+        )
+        return Report("compare document", verdict, findings, right=right, notes=notes, facts=self._facts())
+
+    def _table(self) -> Iterator[str]:
+        """Yield a line for each operation: how many requests it got, and how many were valid, succeeded and failed a check."""
+        counts = sorted(self.operations.values(), key=lambda count: count.operation.split(" ")[::-1])
+        width = max((len(count.operation) for count in counts), default=0)
+        yield f"{'operation'.ljust(width)}  requests  valid  succeeded  failures"
+        for count in counts:
+            numbers = f"{count.requests:>8}  {count.valid:>5}  {count.rate:>9.0%}  {len(count.failures):>8}"
+            yield f"{count.operation.ljust(width)}  {numbers}"
+
+    def _rules(self) -> Iterator[str]:
+        """Yield the differences from the emulator's assumptions, and the counts."""
+        if self.rules is not None:
+            yield from (printable(verdict.line) for verdict in self.rules.of("differs"))
+            yield f"Rules: {self.rules.counted()}; {self.rules.requests} requests."
+
+    def _facts(self) -> dict[str, Any]:
         rows = [
             {
                 # Not asdict, whose copies of a Counter count its items.
@@ -94,35 +141,18 @@ class Report:
             for count in self.operations.values()
         ]
         return {
-            "passed": self.passed,
             "requests": self.requests,
             "seconds": round(self.seconds, 1),
             "operations": rows,
             "checks": dict(self.checks),
             "links": self.links,
             "problems": self.problems,
-            "notes": self.notes,
+            "not_created": self.notes,
             "rules": self.rules and self.rules.as_json(),
             "drift": self.drift,
         }
 
-    def as_junit(self) -> str:
-        """Return the report as JUnit XML.
 
-        A test case for each operation, one for errors of the check itself, and one for the rules if they were asked.
-        """
-        cases = [
-            junit.TestCase(count.operation, [*map(_failure, count.failures.values())])
-            for count in self.operations.values()
-        ]
-        problems = [junit.TestFailure(problem, type="problem") for problem in self.problems]
-        cases.append(junit.TestCase("everything could be checked", problems))
-        if self.rules is not None:
-            drift = [junit.TestFailure(line, type="drift") for line in self.drift]
-            cases.append(junit.TestCase(f"the rules: {self.rules.counted()}", drift))
-        return junit.report("payments-emulator compare document", "check", cases, time=f"{self.seconds:.1f}")
-
-
-def _failure(failing: Failing) -> junit.TestFailure:
-    details = f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}"
-    return junit.TestFailure(failing.message, details, failing.check)
+def _evidence(failing: Failing) -> list[str]:
+    answer = f"{failing.status or 'no response'} {failing.answer}".strip()
+    return [printable(line) for line in (*failing.message.splitlines(), answer)]

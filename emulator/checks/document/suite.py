@@ -27,7 +27,7 @@ from emulator.checks.document.links import (
     with_standard_keywords,
 )
 from emulator.checks.document.object_factory import UNSENT_PARAMETERS, CannotCreate, ObjectFactory
-from emulator.checks.document.report import Report
+from emulator.checks.document.report import DocumentResults
 from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
@@ -60,9 +60,9 @@ class Suite:
     objects: ObjectFactory | None = None
     adjust: Callable[[Any], None] = lambda case: None
     phases: tuple[str, ...] = PHASES
-    report: Report = field(default_factory=Report)
+    report: DocumentResults = field(default_factory=DocumentResults)
 
-    def run(self, progress: Callable[[str], None] = lambda operation: None) -> Report:
+    def run(self, progress: Callable[[str], None] = lambda operation: None) -> DocumentResults:
         """Run the whole suite; ``progress`` is called with each operation or link."""
         started = time.monotonic()
         if self.objects:

@@ -6,13 +6,15 @@ The values are for unit tests of a verifier: what the checks would send, and wha
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from emulator.checks.receiver.checks import GOOD, PING, ReceiverCheck, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
+from emulator.checks.report import Finding, Report
+from emulator.checks.runs import counted
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine.outbox import WebhookSender
 from emulator.engine.redaction import redact_text, stars
@@ -136,6 +138,59 @@ def as_json(result: CheckResult) -> dict[str, Any]:
         ],
         "advice": advice_for(result),
     }
+
+
+# -- the report
+
+
+UNREADABLE = (
+    "If the receiver reads the objects of events: they exist only with --url (PAYMENTS_EMULATOR_URL), which names the "
+    "emulator that it reads from."
+)
+
+
+def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: float) -> Report:
+    """Return what was found, one finding for each check that failed."""
+    method, total = service.endpoint.security_profile, counted(len(results), "check")
+    failed = [each for each in results if not each.passed]
+    verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
+    return Report(
+        "test receiver",
+        f"{verdict} ({method}, {answer_time:g} s for an answer).",
+        [_finding(each) for each in failed],
+        right=[each.check.name for each in results if each.passed],
+        notes=[*_notes(results, service)],
+        facts={"checks": [as_json(each) for each in results]},
+    )
+
+
+def _finding(result: CheckResult) -> Finding:
+    check = result.check
+    expected = f"expected: a {'2xx' if check.expected == 'accepted' else '4xx'} ({check.rule})"
+    details = [f"{check.name}: {expected}", f"got: {'; '.join(_got(result.wrong_answers))}"]
+    title = f"{check.sent} is not {'accepted' if check.expected == 'accepted' else 'rejected'}"
+    return Finding(check.name, title, details, advice_for(result) or "")
+
+
+def _got(wrong: Sequence[ReceiverAnswer]) -> Iterator[str]:
+    """Yield each wrong answer once, with its body and the types of event it was given to."""
+    groups: dict[str, list[ReceiverAnswer]] = {}
+    for each in wrong:
+        groups.setdefault(each.answer.error or str(each.answer.status_code), []).append(each)
+    for answer, given in groups.items():
+        body = f", saying {given[0].answer.body!r}" if given[0].answer.body else ""
+        yield f"{answer} to {', '.join(dict.fromkeys(each.event for each in given))}{body}"
+
+
+def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[str]:
+    if left := len(checks_of(service.endpoint.security_profile)) - len(results):
+        yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
+    valid = [each for each in results if each.check.expected == "accepted"]
+    if not service.is_readable and not all(each.passed for each in valid):
+        yield UNREADABLE
+    statuses = {each.answer.status_code for result in valid for each in result.answers if each.answer.ok}
+    if others := sorted(status for status in statuses if status and status != 200):
+        yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
 
 
 # -- deliveries as plain values

@@ -6,17 +6,20 @@ The progress of a calibration is a file from which an interrupted run goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from emulator.checks.report import Finding, Report
 from emulator.document.probes import Collected
 from emulator.document.profile import Profile, Refuted
 
 Answered = Literal["confirmed", "differs", "not_answered", "not_asked"]
+LONGEST_LINE = 300
+
 KINDS: tuple[Answered, ...] = ("confirmed", "differs", "not_answered", "not_asked")
 
 
@@ -53,6 +56,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
         return f"{self.number} {self.probe}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
 
+    def finding(self, severity: str) -> Finding:
+        """Return the verdict with what was observed, and the last request that shows it."""
+        seen = [self.why] if self.why else [f"{path} is {value!r}" for path, value in self.observed.items()]
+        last = [f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]]
+        details = [line[:LONGEST_LINE] for line in (*seen, *last)]
+        return Finding(f"{self.number} {self.probe}", self.line, details, severity=severity)
+
     @property
     def followed(self) -> bool:
         """Whether the emulator can be made to do the same."""
@@ -71,9 +81,23 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report: a list of ``{number, assumption, value, evidence, …}`` for each kind."""
+        """Return a list of ``{number, assumption, value, evidence, …}`` for each kind of verdict."""
         lists: dict[str, Any] = {kind: [_row(each) for each in self.of(kind)] for kind in KINDS}
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
+
+    def report(self, profile: Profile, drift: Sequence[str] = ()) -> Report:
+        """Return what was found: differences from a profile, what is not as assumed, and what was not answered."""
+        findings = [Finding("the profile", line) for line in drift]
+        findings += [each.finding("warning") for each in self.of("differs")]
+        findings += [each.finding("info") for each in self.of("not_answered")]
+        return Report(
+            "compare service",
+            f"{self.counted()}; {self.requests} requests.",
+            findings,
+            right=[f"{each.number} {each.probe}" for each in self.of("confirmed")],
+            notes=[f"{profile.sentence()}."],
+            facts=self.as_json(),
+        )
 
     def counted(self) -> str:
         """Return how many probes ended how, in one line."""

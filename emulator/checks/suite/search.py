@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from emulator.checks import junit
+from emulator.checks.report import Finding, Report
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
 from emulator.core.records import Record, hidden_fields
 
@@ -186,16 +186,32 @@ class SuiteReport(NamedTuple):
         """Return whether the score is at least this percentage."""
         return self.failure is None and self.tried > 0 and self.score >= least
 
-    def lines(self) -> Iterator[str]:
-        """Yield the report for people."""
-        if self.failure:
-            yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
-            return
+    def report(self) -> Report:
+        """Return what was found, one finding for each mutant that survives."""
+        headline, failure = self._result(), self.failure
+        if failure:
+            headline = f"The command fails with the right service, so nothing else was tried: {failure}"
+        elif not (self.tried or self.remaining):
+            failure = headline
+        findings = [
+            Finding(
+                row.name, row.sentence, fix=row.look, again=self.repeat.replace("{case}", row.name), severity="warning"
+            )
+            for row in self.survived
+        ]
         if self.asserts_nothing:
-            yield from (ASSERTS_NOTHING, "")
-        for row in () if self.asserts_nothing else self.survived:
-            yield from (row.sentence, f"    {row.look}", f"    again: {self.repeat.replace('{case}', row.name)}", "")
-        yield self._result()
+            findings = [Finding("suite", ASSERTS_NOTHING)]
+        return Report(
+            "test suite",
+            headline,
+            findings,
+            failure,
+            right=[row.name for row in self.caught],
+            notes=[*self._notes()],
+            facts=self._facts(),
+        )
+
+    def _notes(self) -> Iterator[str]:
         if self.left_out:
             names = ", ".join(row.name for row in self.left_out)
             yield f"Left out, because a client must not depend on it (--all tries it): {names}."
@@ -210,11 +226,7 @@ class SuiteReport(NamedTuple):
         caught = f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)} survived"
         return f"{int(self.score)} %: {caught}; {concern} the command."
 
-    def text(self) -> str:
-        return "\n".join(self.lines())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report for programs."""
+    def _facts(self) -> dict[str, Any]:
         return {
             "score": round(self.score, 1),
             "caught": [row.name for row in self.caught],
@@ -222,19 +234,8 @@ class SuiteReport(NamedTuple):
             "untouched": [row.name for row in self.untouched],
             "left_out": [row.name for row in self.left_out],
             "remaining": self.remaining,
-            "failure": self.failure,
             "interrupted": self.interrupted,
         }
-
-    def as_junit(self) -> str:
-        """Return the report as JUnit XML: a test case for each mutant, which fails where it survived."""
-        right = junit.TestCase("the right service", [junit.TestFailure(next(self.lines()))] if self.failure else [])
-        rows = (*self.caught, *self.survived)
-        cases = [
-            junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.survived else [])
-            for row in rows
-        ]
-        return junit.report("test suite", "test suite", [right, *cases])
 
 
 # -- the search
@@ -260,14 +261,12 @@ def try_mutants(
     *,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
-    most: int | None = None,
     every: bool = False,
 ) -> SuiteReport:
     """Run the command with the right service, then with each mutant that concerns it.
 
-    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them. Of
-    more than ``most`` rows a sample is tried, always the same. Ctrl-C ends the search; the report has what was found
-    before.
+    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them.
+    Ctrl-C ends the search; the report has what was found before.
     """
     runs = Runs[Mutant, MutantRun](play, limits)
     named = [row for row in mutants.values() if not named_by(row, skip) and (not only or named_by(row, only))]
@@ -278,7 +277,7 @@ def try_mutants(
         return SuiteReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
-    concerning = sample([row for row in wanted if row.name in right.reached], most)
+    concerning = [row for row in wanted if row.name in right.reached]
     runs.play_all(concerning)
     played = runs.endings
     # A row that was not reached this time says nothing about the command.
@@ -296,10 +295,3 @@ def try_mutants(
 def named_by(row: Mutant, patterns: Sequence[str]) -> bool:
     """Return whether a pattern such as ``refund-*`` names a row."""
     return any(fnmatchcase(row.name, pattern) for pattern in patterns)
-
-
-def sample(values: Sequence[T], most: int | None) -> list[T]:
-    """Return at most this many of the values, evenly spaced; all of them without a limit."""
-    if most is None or len(values) <= most:
-        return list(values)
-    return [values[number * len(values) // most] for number in range(most)]

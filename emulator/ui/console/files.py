@@ -6,7 +6,7 @@ Reports are those of ``test app --json`` and of ``test all --json``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.responses import Response
@@ -78,103 +78,28 @@ HANDLERS: Mapping[str, Callable[[ConsoleRequest], Awaitable[Response]]] = {
 # -- reports of runs
 
 
-class OpenedFinding(NamedTuple):
-    """One finding: what happened, the details that show it, and what to do about it."""
+class OpenedFinding(msgspec.Struct):
+    """What was found: what is wrong, the details that show it, what to do, and the command that tries it again."""
 
-    sentence: str
+    title: str
     details: list[str]
-    fix: str
-
-
-class OpenedArea(NamedTuple):
-    """A part of a report. ``result`` is a mark, empty for a part without one."""
-
-    name: str
-    question: str
-    result: str
-    findings: list[OpenedFinding]
-
-
-class OpenedReport(NamedTuple):
-    """A report as it is shown: its command, its result, whether it passed, and its parts."""
-
-    command: str
-    result: str
-    passed: bool
-    areas: list[OpenedArea]
-
-
-class _AllFinding(msgspec.Struct):
-    sentence: str
     fix: str
     again: str
 
 
-class _AllArea(msgspec.Struct):
-    name: str
-    question: str
-    mark: int | None
-    findings: list[_AllFinding]
-    not_examined: str | None = None
+class OpenedReport(msgspec.Struct):
+    """The report of an examination, as its JSON has it."""
 
-
-class _AllFile(msgspec.Struct):
+    examination: str
     headline: str
-    failure: str | None
-    areas: list[_AllArea]
-
-
-class _Disturbance(msgspec.Struct):
-    title: str
-    sentence: str
-    differences: list[str]
-    advice: str
-
-
-class _AppFile(msgspec.Struct):
     passed: bool
-    runs: int
-    requests: int
-    deliveries: int
-    findings: list[_Disturbance]
-    unstable: list[str]
-    failure: str | None
-    remaining: int
+    findings: list[OpenedFinding]
+    notes: list[str]
 
 
 def opened(text: str) -> OpenedReport:
-    """Return the report of a JSON text. Raises ``ValueError`` for one that is neither of these."""
+    """Return the report of a JSON text. Raises ``ValueError`` for one that is none."""
     try:
-        return _app(msgspec.json.decode(text, type=_AppFile))
+        return msgspec.json.decode(text, type=OpenedReport)
     except (msgspec.DecodeError, RecursionError):
-        pass
-    try:
-        return _all(msgspec.json.decode(text, type=_AllFile))
-    except (msgspec.DecodeError, RecursionError):
-        raise ValueError("not the JSON of test app or test all") from None
-
-
-def _app(report: _AppFile) -> OpenedReport:
-    findings = [OpenedFinding(each.sentence, each.differences, each.advice) for each in report.findings]
-    counts = f"{report.requests} requests, {report.deliveries} deliveries, {report.runs} runs"
-    more = f"; {report.remaining} runs left out" if report.remaining else ""
-    areas = [OpenedArea("Findings", counts + more, "", findings)] if findings else []
-    if report.unstable:
-        areas.append(
-            OpenedArea("Not the same twice", "", "", [OpenedFinding(each, [], "") for each in report.unstable])
-        )
-    return OpenedReport("test app", report.failure or counts + more, report.passed, areas)
-
-
-def _all(report: _AllFile) -> OpenedReport:
-    areas = [
-        OpenedArea(
-            area.name,
-            area.not_examined or area.question,
-            "" if area.mark is None else str(area.mark),
-            [OpenedFinding(each.sentence, [each.again], each.fix) for each in area.findings],
-        )
-        for area in report.areas
-    ]
-    passed = report.failure is None and not any(area.findings for area in report.areas)
-    return OpenedReport("test all", report.headline, passed, areas)
+        raise ValueError("not the JSON of a report") from None

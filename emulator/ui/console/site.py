@@ -253,7 +253,7 @@ class Console:
         except ValueError:
             values = {
                 "report": None,
-                "error": request.language.gettext("This is not the JSON of test app or test all."),
+                "error": request.language.gettext("This is not the JSON of a report."),
             }
         return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
 

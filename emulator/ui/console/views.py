@@ -510,7 +510,7 @@ async def email(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def reports(request: ConsoleRequest) -> TemplateAndValues:
-    """Return a form that opens the JSON of test app or test all."""
+    """Return a form that opens the JSON of a report."""
     return "reports.html", {"report": None, "error": None}
 
 

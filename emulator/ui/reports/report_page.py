@@ -7,7 +7,7 @@ the same facts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -40,9 +40,9 @@ def page_of_failed_test(test: str, world: PlottedWorld | None, reason: str = "")
     return _rendered("failed_test.html", test=test, world=world, reason=reason)
 
 
-def page_of_areas(report: Any, guide: Mapping[str, str]) -> str:
-    """Return the file about an application and its tests, a part for each area; ``guide`` has a link for each."""
-    return _rendered("areas.html", report=report, guide=guide)
+def page_of_report(report: Any) -> str:
+    """Return the file about what an examination found (:class:`emulator.checks.report.Report`)."""
+    return _rendered("report.html", report=report)
 
 
 def _rendered(template: str, **values: Any) -> str:
@@ -53,4 +53,5 @@ def _rendered(template: str, **values: Any) -> str:
 
 def _coded(text: str) -> Markup:
     """Return a sentence in which what stands in backticks is code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S704  # escaped here
+    # As str: a Markup escapes what is put into it.
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped here

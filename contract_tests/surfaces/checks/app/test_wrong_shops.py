@@ -111,7 +111,7 @@ def suite_report(mistake: str, row: str) -> SuiteReport:
 @pytest.mark.parametrize("mistake", TESTS)
 def test_suite_names_what_survives_the_tests_of_the_club(mistake: str) -> None:
     row, sentence = TESTS[mistake]
-    assert sentence in named(suite_report(mistake, row).text())
+    assert sentence in named(suite_report(mistake, row).report().text())
     assert [each.name for each in suite_report("", row).caught] == [row], "the tests of the sound club catch it"
 
 

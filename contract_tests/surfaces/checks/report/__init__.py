@@ -1,1 +1,1 @@
-"""Tests of test all: its areas, its formats, and the command."""
+"""Tests of the one report, and of test all."""

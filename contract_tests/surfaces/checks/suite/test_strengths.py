@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from contract_tests.surfaces.checks.suite.conftest import Play
 from contract_tests.surfaces.checks.suite.stories import Story, customer, deposit, pay
+from emulator.checks.report import as_junit
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits
 from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
 from emulator.checks.suite.table import MUTANTS
@@ -72,8 +73,8 @@ def test_only_what_the_suite_touches_is_asked(play: Play) -> None:
 
 
 def test_a_suite_that_asserts_nothing_gets_one_sentence(play: Play) -> None:
-    lines = mutated(play, no_asserts).text().splitlines()
-    assert lines[0] == "The command passes whatever the service does wrong: it asserts nothing about it."
+    lines = mutated(play, no_asserts).report().text().splitlines()
+    assert lines[1] == "1. The command passes whatever the service does wrong: it asserts nothing about it."
     assert len(lines) == 4
     assert lines[3].startswith("Left out, because a client must not depend on it (--all tries it): payment-succeeded-")
     everything = mutated(play, happy_path, every=True)
@@ -100,19 +101,18 @@ def test_a_suite_that_fails_by_itself_is_not_examined(play: Play) -> None:
         raise AssertionError("it is broken")
 
     report = mutated(play, wrong)
-    assert report.text() == "The command fails with the right service, so nothing else was tried: it is broken"
+    assert report.report().text() == "The command fails with the right service, so nothing else was tried: it is broken"
     assert not report.passes(0)
 
 
 def test_the_report_says_what_no_test_looked_at(play: Play, tmp_path: Path) -> None:
     report = mutated(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
-    assert report.text().splitlines() == [
-        "no test fails when a refund says `succeeded` for less than was asked",
-        "    Assert the amount of the refund.",
-        "    again: --only refund-short",
-        "",
+    assert report.report().text().splitlines() == [
         "50 %: 1 of 2 mutants caught, 1 survived; 1 other does not concern the command.",
+        "1. no test fails when a refund says `succeeded` for less than was asked",
+        "    again: --only refund-short",
+        "    fix: Assert the amount of the refund.",
     ]
-    suite = ElementTree.fromstring(report.as_junit())
+    suite = ElementTree.fromstring(as_junit(report.report()))
     assert [failure.get("message") for failure in suite.iter("failure")] == [report.survived[0].sentence]
-    assert len(suite) == 3
+    assert [case.get("name") for case in suite] == ["refund-short", "refund-never-answered"]

@@ -158,8 +158,19 @@ export interface AppOptions {
   pairs?: boolean;
 }
 
+export interface AppFinding {
+  title: string;
+  details: string[];
+  fix: string;
+  /** What tries it again. */
+  again: string;
+}
+
 export interface AppReport {
   passed: boolean;
+  headline: string;
+  /** What was found, one for each cause, the worst first. */
+  findings: AppFinding[];
   /** How often the scenario was played. */
   runs: number;
   requests: number;
