@@ -16,7 +16,7 @@ from emulator.cli.groups import FOUND, INTERRUPTED, RepeatableCommand, repeating
 from emulator.cli.listen import destination
 from emulator.cli.options import DEFAULT_KEY, option
 from emulator.cli.receiver import certified
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, ProgressLine
 from emulator.cli.serve import serve
 from emulator.cli.suite import OWN_OPTIONS, player, with_usage

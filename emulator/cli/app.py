@@ -17,7 +17,7 @@ import click
 from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, DURATION, Number, guidance, option
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving

@@ -14,7 +14,7 @@ import click
 
 from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_URL, FILE, option, require_extra
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.service import drift, made_profile, reject_live_key, service_url
 
 if TYPE_CHECKING:

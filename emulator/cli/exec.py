@@ -24,7 +24,7 @@ from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
 from emulator.cli.groups import FOUND, PROGRAM
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_snapshot, variable, writing
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving, tune_garbage_collector

@@ -15,7 +15,7 @@ from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
 from emulator.cli.options import DEFAULT_KEY, ID, Number, option, racing, writing
 from emulator.cli.output import counted, print_line
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import ProgressLine
 
 if TYPE_CHECKING:

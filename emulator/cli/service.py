@@ -13,7 +13,7 @@ import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
 from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writing
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help

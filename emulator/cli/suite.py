@@ -16,7 +16,7 @@ from emulator.cli.exec import environment, handling
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
 from emulator.cli.options import DEFAULT_KEY, Number, Parsed, Words, guidance, option
 from emulator.cli.output import counted, fitted
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.checks.report import SEVERITIES
 from emulator.cli.groups import FOUND, LazyGroup
 from emulator.cli.options import with_client
-from emulator.cli.reports import ReportOutput, with_report
+from emulator.cli.report_output import ReportOutput, with_report
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
-
-
-SEVERITIES = ("error", "warning", "info")
-"""The severities of findings, the highest first."""
 
 
 @click.group(

@@ -12,15 +12,14 @@ import pytest
 from contract_tests.contract.document.reader import operations
 from contract_tests.quality.drift.commands import PAGES, commands, options, variables
 from emulator.checks.receiver import checks
+from emulator.checks.report import SEVERITIES
 from emulator.cli import receiver
 from emulator.cli.groups import PROGRAM
 from emulator.cli.look import EMAIL_KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
 from emulator.cli.suite import GROUPS
-from emulator.cli.test import NAME_WIDTH, SEVERITIES
 from emulator.document import bundles
-from emulator.insight.audit.audit import rules
 
 ALL = dict(commands())
 
@@ -129,7 +128,6 @@ def test_methods_of_certify_are_those_of_the_checks() -> None:
 
 def test_severities_are_those_of_the_document() -> None:
     assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
-    assert max(len(rule.name) for rule in rules()) == NAME_WIDTH
 
 
 def test_the_control_api_has_what_the_commands_call() -> None:

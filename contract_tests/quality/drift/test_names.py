@@ -18,6 +18,7 @@ SAME_SUBJECT = {
     *(
         "app",
         "checks",
+        "client",
         "document",
         "receiver",
         "report",
