@@ -174,6 +174,17 @@ def test_help_comes_fast() -> None:
     assert HEAVY & loaded("--help") == set()
 
 
+@pytest.mark.parametrize(
+    "line", ["health", "trigger invoice.paid", "events", "logs", "emails", "clock show", "world list"]
+)
+def test_a_request_needs_no_server_and_no_library_of_http(line: str, sandbox: Sandbox) -> None:
+    modules = loaded(*line.split(), "--url", sandbox.url, *([] if line == "health" else ["--key", sandbox.key]))
+    assert (HEAVY | {"starlette", "babel", "emulator.engine", "emulator.server"}) & modules <= {
+        "socket",
+        "email.message",
+    }
+
+
 def test_a_line_loads_its_own_command_only() -> None:
     modules = {
         f"emulator.cli.{place.partition(':')[0]}" for _, table in COMMANDS.values() for place, _ in table.values()
