@@ -35,16 +35,16 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "act": (
         "pay as a buyer does, cause an event",
-        {"pay": ("act:pay", "pay ID"), "trigger": ("act:trigger", "trigger EVENT")},
+        {"pay": ("pay:pay", "pay ID"), "trigger": ("trigger:trigger", "trigger EVENT")},
     ),
     "look": (
         "what happened, and why",
         {
-            "events": ("look:events", "events"),
-            "logs": ("look:logs", "logs"),
-            "emails": ("look:emails", "emails"),
-            "explain": ("look:explain", "explain ID"),
-            "ledger": ("look:ledger", "ledger"),
+            "events": ("events:events", "events"),
+            "logs": ("logs:logs", "logs"),
+            "emails": ("emails:emails", "emails"),
+            "explain": ("explain:explain", "explain ID"),
+            "ledger": ("ledger:ledger", "ledger"),
         },
     ),
     "world": ("", {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset")}),
@@ -60,12 +60,12 @@ COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "setup": (
         "",
         {
-            "health": ("setup:health", "health"),
+            "health": ("health:health", "health"),
             "agent": ("agent:agent", "agent setup"),
             "mcp": ("mcp:mcp", "mcp"),
-            "state": ("setup:state", "state check|compact|convert"),
-            "spec": ("setup:spec", "spec bundle|validate"),
-            "completion": ("setup:completion", "completion"),
+            "state": ("state:state", "state check|compact|convert"),
+            "spec": ("spec:spec", "spec bundle|validate"),
+            "completion": ("completion:completion", "completion"),
         },
     ),
 }

@@ -16,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
-from emulator.cli import look
+from emulator.cli import logs
 from emulator.cli.client import ControlClient
 from emulator.cli.options import DURATION
 from emulator.cli.output import when
@@ -226,7 +226,7 @@ class Tools:
     def requests(self, id: str = "", status: int | None = None, limit: int = 20) -> str:
         """Return the newest requests of the application, oldest of them first; with `id` one in full, with what it changed."""
         if id:
-            return click.unstyle(look.detail(self._emulator.get(f"/requests/{id}")))
+            return click.unstyle(logs.detail(self._emulator.get(f"/requests/{id}")))
         found = [*self._emulator.pages("/requests", limit, status=status)]
         return (
             "\n".join(

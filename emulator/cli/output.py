@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -89,6 +89,34 @@ def print_rows(
         click.echo(nothing, err=True)
     elif item is not None and following:
         print_next(following(item), as_json)
+
+
+Stream = tuple[str, Callable[[Any], bool]]
+"""The kind of a stream's messages, and which of them are wanted."""
+
+
+def print_newest(
+    emulator: ControlClient,
+    path: str,
+    row: Callable[[Any], Row],
+    limit: int,
+    as_json: bool,
+    *,
+    nothing: str,
+    following: Callable[[Any], str],
+    filters: Mapping[str, Any],
+    stream: Stream | None = None,
+) -> None:
+    """Print the newest objects of a list, the newest last, as :func:`print_rows` does; then those of the stream."""
+
+    def recent() -> list[Any]:
+        return [*emulator.pages(path, limit, **filters)][::-1]
+
+    if stream is None:
+        print_rows(emulator, recent(), row, as_json, nothing=nothing, following=following)
+    else:
+        kind, wanted = stream
+        print_rows(emulator, filter(wanted, tail(emulator, kind, recent)), row, as_json)
 
 
 BATCH = 50

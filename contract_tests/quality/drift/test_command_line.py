@@ -14,8 +14,8 @@ from contract_tests.quality.drift.commands import PAGES, commands, options, vari
 from emulator.checks.receiver import checks
 from emulator.checks.report import SEVERITIES
 from emulator.cli import receiver
+from emulator.cli.emails import EMAIL_KINDS
 from emulator.cli.groups import PROGRAM
-from emulator.cli.look import EMAIL_KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
 from emulator.cli.suite import GROUPS

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 from contract_tests.surfaces.cli.terminal import run
-from emulator.cli.look import CODE_FORMS as CODE
+from emulator.cli.logs import CODE_FORMS as CODE
 from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import json_line, text_line
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply

@@ -12,7 +12,7 @@ import pytest
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
 from contract_tests.surfaces.cli.terminal import run
-from emulator.cli.look import balance
+from emulator.cli.ledger import balance
 
 
 @pytest.fixture

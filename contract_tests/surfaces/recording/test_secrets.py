@@ -8,7 +8,7 @@ import pytest
 
 from contract_tests.surfaces.recording.conftest import Played
 from contract_tests.surfaces.recording.story import PastDue
-from emulator.cli.look import CODE_FORMS as CODE
+from emulator.cli.logs import CODE_FORMS as CODE
 from emulator.cli.record import FORMS
 from emulator.engine.redaction import redact
 from emulator.testing import Emulator, LocalServer

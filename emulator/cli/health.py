@@ -1,0 +1,70 @@
+"""``health``: check that an emulator answers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.options import (
+    DEFAULT_PORT,
+    Number,
+    as_json,
+    variable,
+)
+from emulator.cli.output import counted, print_line
+
+if TYPE_CHECKING:
+    pass
+
+
+def local_url() -> str:
+    """Return the emulator of this machine, at the port that ``serve`` takes from the environment."""
+    return f"http://127.0.0.1:{os.environ.get(variable('--port')) or DEFAULT_PORT}"
+
+
+@click.command()
+@click.option(
+    "--url",
+    default=local_url,
+    envvar=variable("--url"),
+    show_default="this machine, port $PAYMENTS_EMULATOR_PORT or 4747",
+    metavar="URL",
+    help="The emulator.",
+)
+@click.option(
+    "--timeout",
+    type=Number(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the emulator may take to answer.",
+)
+@as_json
+def health(url: str, timeout: float, as_json: bool) -> int:
+    """Check that an emulator answers.
+
+    \b
+    payments-emulator health
+    payments-emulator health --url http://127.0.0.1:4747 --timeout 2
+
+    Exit status 0 if it answers, 1 if not. It needs no key and no control token, and uses no proxy.
+    """
+    from emulator.cli.client import ControlClient
+    from emulator.client.connections import Timeouts
+
+    try:
+        with ControlClient(url, key=None, timeouts=Timeouts(timeout, timeout)) as emulator:
+            answer = emulator.get("/health")
+    except click.UsageError:
+        raise
+    except click.ClickException as error:
+        click.echo(f"payments-emulator: {error.format_message()}", err=True)
+        return 1
+    print_line(answer, health_line, as_json)
+    return 0
+
+
+def health_line(answer: Any) -> str:
+    return f"{answer['status']}: version {answer['version']}, {counted(answer['apps'], 'App')}"

@@ -1,0 +1,62 @@
+"""``pay``: pay as a buyer does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.options import (
+    ID,
+    as_json,
+    no_wait,
+    racing,
+    with_client,
+)
+from emulator.cli.output import print_line, print_next, when
+from emulator.presentation.languages.language import plain_money
+
+if TYPE_CHECKING:
+    from emulator.cli.client import ControlClient
+
+
+@click.command()
+@click.argument("target", type=ID, metavar="ID")
+@click.option("--phone", metavar="NUMBER", help="Pay by mobile money from this phone.")
+@click.option("--card", metavar="NUMBER", help="Pay by the card of this number.")
+@click.option("--iban", metavar="IBAN", help="Pay by bank transfer from this account.")
+@click.option("--email", metavar="ADDRESS", help="Pay by the PayPal account of this address.")
+@click.option("--amount", type=click.IntRange(1), metavar="N", help="Amount in minor units, where the buyer chooses.")
+@click.option("--quantity", type=click.IntRange(1), metavar="N", help="Quantity, where the buyer chooses.")
+@no_wait
+@as_json
+@with_client
+def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, **given: Any) -> int:
+    """Pay a checkout session, a payment link or an invoice.
+
+    \b
+    payments-emulator pay sess_4fKq9ZsT1mVbX7cR2yLdH8wN
+    payments-emulator pay inv_5Nw8xR3tY6uJ1mB4vC7zK2Lq --phone +24177000001
+
+    Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
+    webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
+    """
+    from emulator.client.api import method, pay_path
+
+    fields = {name: given.pop(name) for name in ("amount", "quantity")}
+    try:
+        path, body = pay_path(target), method(**given)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    body |= {name: value for name, value in fields.items() if value is not None}
+    intent = emulator.post(path.removeprefix("/_emulator"), body, **racing(no_wait))
+    print_line(intent, payment_line, as_json)
+    print_next(f"explain {intent['id']}", as_json)
+    return int(intent["last_error"] is not None and intent["status"] != "succeeded")
+
+
+def payment_line(intent: Any) -> str:
+    error = intent["last_error"]
+    why = f"  {error['code']}" if error else ""
+    paid = plain_money(intent["amount"], intent["currency"])
+    return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"

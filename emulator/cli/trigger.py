@@ -1,0 +1,86 @@
+"""``trigger``: cause an event by real state changes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.events import about, event_row
+from emulator.cli.options import (
+    EVENT_TYPE,
+    Parsed,
+    as_json,
+    no_wait,
+    racing,
+    with_client,
+)
+from emulator.cli.output import print_next, print_rows
+from emulator.core.event_types import EVENTS
+
+if TYPE_CHECKING:
+    from emulator.cli.client import ControlClient
+
+
+def override(value: str) -> tuple[list[str], Any]:
+    """Return the path of names in ``kind.name=value``, and the value: JSON if it can be parsed, otherwise text."""
+    path, equals, text = value.partition("=")
+    names = path.split(".")
+    if not equals or not all(names):
+        raise ValueError(f"{value!r}: NAME=VALUE, such as amount=7500 or customer.name=Awa")
+    try:
+        return names, json.loads(text)
+    except (ValueError, RecursionError):
+        return names, text
+
+
+@click.command(epilog=f"Events (/docs/events): {', '.join(EVENTS)}")
+@click.argument("event", type=EVENT_TYPE)
+@click.option(
+    "--override",
+    "-o",
+    "overrides",
+    type=Parsed("NAME=VALUE", override),
+    multiple=True,
+    help="Object to use or field to set; may be repeated.",
+)
+@no_wait
+@as_json
+@with_client
+def trigger(
+    emulator: ControlClient,
+    event: str,
+    *,
+    overrides: tuple[tuple[list[str], Any], ...],
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Trigger an EVENT through real state changes.
+
+    \b
+    payments-emulator trigger invoice.paid
+    payments-emulator trigger subscription.payment_failed -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq
+    payments-emulator trigger payment_intent.succeeded -o amount=7500 -o customer.name=Awa
+
+    Creates the objects that the event needs; webhooks and emails are sent as usual. An override names an existing
+    object to use, or sets a field of a new one. VALUE is JSON if it can be parsed, otherwise text.
+    On a frozen clock it returns when the webhooks and emails have their outcome.
+    """
+    body = {"event": event, "overrides": nested(overrides)}
+    caused = emulator.post("/trigger", body, **racing(no_wait))
+    print_rows(emulator, [caused], event_row, as_json)
+    print_next(f"explain {about(caused)}", as_json)
+
+
+def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
+    """Return the overrides as one object."""
+    whole: dict[str, Any] = {}
+    for names, value in overrides:
+        part = whole
+        for name in names[:-1]:
+            part = part.setdefault(name, {})
+            if not isinstance(part, dict):
+                raise click.UsageError(f"{'.'.join(names)} is inside {name}, which is itself overridden")
+        part[names[-1]] = value
+    return whole
