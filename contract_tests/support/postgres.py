@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
 ROOT = 0
 
@@ -50,13 +52,50 @@ def running(*, sync: bool = False) -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def crash(url: str) -> None:
-    """End a server at once, with all that was not written, and start it again."""
+SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'payments-emulator'"
+
+
+def restart(url: str, mode: str = "fast") -> None:
+    """End a server and start it again; with ``immediate`` it ends at once, with all that was not written."""
+    data = _data(url)
+    control = ("pg_ctl", "-D", str(data), "-w", "-s", "-l", str(data.parent / "log"), "-m", mode, "restart")
+    _run(data.parent.owner(), data.parent, *control)
+
+
+@contextmanager
+def frozen(url: str) -> Iterator[None]:
+    """All processes of a server stand still while the context lasts."""
+    server = int((_data(url) / "postmaster.pid").read_text().split()[0])
+    listed = subprocess.run(["pgrep", "-P", str(server)], capture_output=True, text=True, check=True, timeout=60).stdout
+    processes = [server, *map(int, listed.split())]
+    try:
+        for process in processes:
+            with suppress(ProcessLookupError):  # it served a session that has ended
+                os.kill(process, signal.SIGSTOP)
+        yield
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):  # as above
+                os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def read_only(url: str) -> Iterator[None]:
+    """New sessions can only read while the context lasts, and there are no others."""
+    name = sql.Identifier(url.rpartition("/")[2].partition("?")[0])
+    with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as connection:
+        connection.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+        connection.execute(SESSIONS)
+        try:
+            yield
+        finally:
+            connection.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+
+
+def _data(url: str) -> Path:
     with psycopg.connect(url) as connection:
         [[data]] = connection.execute("SHOW data_directory").fetchall()
-    folder = Path(data).parent
-    control = ("pg_ctl", "-D", data, "-w", "-s", "-l", str(folder / "log"), "-m", "immediate", "restart")
-    _run(folder.owner(), folder, *control)
+    return Path(data)
 
 
 def _run(user: str, folder: Path, name: str, *arguments: str) -> None:

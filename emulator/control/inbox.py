@@ -29,25 +29,25 @@ from emulator.web.operation import fields
 # -- the world of a request: of a call of the control API, or of a webhook sent to an inbox
 
 
-def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
+async def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
     """Return the world of the key, or of ``app=NAME``, or the default one."""
     value = context.authorization()
-    return engine.open(
+    return await engine.open(
         clients.read_key(value) if value is not None else Key(_named(context) or DEFAULT_APP, livemode=False)
     )
 
 
-def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
+async def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
     """Return the world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
 
     ``app`` is the id of that App. ``Authorization`` may hold the signature of a webhook instead of a key.
     """
     try:
-        return engine.open(clients.read_key(context.authorization()))
+        return await engine.open(clients.read_key(context.authorization()))
     except ApiError:
         named = _named(context)
     known = engine.directory.of_app(app) if named is None else None
-    return engine.open(known or Key(named or DEFAULT_APP, livemode=False))
+    return await engine.open(known or Key(named or DEFAULT_APP, livemode=False))
 
 
 def _named(context: RequestContext) -> str | None:
@@ -145,7 +145,7 @@ async def _store(engine: Engine, request: Request) -> Response:
     if (raw := await whole_body(request.receive, INBOX_BODY.most)) is None:
         message = f"The body is larger than {INBOX_BODY.most} bytes."
         raise ApiError("VALIDATION_ERROR", http_status=400, message=message)
-    runtime = world_of_sender(engine, context_of(request.scope), app_id(raw))
+    runtime = await world_of_sender(engine, context_of(request.scope), app_id(raw))
     rule = msgspec.structs.replace(runtime.inbox.response_rule(name), **_numbers(request))
     runtime.inbox.add(
         runtime.world,

@@ -106,6 +106,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Self, cast
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -156,7 +157,8 @@ class World(Repository):
 
     The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
     a unit of work (:meth:`unit_of_work`); one that raises leaves no trace. ``reference_data`` is what the rules look up
-    and what never changes, such as the magic values; ``base_url`` is the URL of the emulator, for links in objects.
+    and what never changes, such as the magic values; ``base_url`` is the URL of the emulator, for links in objects, which
+    name the App with ``names_app``.
     ``strict``: a unit of work that fails a check of the registry is undone; otherwise the failure is noted in the unit.
     """
 
@@ -171,6 +173,7 @@ class World(Repository):
         now: Timestamp,
         base_url: str,
         strict: bool = True,
+        names_app: bool = False,
     ) -> None:
         super().__init__(_all_kinds(registry.kinds), now)
         self.reference_data = reference_data
@@ -178,6 +181,7 @@ class World(Repository):
         self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
+        self._names_app = names_app
         self.strict = strict
         self.registry = registry
         self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
@@ -193,6 +197,11 @@ class World(Repository):
         duplicate = super().emptied()
         duplicate.jobs = duplicate._tables[Job] = JobQueue()
         return duplicate
+
+    def link(self, path: str, **query: str) -> str:
+        """Return the URL of a public page; where several servers share the worlds, it names the App (B-101)."""
+        named = query | {"app": self.name} if self._names_app else query
+        return f"{self.base_url}{path}{'?' if named else ''}{urlencode(named)}"
 
     def new_id(self, kind: type[Record]) -> str:
         """Return an id for a new record of this kind."""

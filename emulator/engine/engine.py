@@ -1,14 +1,13 @@
 """The engine: every world of this process, opened by the first use of its key, or at the start if it is stored.
 
-Worlds that were idle longest are given up when there are too many, and stored worlds of processes that ended are taken over.
+Worlds that were idle longest are given up when there are too many.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from heapq import nsmallest
 from operator import attrgetter
@@ -29,7 +28,7 @@ from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
-from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
+from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
 
@@ -75,48 +74,6 @@ def _records(world: World) -> list[Record]:
     return [record for table in world.tables() for record in table]
 
 
-# -- stored worlds that no process runs
-
-
-CHECK_SECONDS = 1.0
-"""Seconds (real time) between two looks for such worlds, where several processes share a store."""
-
-START_SECONDS = 2.0
-"""Seconds (real time) in which a start opens such worlds before it serves; the others are opened beside requests."""
-
-TAKEOVER_SECONDS = 0.05
-"""Seconds (real time) for which worlds are taken over at a time; then requests run as long, for they come first."""
-
-
-class Takeover:
-    """Opens such worlds by ``open``, with pauses for requests, which open what they need themselves."""
-
-    def __init__(self, open: Callable[[Key], object], pauses: asyncio.Lock) -> None:
-        self._open = open
-        self._pauses = pauses
-        self._checked_at = 0.0
-        self._free: list[Key] = []
-
-    async def run(self, store: Store, room: int, handed_over: Collection[Key]) -> None:
-        """Open a few, no more than there is ``room`` for; the others with the next calls.
-
-        Those that were just ``handed_over`` are left to the processes that asked for them, which ask every now and then.
-        """
-        began = time.monotonic()
-        if began - self._checked_at > CHECK_SECONDS:
-            self._checked_at = began
-            with suppress(StorageError):
-                self._free = store.stored()[: max(room, 0)]
-        if handed_over:
-            self._free = [key for key in self._free if key not in handed_over]
-        time_slice = TimeSlice(self._pauses)
-        while self._free and time.monotonic() - began < TAKEOVER_SECONDS:
-            # One that cannot be read must not hold up the others; a request for it says why.
-            with suppress(StorageError, CorruptStore):
-                self._open(self._free.pop())
-            await time_slice.pause_if_over()
-
-
 # -- the engine
 
 
@@ -160,68 +117,59 @@ class Engine:
         self._max_worlds = max_worlds
         self._last_sweep = 0.0
         self._scheduler = Scheduler()
-        self._takeover = Takeover(self._open_listed, self._scheduler.pauses)
+        self._reading = asyncio.Lock()
+        self._follower: asyncio.Task[None] | None = None
+        self._knows_all = store is None or not store.is_remote
         self.directory = Directory()
         self.encoded_messages = EncodedMessages()
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 
-    def open(self, key: Key) -> Runtime:
+    async def open(self, key: Key) -> Runtime:
         """Return the runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
-        try:
-            return self._opened(key)
-        except LeasedElsewhere:
-            if self.store:
-                self.store.ask_for(key)
-            raise
-
-    def _opened(self, key: Key) -> Runtime:
         runtime = self.runtimes.get(key)
         if runtime is None:
-            try:
-                runtime = self.runtimes[key] = self._runtime(key)
-            except BaseException:
-                if self.store:
-                    self.store.release(key)
-                raise
-            self.directory.add(runtime.world)
-            self._scheduler.plan(runtime.runner)
-            if self._ticker:
-                runtime.outbox.resume()
+            async with self._reading:
+                runtime = self.runtimes.get(key)
+                if runtime is None:
+                    runtime = self._opened(key, await self.store.read(key) if self.store else NOTHING)
         return runtime
 
-    def owner(self, id: str) -> Runtime | None:
-        """Return the runtime of the world that has an object with this id, of a kind that has a public page."""
+    def open_at_once(self, key: Key) -> Runtime:
+        """Do the same where no store has to be waited for."""
+        return self.runtimes.get(key) or self._opened(key, self.store.load(key) if self.store else NOTHING)
+
+    def _opened(self, key: Key, loaded: Loaded) -> Runtime:
+        runtime = self.runtimes[key] = self._runtime(key, loaded)
+        self.directory.add(runtime.world)
+        self._scheduler.plan(runtime.runner)
+        if self._ticker:
+            runtime.outbox.resume()
+        return runtime
+
+    async def owner(self, id: str) -> Runtime | None:
+        """Return the runtime of the world that has an object with this id, of a kind that has a public page.
+
+        Raises ``StorageError`` while not all stored worlds are known.
+        """
         key = self.directory.owner(id)
-        with suppress(ApiError):  # it is stored, but another process runs it
-            return None if key is None else self.open(key)
-        return None
+        if key is None and self.store and not self._knows_all:
+            raise Away(self.store.name)
+        return None if key is None else await self.open(key)
 
     def open_persisted(self) -> None:
-        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``.
+        """Open the stored worlds, as many as may be open. Raises ``CorruptStore``."""
+        for key in self.store.stored()[: self._max_worlds] if self.store and not self.store.is_remote else ():
+            try:
+                self.open_at_once(key)
+            except StorageError:
+                raise
+            except ApiError as error:
+                logger.info("the world %s stays closed: %s", key.name, error)
 
-        Where processes share a store, those that take too long are left to the takeover.
-        """
-        until = time.monotonic() + START_SECONDS
-        for key in self.store.stored() if self.store else ():
-            is_late = self.store is not None and self.store.shared and time.monotonic() > until
-            if is_late or len(self.runtimes) >= self._max_worlds:
-                return
-            with suppress(LeasedElsewhere):  # another process was quicker
-                self._open_listed(key)
-
-    def _open_listed(self, key: Key) -> None:
-        try:
-            self._opened(key)
-        except StorageError:
-            raise
-        except ApiError as error:
-            logger.info("the world %s stays closed: %s", key.name, error)
-
-    def _runtime(self, key: Key) -> Runtime:
-        saved = self.store.load(key) if self.store else None
+    def _runtime(self, key: Key, loaded: Loaded) -> Runtime:
         persistence = WorldPersistence(self.store, key) if self.store else None
-        world, clock = self._built(key, saved)
+        world, clock = self._built(key, loaded.world)
         runtime = Runtime(
             world,
             clock,
@@ -232,8 +180,8 @@ class Engine:
             directory=self.directory,
         )
         if self.store and persistence:
-            self._load_snapshots(self.store, key, runtime)
-            if saved is None:
+            self._load_snapshots(key, loaded.snapshots, runtime)
+            if loaded.world is None:
                 persistence.replace_world(take(world, clock))
         return runtime
 
@@ -243,14 +191,17 @@ class Engine:
         try:
             return self._build(key, saved=saved)
         except InvalidState as error:
-            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
+            raise CorruptStore(f"{self._store_name(key)}: the world {key}: {error}") from None
 
-    def _load_snapshots(self, store: Store, key: Key, runtime: Runtime) -> None:
+    def _load_snapshots(self, key: Key, snapshots: Mapping[str, StoredWorld], runtime: Runtime) -> None:
         try:
-            for name, snapshot in store.snapshots(key).items():
+            for name, snapshot in snapshots.items():
                 runtime.history.snapshots[name] = persistence.load_world(snapshot, runtime.world)
         except InvalidState as error:
-            raise CorruptStore(f"{store.name}: the world {key}: {error}") from None
+            raise CorruptStore(f"{self._store_name(key)}: the world {key}: {error}") from None
+
+    def _store_name(self, key: Key) -> str:
+        return self.store.name if self.store else str(key)
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
@@ -262,11 +213,13 @@ class Engine:
 
     async def discard(self, key: Key) -> None:
         """Delete a key's world; the next use of the key opens a new one."""
-        if self.store and key in self.runtimes:
+        if (runtime := self.runtimes.get(key)) is None:
+            return
+        if self.store and runtime.runner.persistence:
             self.store.remove(key)
-        if (runtime := self.runtimes.get(key)) is not None:
-            self._end(runtime)
-            self.directory.remove(runtime.world)
+            runtime.runner.persistence.end()
+        self._end(runtime)
+        self.directory.remove(runtime.world)
         await self.release(key)
 
     def _end(self, runtime: Runtime) -> None:
@@ -278,15 +231,9 @@ class Engine:
         runtime = self.runtimes.get(key)
         if runtime is not None:
             await runtime.close()
-        # Nothing awaits from here on, so no request comes in between: until now this process answered those of this
-        # world, and as soon as the store has released it another process may.
-        if self.runtimes.get(key) is not runtime:
-            return
-        if runtime is not None:
+        # Nothing awaits from here on, so no request comes in between.
+        if runtime is not None and self.runtimes.get(key) is runtime:
             self._forget(runtime)
-        if self.store:
-            # Also what it holds of a world that is not open: it connects again once it holds nothing.
-            self.store.release(key)
 
     def _forget(self, runtime: Runtime) -> None:
         del self.runtimes[_key(runtime)]
@@ -301,6 +248,8 @@ class Engine:
         for runtime in self.runtimes.values() if self.store else ():
             runtime.outbox.resume()
         self._ticker = asyncio.create_task(self._tick())
+        if self.store:
+            self._follower = asyncio.create_task(self.store.follow(self._take_over, self._close_all))
 
     def end_long_answers(self) -> None:
         """End streams of messages, and advances where they are, because the server is about to stop."""
@@ -310,30 +259,36 @@ class Engine:
 
     async def stop(self) -> None:
         """Stop the ticker and the deliveries under way."""
-        if self._ticker:
-            self._ticker.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._ticker
+        for task in filter(None, (self._ticker, self._follower)):
+            task.cancel()
+            await asyncio.wait([task])
         await self._scheduler.close()
         for runtime in self.runtimes.values():
             await runtime.close()
         if self.store:
             self.store.close()
 
-    async def _share_worlds(self, store: Store) -> None:
-        """Hand over the worlds that other processes ask for, and take over those that no process runs any more."""
-        busy = {key for key, runtime in self.runtimes.items() if runtime.is_busy}
-        handed_over = set(store.lease_requests(busy))
-        for key in handed_over:
+    async def _take_over(self, keys: list[Key]) -> None:
+        """Open the worlds of a store that this process has got, beside requests: their jobs and deliveries go on."""
+        time_slice = TimeSlice(self._scheduler.pauses)
+        for key in keys[: self._max_worlds]:
+            # One that cannot be read must not hold up the others; a request for it says why.
+            with suppress(ApiError, CorruptStore):
+                await self.open(key)
+            await time_slice.pause_if_over()
+        self._knows_all = True
+
+    async def _close_all(self) -> None:
+        """Close every world of a store that this process no longer has."""
+        self._knows_all = False
+        for key, runtime in list(self.runtimes.items()):
             with suppress(StorageError):
                 await self.release(key)
-        await self._takeover.run(store, self._max_worlds - len(self.runtimes), handed_over)
+            self.directory.remove(runtime.world)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            if self.store and self.store.shared:
-                await self._share_worlds(self.store)
             self._scheduler.look()
             # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
             self._scheduler.store_unsaved()

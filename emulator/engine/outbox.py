@@ -24,7 +24,7 @@ from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, PingE
 from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.connections import NameLookups, Unreachable, connect
-from emulator.engine.storage.store import LeasedElsewhere, StorageError
+from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
@@ -477,13 +477,12 @@ class Outbox:
     async def _commit(self, command: Command, arguments: dict[str, Any]) -> Any:
         """Run a command as a unit of work; again while it cannot be stored, so that nothing is sent twice for that.
 
-        Raises ``StorageError`` if it still cannot be stored after ``TRIES`` seconds, or if another process runs this
-        world now.
+        Raises ``StorageError`` if it still cannot be stored after ``TRIES`` seconds, or if the world was closed.
         """
         for _ in range(TRIES):
             try:
                 return self._runner.commit(command, arguments)
-            except LeasedElsewhere:
+            except WorldClosed:
                 raise
             except StorageError:  # the store has logged it, once
                 await asyncio.sleep(1)

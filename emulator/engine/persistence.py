@@ -15,7 +15,7 @@ from emulator.core.world import World
 from emulator.engine.redaction import scrubbed
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, StoredWorld, WorldHeader
-from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
+from emulator.engine.storage.store import StorageError, Store, WorldClosed
 from emulator.engine.world_clock import Clock, ClockMode
 from emulator.resources.app.clients import Key
 
@@ -133,7 +133,7 @@ class WorldPersistence:
         self._key = key
         self._stored_state: tuple[Any, ...] = ()
         self._ended = False
-        self._durable = store.durability()
+        self._durability = store.durability(key)
 
     def add(self, world: World, clock: Clock, unit: UnitOfWork) -> None:
         """Store a unit of work with clock and counters; one that cannot be stored is undone."""
@@ -152,30 +152,35 @@ class WorldPersistence:
     def replace_world(self, snapshot: WorldSnapshot, changes: Iterable[Change] | None = None) -> None:
         """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
         if changes is None:
-            self._leased.replace(saved(snapshot))
+            self._open_store.replace(saved(snapshot))
         else:
-            self._leased.write(self._key, snapshot.world, changes, header(snapshot))
+            self._open_store.write(self._key, snapshot.world, changes, header(snapshot))
         self._stored_state = ()
 
     def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes it."""
-        self._leased.put_snapshot(self._key, name, None if snapshot is None else saved(snapshot))
+        self._open_store.put_snapshot(self._key, name, None if snapshot is None else saved(snapshot))
 
     async def durable(self) -> None:
-        """Wait until all that was stored outlasts a crash of the store as well."""
-        if self._durable is not None:
-            await self._durable()
+        """Wait until all that was done in the world is stored. Raises ``StorageError``."""
+        if self._durability is not None:
+            await self._durability.wait()
+
+    def require(self) -> None:
+        """Raise ``StorageError`` if the world may be another process's by now; asked before anything is done."""
+        if self._durability is not None:
+            self._durability.require()
 
     def end(self) -> None:
-        """Store nothing more: from now on another process may run the world, or this one has read it again."""
+        """Store nothing more: the world may be read again from now on, here or by another process."""
         self._ended = True
 
     @property
-    def _leased(self) -> Store:
+    def _open_store(self) -> Store:
         if self._ended:
-            raise LeasedElsewhere(self._key)
+            raise WorldClosed(self._key)
         return self._store
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        self._leased.write(self._key, world, changes, head(world, clock))
+        self._open_store.write(self._key, world, changes, head(world, clock))
         self._stored_state = (clock.settings, world.counters.copy())

@@ -25,7 +25,7 @@ from emulator.engine.journal import Checkpoint, Journal
 from emulator.engine.outbox import Mailer, Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
-from emulator.engine.storage.store import LeasedElsewhere, StorageError
+from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.engine.world_clock import Clock, ClockState
 from emulator.resources.app.settings import RateLimit, Settings
 
@@ -265,7 +265,6 @@ class Runtime:
         self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
         self.runner.observers.append(self._on_commit)
         self.runner.when_undone.append(self.journal.add_undone)
-        self._driven = 0
         self.users = 0
         self.last_used = 0.0
 
@@ -342,14 +341,10 @@ class Runtime:
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
-        self._driven += 1
-        try:
-            done, outcome = self.runner.commit(_step, {"steps": steps, "answer": None}, cause)
-            while not done:
-                answer = await self.outbox.ask(outcome)
-                done, outcome = self.runner.commit(_step, {"steps": steps, "answer": answer}, cause)
-        finally:
-            self._driven -= 1
+        done, outcome = self.runner.commit(_step, {"steps": steps, "answer": None}, cause)
+        while not done:
+            answer = await self.outbox.ask(outcome)
+            done, outcome = self.runner.commit(_step, {"steps": steps, "answer": answer}, cause)
         return outcome
 
     @contextmanager
@@ -372,11 +367,6 @@ class Runtime:
         others = (self.advances.is_under_way, self.outbox.is_under_way, self.broker.is_followed)
         return self.users > 0 or any(others) or self.runner.scheduler.is_working_on(self.runner)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a request is under way here that takes more than one unit of work."""
-        return self.runner.result is not None or self._driven > 0
-
     # -- time
 
     def clock_state(self) -> ClockState:
@@ -396,7 +386,7 @@ class Runtime:
         try:
             await self.runner.scheduler.catch_up(self.runner, patience)
             self.runner.run_due()
-        except LeasedElsewhere:
+        except WorldClosed:
             raise
         except StorageError:  # reading goes on; what is to be stored next says why it cannot be
             pass
@@ -420,6 +410,16 @@ class Runtime:
     def flush(self) -> None:
         """Store clock and counters if they moved without a unit of work. Raises ``StorageError``."""
         self.runner.flush()
+
+    def require_store(self) -> None:
+        """Raise ``StorageError`` if the world may be another process's by now (B-101)."""
+        if self.runner.persistence:
+            self.runner.persistence.require()
+
+    async def durable(self) -> None:
+        """Wait until all that was done in the world is stored. Raises ``StorageError``."""
+        if self.runner.persistence:
+            await self.runner.persistence.durable()
 
     async def close(self) -> None:
         """Cancel what is under way."""

@@ -148,6 +148,7 @@ class Sandbox:
             now=clock.now(),
             base_url=self.options.base_url,
             strict=self.options.strict,
+            names_app=self.store is not None and self.store.is_remote,
         )
         if saved is None:
             with world.unit_of_work():
@@ -208,7 +209,7 @@ class Sandbox:
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
-            durability=store.durability if (store := self.engine.store) else None,
+            waits=self.store is not None and self.store.is_remote,
         )
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])

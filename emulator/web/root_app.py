@@ -164,9 +164,7 @@ class RootApp:
     """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
     ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it. ``report`` is given
-    each request that was answered. ``durability``, called when a request begins, gives what is awaited before anything
-    is sent: it returns once all that was done so far is stored for good. Where changes are stored for good at once, it
-    gives None.
+    each request that was answered. With ``waits`` nothing is sent before all that was done in its world is stored.
     """
 
     def __init__(
@@ -178,7 +176,7 @@ class RootApp:
         stop: Callable[[], Awaitable[None]],
         base_url: str,
         report: RequestReport | None = None,
-        durability: Callable[[], Callable[[], Awaitable[None]] | None] | None = None,
+        waits: bool = False,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
@@ -186,7 +184,7 @@ class RootApp:
         self._stop = stop
         self._base_url = base_url
         self._report = report
-        self._durability = durability
+        self._waits = waits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -197,7 +195,7 @@ class RootApp:
         context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
         log = RequestLog(context, send, self._report)
         try:
-            await self._app_for(context.path)(scope, receive, self._sending(log.send))
+            await self._app_for(context.path)(scope, receive, self._sending(context, log.send))
         except ClientDisconnect:
             return  # there is no one to answer
         except (Exception, asyncio.CancelledError) as error:
@@ -220,15 +218,15 @@ class RootApp:
             await act()
             await send({"type": f"lifespan.{phase}.complete"})
 
-    def _sending(self, send: Send) -> Send:
-        """Return ``send``, once all that was done so far is stored for good."""
-        if self._durability is None or (durable := self._durability()) is None:
+    def _sending(self, context: RequestContext, send: Send) -> Send:
+        """Return ``send``, once all that was done in the world of the request is stored."""
+        if not self._waits:
             return send
 
         async def send_durable(message: Message) -> None:
             # The body of a response that is no stream was complete before its head was sent.
-            if message["type"] == "http.response.start" or message.get("more_body"):
-                await durable()
+            if context.runtime and (message["type"] == "http.response.start" or message.get("more_body")):
+                await context.runtime.durable()
             await send(message)
 
         return send_durable

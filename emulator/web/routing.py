@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
@@ -21,7 +19,6 @@ from emulator.core.errors import ApiError
 from emulator.document import bundles
 from emulator.document.tree import Document, at, operations, pointer_of
 from emulator.engine.runtime import Runtime
-from emulator.engine.storage.store import LeasedElsewhere
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import as_api_error
 
@@ -258,10 +255,7 @@ def segments(scope: Scope) -> list[str]:
 # -- authentication
 
 
-LEASE_ATTEMPTS, LEASE_PAUSE = 40, 0.1
-"""How often, and after how many seconds each time, a world that another process runs is asked for again."""
-
-Authenticate = Callable[[RequestContext, bool], Runtime | None]
+Authenticate = Callable[[RequestContext, bool], Awaitable[Runtime | None]]
 """Returns the runtime of the world a request is for; the flag says whether the document requires a key.
 
 None is for operations of the control API that are about no world. Raises :class:`ApiError` for a wrong key.
@@ -282,25 +276,14 @@ class AuthenticatedOperation:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Set the context's runtime and checkpoint, then pass the request on."""
         context: RequestContext = scope[SCOPE_KEY]
-        try:
-            runtime = self._authenticate(context, self._required)
-        except LeasedElsewhere:
-            runtime = await self._await_lease(context)
-        context.runtime = runtime
+        runtime = context.runtime = await self._authenticate(context, self._required)
         if runtime is None:
             await self._next_app(scope, receive, send)
             return
+        runtime.require_store()
         context.checkpoint = runtime.history.checkpoint()
         runtime.users += 1
         try:
             await self._next_app(scope, receive, send)
         finally:
             runtime.release()
-
-    async def _await_lease(self, context: RequestContext) -> Runtime | None:
-        """Wait a little for a world that another process runs: it was asked to release it."""
-        for _ in range(LEASE_ATTEMPTS):
-            await asyncio.sleep(LEASE_PAUSE)
-            with suppress(LeasedElsewhere):
-                return self._authenticate(context, self._required)
-        return self._authenticate(context, self._required)

@@ -224,13 +224,13 @@ class Authenticator:
     def _forget(self, runtime: Runtime) -> None:
         self._cached = {value: key for value, key in self._cached.items() if key.runtime is not runtime}
 
-    def authenticate(self, context: RequestContext, required: bool) -> Runtime:
+    async def authenticate(self, context: RequestContext, required: bool) -> Runtime:
         """Return the runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
         value = context.authorization()
         if value is None and not required:
-            runtime, rules = CachedKey(self._opened_by_token(context), ())
+            runtime, rules = CachedKey(await self._opened_by_token(context), ())
         else:
-            runtime, rules = self._cached.get(value or "") or self._resolve(value)
+            runtime, rules = self._cached.get(value or "") or await self._resolve(value)
         world = runtime.world
         # Set before anything is raised: the App has a say in the shape of errors.
         context.runtime = runtime
@@ -245,22 +245,22 @@ class Authenticator:
                 raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
         return runtime
 
-    def _opened_by_token(self, context: RequestContext) -> Runtime:
+    async def _opened_by_token(self, context: RequestContext) -> Runtime:
         """Return, without a key, the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
         token = dict(fields(context.query_string)).get("token")
         if token is None:
             raise ApiError("MISSING_API_KEY")
         id = context.path_params["id"]
-        runtime = self._engine.owner(id)
+        runtime = await self._engine.owner(id)
         invoice = None if runtime is None else runtime.world.get(Invoice, id)
         if runtime is None or invoice is None or not emails.invoice_token_opens(invoice, token):
             raise emails.invoice_token_error()
         return runtime
 
-    def _resolve(self, value: str | None) -> CachedKey:
+    async def _resolve(self, value: str | None) -> CachedKey:
         key = clients.read_key(value)
         rules = tuple(rule for rule in self._engine.reference_data.magic_keys if rule.concerns(key))
-        resolved = CachedKey(self._engine.open(key), rules)
+        resolved = CachedKey(await self._engine.open(key), rules)
         if value is not None and len(value) <= MAX_CACHED:
             self._cached[value] = resolved
         return resolved

@@ -211,7 +211,7 @@ def test_an_unused_world_is_small() -> None:
             assert (await http.get("/v1/customers/", headers=headers)).status_code == 200
 
     async def open_only(name: str) -> None:
-        sandbox.engine.open(Key(name, livemode=False))
+        await sandbox.engine.open(Key(name, livemode=False))
 
     async def size_of(use: Callable[[str], Awaitable[None]]) -> float:
         for number in range(50):

@@ -394,7 +394,7 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
     async def go() -> None:
         engine = Engine(build, ReferenceData(), Answering())
         for name in ("broken", "sound"):
-            runtimes[name] = engine.open(Key(name, livemode=False))
+            runtimes[name] = await engine.open(Key(name, livemode=False))
         broken, next_job = runtimes["broken"].world.jobs, JobQueue.next
         monkeypatch.setattr(JobQueue, "next", lambda jobs: 1 / 0 if jobs is broken else next_job(jobs))
         await engine.start()

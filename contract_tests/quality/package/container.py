@@ -192,7 +192,7 @@ def main(source: Path = ROOT) -> str:
         play.call("payments-emulator", "demo")
         play.call("python", "-W", "error", "-c", "import emulator")
         assert not list(Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")), "pip is inside"
-        play.call("python", "-c", "import sqlalchemy, psycopg")
+        play.call("python", "-c", "import psycopg")
         python = play.placed("/opt/emulator/bin/python")
         subprocess.run([play.python, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
         (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")

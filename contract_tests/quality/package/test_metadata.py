@@ -31,7 +31,7 @@ EXTRAS = {
     "check": ("schemathesis", ["compare", "document"]),
     "mcp": ("mcp", ["mcp"]),
     "smtp": ("aiosmtplib", ["serve", "--port", "0", "--smtp", "smtp://127.0.0.1:1"]),
-    "sql": ("psycopg", ["serve", "--port", "0", "--state", "postgresql://127.0.0.1/worlds"]),
+    "postgres": ("psycopg", ["serve", "--port", "0", "--state", "postgresql://127.0.0.1/worlds"]),
 }
 """Of each extra a module, and a command that needs it."""
 

@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +26,11 @@ from contract_tests.support import postgres
 SERVES_WITHIN = 5.0
 """Seconds after which a server whose database is there serves again."""
 
+LONGEST_PAUSE = 8.0
+"""Seconds for which a server or the database stands still, at most: longer than the database keeps a lock for it."""
+
 NEW_WORLDS = 30
 """Worlds that are opened in a round, at most: all of them are opened again by each start."""
-
-SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'payments-emulator'"
 
 Disturbance = Callable[[], object]
 
@@ -38,7 +39,7 @@ class Openers:
     """A client of each server that opens one world after the other, with a customer in each."""
 
     def __init__(self, *urls: str) -> None:
-        self.made: dict[str, str] = {}
+        self.made: dict[tuple[str, str], str] = {}
         self._opening = threading.Event()
         self._over = threading.Event()
         self._failures: list[BaseException] = []
@@ -69,7 +70,7 @@ class Openers:
                 body = {"email": "a@example.com", "name": "Awa"}
                 self._opening.set()
                 create = partial(CLIENT.post, f"{url}/v1/customers/", json=body, headers=headers)
-                self.made[key] = at_last(create).raise_for_status().json()["id"]
+                self.made[url, key] = at_last(create).raise_for_status().json()["id"]
         except BaseException as failure:
             self._failures.append(failure)
 
@@ -113,23 +114,34 @@ def taken_until_all_serve(servers: list[Emulator]) -> Taken:
     return Taken(time.monotonic() - began, starved)
 
 
-def disturbances(servers: list[Emulator], place: str) -> Iterator[Disturbance]:
-    """What ends without a warning. All have begun again when the call returns."""
+def disturbances(servers: list[Emulator], place: str, chance: random.Random) -> Iterator[Disturbance]:
+    """What comes without a warning. All is there again when the call returns."""
 
     def killed(server: Emulator) -> None:
         server.kill()
         server.start()
 
-    def terminated(which: str) -> None:
+    def standing_still(server: Emulator) -> None:
+        with server.frozen():
+            time.sleep(chance.uniform(0, LONGEST_PAUSE))
+
+    def sessions_lost() -> None:
         with psycopg.connect(place, autocommit=True) as administrator:
-            administrator.execute(SESSIONS + which)  # type: ignore[arg-type]  # one of the texts below
+            administrator.execute(postgres.SESSIONS)
+
+    def disturbed(how: Callable[[str], AbstractContextManager[None]]) -> None:
+        with how(place):
+            time.sleep(chance.uniform(0, LONGEST_PAUSE))
 
     for server in servers:
         yield partial(killed, server)
+        yield partial(standing_still, server)
     if place.startswith("postgresql"):
-        yield partial(terminated, "")
-        yield partial(terminated, " ORDER BY random() LIMIT 1")
-        yield partial(postgres.crash, place)
+        yield sessions_lost
+        yield partial(disturbed, postgres.frozen)
+        yield partial(disturbed, postgres.read_only)
+        yield partial(postgres.restart, place)
+        yield partial(postgres.restart, place, "immediate")
 
 
 class Round(NamedTuple):
@@ -145,12 +157,13 @@ class Round(NamedTuple):
 
 def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
     """Rounds without end. Raises ``AssertionError`` for what must not be."""
-    servers = [Emulator(folder, place, *START) for _ in range(2 if place.startswith("postgresql") else 1)]
-    choice = list(disturbances(servers, place))
+    schemas = ["?schema=worlds_1", "?schema=worlds_2"] if place.startswith("postgresql") else [""]
+    servers = [Emulator(folder, place + schema, *START) for schema in schemas]
+    choice = list(disturbances(servers, place, chance))
     with started(*servers), receiving() as receiver:
         for number in range(1_000_000):
             url = servers[number % len(servers)].url
-            if number % AFRESH == 0:
+            if number % (AFRESH * len(servers)) < len(servers):
                 wipe(url, receiver)
             load, over = Load(url, retries=True), threading.Event()
             openers = Openers(*(server.url for server in servers))
@@ -169,8 +182,8 @@ def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
             load.stop()
             over.set()
             look(url, load, receiver)
-            for key, id in openers.made.items():
-                assert customers(url, key) == [id], f"the world {key}"
+            for (opened, key), id in openers.made.items():
+                assert customers(opened, key) == [id], f"the world {key}"
             for server in servers:
                 assert "Traceback" not in server.log.read_text(), server.log.read_text()
             yield Round(load, len(openers.made), taken)

@@ -1,4 +1,4 @@
-"""Two servers over one PostgreSQL behind nginx, under load, while one of them is killed, and then the other."""
+"""Two servers and a standby over one PostgreSQL behind nginx, under load, as docs/guide/state.md configures them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 
 from contract_tests import ROOT
 from contract_tests.robustness.crashes.crash_rounds import LONGEST, START, look, receiving, wipe
-from contract_tests.robustness.crashes.load import Load
+from contract_tests.robustness.crashes.load import Load, at_last
 from contract_tests.robustness.crashes.servers import Emulator, free_port, started
+from contract_tests.support import postgres
 from contract_tests.support.postgres import NGINX
 
 DOCUMENTED = ROOT / "docs" / "guide" / "state.md"
 
 
-def configuration(folder: Path, listen: int, first: int, second: int) -> str:
+def configuration(folder: Path, listen: int, *servers: int) -> str:
     """Return the documented configuration, at other ports, its passing files in a folder of ours."""
     found = re.search(r"```nginx\n(.*?)```", DOCUMENTED.read_text("utf-8"), re.DOTALL)
     assert found is not None
     text = found[1]
-    for documented, port in ((8080, listen), (4747, first), (4748, second)):
+    for documented, port in zip((8080, 4747, 4748, 4749), (listen, *servers), strict=True):
         assert f":{documented}" in text
         text = text.replace(f":{documented}", f":{port}")
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -36,7 +39,7 @@ def configuration(folder: Path, listen: int, first: int, second: int) -> str:
 
 @contextmanager
 def nginx(folder: Path, *ports: int) -> Iterator[str]:
-    """nginx before two servers; its URL."""
+    """nginx before the servers; its URL."""
     assert NGINX is not None, "there is no nginx: apt-get install nginx"
     listen = free_port()
     file = folder / "nginx.conf"
@@ -63,18 +66,55 @@ def _answers(url: str) -> bool:
 
 
 def play(folder: Path, place: str, rounds: int, chance: random.Random) -> Iterator[str]:
-    """Kill one of the two each time, and start it again; the load goes on. A line for each round."""
-    servers = [Emulator(folder, place, *START) for _ in range(2)]
+    """Disturb one of the three or their database each time; the load goes on. A line for each round."""
+    schemas = ("worlds_1", "worlds_2", "worlds_1")
+    servers = [Emulator(folder, f"{place}?schema={schema}", *START) for schema in schemas]
     with started(*servers), nginx(folder, *(server.port for server in servers)) as url, receiving() as receiver:
         for number in range(rounds):
             wipe(url, receiver)
+            pages = [page(url, app) for app in APPS]
             load = Load(url, retries=True)
             load.start()
             time.sleep(chance.uniform(0, LONGEST))
-            victim = servers[number % 2]
-            victim.kill()
-            time.sleep(chance.uniform(0, LONGEST))
-            victim.start()
+            for disturbance in (killed, frozen, restarted):
+                disturbance(servers[(number + DISTURBED[disturbance]) % 3], place)
+                for path in pages:
+                    assert at_last(partial(httpx.get, url + path, trust_env=False, timeout=60)).is_success
             load.stop()
             world = look(url, load, receiver)
             yield f"round {number + 1}: {load}, {world.now}"
+
+
+APPS = ("shop", "store", "crash", "other")
+"""Apps of both schemas, as nginx divides them."""
+
+
+def page(url: str, app: str) -> str:
+    """Return the path of a buyer's page of an App."""
+    body = {"payment_link_type": "custom", "amount": 500, "currency": "XAF"}
+    headers = {"Authorization": f"Bearer sk_test_{app}"}
+    ask = partial(httpx.post, f"{url}/v1/payment-links/", json=body, headers=headers, trust_env=False, timeout=60)
+    made = at_last(ask)
+    assert made.is_success, made.text
+    address = urlsplit(made.json()["url"])
+    return f"{address.path}?{address.query}"
+
+
+def killed(server: Emulator, place: str) -> None:
+    """It ends at once, and starts again: as the second one, if another one has taken its place."""
+    server.kill()
+    server.start()
+
+
+def frozen(server: Emulator, place: str) -> None:
+    """It stands still for longer than the database keeps its lock."""
+    with server.frozen():
+        time.sleep(7)
+
+
+def restarted(server: Emulator, place: str) -> None:
+    """Their database ends, and starts again."""
+    postgres.restart(place)
+
+
+DISTURBED = {killed: 0, frozen: 1, restarted: 0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -71,6 +72,16 @@ class Emulator:
         assert self.process is not None
         self.process.kill()
         self.process.wait(60)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The process stands still while the context lasts."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> int:
         """Return the end with a warning: SIGTERM; the exit status."""

@@ -86,7 +86,7 @@ class Place:
     @property
     def runtime(self) -> Runtime:
         """The world itself, opened if it is not."""
-        return self.simulation.server.engine.open(self._key)
+        return self.simulation.server.engine.open_at_once(self._key)
 
     @property
     def _key(self) -> Key:
@@ -265,7 +265,6 @@ def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
         )
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, actions, time, disk, network)
-        stack.enter_context(patch.object(logging.getLogger("sqlalchemy.pool"), "level", logging.CRITICAL + 1))
         loop.set_exception_handler(lambda _, context: simulation.failed(context))
         log = logging.getLogger("emulator")
         before, log.propagate = log.propagate, False

@@ -18,7 +18,7 @@ from contract_tests.robustness.state.story import played_through, with_restarts
 from contract_tests.support.receiver import Receiver, Reply
 from emulator.engine.outbox import SmtpServer
 from emulator.engine.storage import maintenance
-from emulator.engine.storage.store import LeasedElsewhere
+from emulator.engine.storage.store import WorldClosed
 from emulator.engine.storage.tinydb_file import AtomicStorage
 from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
@@ -225,12 +225,12 @@ def test_a_world_is_not_written_by_who_still_waits_in_it_after_it_was_released(p
 
     async def play() -> None:
         engine, key = Parts(Options(state=place)).engine, Key("lasting", livemode=False)
-        former = engine.open(key)
+        former = await engine.open(key)
         await engine.release(key)
-        present = engine.open(key)
+        present = await engine.open(key)
         for runtime in (former, present):
             runtime.request_id()
-        with pytest.raises(LeasedElsewhere):
+        with pytest.raises(WorldClosed):
             former.flush()
         present.flush()
         await engine.stop()

@@ -12,7 +12,7 @@ from emulator.core.world import World
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, Store
-from emulator.engine.storage.urls import FORMS, MEMORY, file_of, needed, open_store
+from emulator.engine.storage.urls import FORMS, MEMORY, driver_needed, file_of, open_store
 from emulator.resources.app.clients import Key
 from emulator.resources.registry import REGISTRY
 
@@ -80,10 +80,10 @@ def contents(url: str) -> Content:
         from emulator.engine.storage import sqlite
 
         return sqlite.read(Path(url.removeprefix("sqlite:")))
-    with needed("sqlalchemy", "psycopg"):
-        from emulator.engine.storage import postgres
+    with driver_needed():
+        from emulator.engine.storage import postgres_session
 
-        return postgres.read(url)
+        return postgres_session.read(url)
 
 
 def convert(source: str, target: str) -> list[Finding]:
@@ -93,11 +93,11 @@ def convert(source: str, target: str) -> list[Finding]:
     with _opened(target) as store:
         if store.stored():
             raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
-        for key, saved in found.worlds.items():
-            store.load(key)
+        for saved in found.worlds.values():
             store.replace(saved)
         for (key, name), saved in found.snapshots.items():
             store.put_snapshot(key, name, saved)
+        store.wait()
     return findings
 
 
@@ -117,3 +117,5 @@ def _opened(url: str) -> Iterator[Store]:
         yield store
     finally:
         store.close()
+    if (unsaved := store.unsaved()) is not None:
+        raise CorruptStore(unsaved)

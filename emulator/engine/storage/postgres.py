@@ -1,332 +1,208 @@
-"""A store in a PostgreSQL database that several processes share; each world is run by one of them at a time.
+"""A store in a schema of a PostgreSQL database, which one server at a time holds; a second one waits until it may.
 
-A process holds an advisory lock for every world it runs, and writes on the same database session that holds the locks.
-So the session is the lease. It ends when the process dies, its host stops responding or the database restarts; then the
-worlds are free, and the process can no longer write. A process that needs a world of another process asks it for the
-world, and gets it as soon as no request is in progress there.
-
-A commit does not wait for the disk. Responses, deliveries and emails do, all those of a moment together: a second
-session waits for the disk on their behalf. It ends with the first one: after a crash of the database, nothing that was
-committed before counts as durable because of a commit after it.
+Nothing on the event loop waits for the database. Changes are put in a queue, and the thread of the session stores all
+that wait in one transaction; whoever answers a request waits until its changes are stored. A database that fails, or
+does not answer in time, costs the session: all worlds are closed, and once the schema is held again they are read as
+they are stored.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
 
-import psycopg
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.exc import DBAPIError
-
-from emulator.engine.storage import serialization
-from emulator.engine.storage.rows import METADATA, NEW, WORLDS, in_json
-from emulator.engine.storage.serialization import RowChange, StoredWorld
-from emulator.engine.storage.sql import SqlStore, contents, describe_error
-from emulator.engine.storage.store import CorruptStore, Durable, LeasedElsewhere, NotDurable, StorageError
+from emulator.core.unit_of_work import Change
+from emulator.core.world import World
+from emulator.engine.storage import files, serialization, tables
+from emulator.engine.storage.postgres_session import (
+    ENDED,
+    LOOK,
+    PATIENCE,
+    SILENT,
+    Connection,
+    Session,
+    Task,
+    address,
+    describe,
+    now,
+)
+from emulator.engine.storage.serialization import StoredWorld, WorldHeader
+from emulator.engine.storage.store import Away, CorruptStore, Durability, Loaded, Store, Unknown
+from emulator.engine.storage.tables import Statement
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 
-LOCKS = 0x7061_7965
-"""The first half of the number of each advisory lock; the second is the world's. World 0 stands for the tables."""
+RETRY = 1.0
+"""Seconds from the beginning of a session to that of the next one, at least."""
 
-CHANNEL = "emulator_claims"
-
-LEASE = 8
-"""Seconds after which the database ends a session whose host no longer responds."""
-
-PATIENCE = 5
-"""Seconds that the database has to respond, or the unit of work is undone. All worlds of the process wait for it."""
-
-RETRY_SECONDS = 1.0
-"""Seconds between two attempts to reconnect."""
-
-SESSION = {
-    "tcp_keepalives_idle": LEASE // 2,
-    "tcp_keepalives_interval": 1,
-    "tcp_keepalives_count": LEASE // 2,
-    "tcp_user_timeout": LEASE * 1000,
-    "lock_timeout": PATIENCE * 1000,
-    "statement_timeout": PATIENCE * 1000,
-    # A statement may be planned while the tables are empty, and the plan is used for as long as the session lasts.
-    "enable_seqscan": "off",
-}
-
-PUT = """WITH put AS (
-    INSERT INTO emulator_records (world, kind, id, number, data)
-    SELECT $1, given.*
-    FROM json_to_recordset($2::json) AS given(kind text, id text, number bigint, data text)
-    ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data
-)
-UPDATE emulator_worlds SET head = $3 WHERE id = $1"""
-"""Everything that a unit of work changes, in one statement: several would be waited for one after the other.
-
-Its parameters are the world, the rows that are put, and the head. Rows come as JSON, so the statement is the same for
-any number of them.
-"""
-
-PUT_AND_REMOVE = f"""WITH gone AS (
-    DELETE FROM emulator_records WHERE ctid = ANY (ARRAY(
-        SELECT found.ctid FROM json_to_recordset($4::json) AS given(kind text, id text), LATERAL (
-            SELECT records.ctid FROM emulator_records AS records
-            WHERE records.world = $1 AND records.kind = given.kind AND records.id = given.id OFFSET 0
-        ) AS found))
-), {PUT.removeprefix("WITH ")}"""  # noqa: S608  # of constants alone
-"""The same with a fourth parameter, the rows that are removed; most units of work remove none, and it takes longer.
-
-The lateral query finds each row by the primary key, whatever the planner assumes about the number of rows.
-"""
-
-FLUSH = "SELECT pg_logical_emit_message(true, 'payments-emulator', '')"
-"""A transaction that writes next to nothing. Its commit waits for the disk, and so for all commits before it."""
-
-IS_FREE = sa.text(
-    "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = :locks AND objid = emulator_worlds.id"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
-).bindparams(locks=LOCKS)
+ENDING = 0.5
+"""Seconds for what is under way when the server ends."""
 
 
-def opened(url: str) -> sa.Engine:
-    """Return an engine whose sessions end with their process."""
-    address = parsed(url).set(drivername="postgresql+psycopg")
-    options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    arguments: dict[str, Any] = {
-        "connect_timeout": PATIENCE,
-        "options": options,
-        "application_name": "payments-emulator",
-    }
-    return sa.create_engine(address, poolclass=sa.pool.NullPool, connect_args=arguments)
+class PostgresStore(Store):
+    """Worlds in a schema, for as long as this process holds it."""
 
-
-def parsed(url: str) -> sa.URL:
-    """Return the parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
-    try:
-        return sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):
-        raise CorruptStore("postgresql: is no URL such as postgresql://user@127.0.0.1:5432/database") from None
-
-
-def read(url: str) -> serialization.Content:
-    """Return everything in a database. Raises :class:`CorruptStore`."""
-    return contents(opened(url), parsed(url).render_as_string(hide_password=True))
-
-
-class Durability:
-    """Knows which commits of a session outlast a crash of the database, where they do not wait for the disk themselves.
-
-    ``flush`` blocks until all that was committed before its call is on the disk. It is called in ``thread``, so that
-    the event loop goes on. What it raises is raised to all who wait.
-    """
-
-    def __init__(self, flush: Callable[[], object], thread: Executor) -> None:
-        self._flush = flush
-        self._thread = thread
-        self._committed = 0
-        self._durable = 0
-        self._flushing: asyncio.Task[None] | None = None
-
-    def committed(self) -> None:
-        """Something was committed."""
-        self._committed += 1
-
-    async def reached(self) -> None:
-        """Wait until all that was committed before this call is on the disk."""
-        wanted = self._committed
-        while self._durable < wanted:
-            if self._flushing is None:
-                self._flushing = asyncio.create_task(self._run())
-            await asyncio.shield(self._flushing)
-
-    async def _run(self) -> None:
-        covered = self._committed
-        try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._flush)
-            self._durable = covered
-        finally:
-            self._flushing = None
-
-
-class PostgresStore(SqlStore):
-    """The session of one process."""
-
-    shared = True
-    errors = (DBAPIError, psycopg.Error)
+    is_remote = True
 
     def __init__(self, url: str) -> None:
-        self._session_lost = False
-        self._tried = 0.0
-        self._flushes = ThreadPoolExecutor(1, "durability")
-        name = parsed(url).render_as_string(hide_password=True)
-        super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
+        self._place = address(url)
+        self.name = self._place.name
+        self.pending: dict[Key, Future[Any]] = {}
+        self._session = self._begin()
+        try:
+            is_free = self._session.tried.result(PATIENCE + LOOK)
+        except TimeoutError:
+            self._session.give_up(TimeoutError(SILENT))
+            raise CorruptStore(f"{self.name}: {SILENT}") from None
+        except Exception as error:
+            raise CorruptStore(f"{self.name}: {describe(error)}") from None
+        if not is_free:
+            logger.warning("%s: another server holds this schema; this one takes over when it is free", self.name)
+
+    def _begin(self) -> Session:
+        session = Session(self._place)
+        session.start()
+        return session
+
+    # -- the life of a session
+
+    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            next_at = now() + RETRY
+            await self._look_after(self._session, opened)
+            await lost()
+            await asyncio.sleep(max(next_at - now(), 0))
+            self._session = self._begin()
+
+    async def _look_after(self, session: Session, opened: Callable[[list[Key]], Awaitable[None]]) -> None:
+        """Have the worlds of a session opened, and wait until it ends."""
+        opening: asyncio.Future[None] | None = None
+        try:
+            while not session.ended.done():
+                if opening is None and session.held.done():
+                    logger.info("%s: this server holds the schema", self.name)
+                    opening = asyncio.ensure_future(opened(session.held.result()))
+                if session.is_silent:
+                    session.give_up(TimeoutError(SILENT))
+                await asyncio.sleep(LOOK)
+        finally:
+            if opening is not None:
+                opening.cancel()
+        if opening is not None:
+            logger.error("%s: %s", self.name, describe(session.ended.exception()))
+
+    def durability(self, key: Key) -> Durability:
+        return _Durability(self, key, self._session)
+
+    # -- reading
+
+    async def read(self, key: Key) -> Loaded:
+        session, task = self._session, Task(Future(), read=lambda connection: tables.load(connection, key))
+        if not session.is_fresh:
+            raise Away(self.name)
+        session.put(task)
+        await _done(task.done)
+        if session.ended.done():
+            raise Away(self.name)
+        loaded: Loaded = self._outcome(task)
+        return loaded
+
+    def load(self, key: Key) -> Loaded:
+        loaded: Loaded = self._wait_for(lambda connection: tables.load(connection, key))
+        return loaded
 
     def stored(self) -> list[Key]:
-        """Return the worlds whose lock is free."""
-        self._require_session()
-        # Asked for every second: no response waits for the disk because of it.
-        with super()._transaction() as connection:
-            chosen = sa.select(WORLDS.c.key).where(IS_FREE).order_by(WORLDS.c.id)
-            return [serialization.key(text) for text in connection.execute(chosen).scalars()]
+        keys: list[Key] = self._wait_for(tables.keys)
+        return keys
 
-    def load(self, key: Key) -> StoredWorld | None:
-        with self._transaction() as connection:
-            row = postgresql.insert(WORLDS).values(key=str(key), head=NEW)
-            connection.execute(row.on_conflict_do_nothing())
-            number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(key))).scalar_one()
-            # Noted first: whatever fails from here on, who asked for the world releases it.
-            self._numbers[key] = number
-            owned = connection.execute(sa.select(sa.func.pg_try_advisory_lock(LOCKS, number))).scalar()
-        if not owned:
-            del self._numbers[key]
-            raise LeasedElsewhere(key)
-        # A new transaction sees what the previous owner committed last.
-        return super().load(key)
+    def _wait_for(self, read: Callable[[Connection], Any]) -> Any:
+        """Return what is read; only for those who have no event loop."""
+        if not self._session.held.done():
+            raise CorruptStore(f"{self.name}: {files.IN_USE}")
+        task = Task(Future(), read=read)
+        self._session.put(task)
+        return self._outcome(task)
 
-    def ask_for(self, key: Key) -> None:
-        with self._transaction() as connection:
-            connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(key))))
-
-    def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
-        self._require_session()
-        put = [
-            {"kind": row.kind, "id": row.id, "number": row.number, "data": in_json(row.record)}
-            for row in rows
-            if row.record is not None
-        ]
-        # A record that was removed and added again is one row. PostgreSQL does not define what a statement does that
-        # changes a row twice.
-        stored = {(row["kind"], row["id"]) for row in put}
-        removed = ((row.kind, row.id) for row in rows if row.record is None)
-        gone = [{"kind": kind, "id": id} for kind, id in removed if (kind, id) not in stored]
-        given = (world, in_json(put), head)
-        self._driver.set_autocommit(True)
+    def _outcome(self, task: Task) -> Any:
         try:
-            if gone:
-                self._writer.execute(PUT_AND_REMOVE, (*given, in_json(gone)), prepare=True)
-            else:
-                self._writer.execute(PUT, given, prepare=True)
-            if rows:  # clock and counters alone are stored later than they are answered
-                self._durability.committed()
-        finally:
-            if self._driver.closed:
-                self._connection.invalidate()
-            else:
-                self._driver.set_autocommit(False)
+            return task.done.result()
+        except Exception as error:
+            raise CorruptStore(f"{self.name}: {describe(error)}") from None
 
-    def release(self, key: Key) -> None:
-        number = self._numbers.pop(key, None)
-        if number is not None and not self._is_lost():
-            try:
-                with self._transaction() as connection:
-                    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCKS, number)))
-            except StorageError:
-                # The lock ends with the session at the latest.
-                self._session_lost = True
+    # -- changes
+
+    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+        rows = list(serialization.row_changes(world, changes))
+        self._put(key, tables.write(key, rows, head), is_vital=bool(rows))
+
+    def replace(self, saved: StoredWorld) -> None:
+        self._put(saved.key, tables.replace(saved))
+
+    def remove(self, key: Key) -> None:
+        self._put(key, tables.remove(key))
+
+    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
+        self._put(key, tables.put_snapshot(key, name, saved))
+
+    def _put(self, key: Key, statements: Sequence[Statement], *, is_vital: bool = True) -> None:
+        if not self._session.is_fresh:
+            raise self.unknown(self._session)
+        task = Task(Future(), statements, is_vital=is_vital)
+        if is_vital:
+            self.pending[key] = task.done
+        self._session.put(task)
+
+    def unknown(self, session: Session) -> Unknown:
+        """Return the error for who relied on a session."""
+        return Unknown(f"{self.name}: {describe(session.ended.exception()) if session.ended.done() else SILENT}")
+
+    def wait(self) -> None:
+        self._wait_for(lambda connection: None)
 
     def compact(self) -> None:
-        with self._opening(), self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql("SET statement_timeout = 0")
-            for table in METADATA.tables:
-                connection.exec_driver_sql(f"VACUUM {table}")
-
-    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        asked = self._asked_for()
-        if not self._is_lost():
-            return [key for key in asked if key in self._numbers and key not in busy]
-        if not self._numbers:
-            self._connect_again()
-        return list(self._numbers)
-
-    def durability(self) -> Durable | None:
-        return partial(self._reached, self._durability)
-
-    async def _reached(self, durability: Durability) -> None:
-        try:
-            await durability.reached()
-        except psycopg.Error as error:
-            if durability is self._durability:
-                self._lose(error)
-            raise NotDurable(f"{self.name}: {describe_error(error)}") from None
+        self._wait_for(_vacuum)
 
     def close(self) -> None:
-        with suppress(psycopg.Error):
-            self._flushes.submit(self._flush).result()
-        self._disconnect()
-        self._flushes.shutdown()
-        super().close()
+        self._session.put(None)
+        self._session.join(ENDING)
+        self._session.give_up(InterruptedError(ENDED))
 
-    # -- the session
 
-    def _connect(self) -> None:
-        super()._connect()
-        self._driver = cast(Any, self._connection.connection.driver_connection)
-        # Made once, and given statements in PostgreSQL's own form: both take psycopg as long as to execute one.
-        self._writer = psycopg.RawCursor(self._driver)
-        self._connection.execute(sa.text(f"LISTEN {CHANNEL}"))
-        self._connection.execute(sa.text("SET synchronous_commit = off"))
-        self._connection.commit()
-        # Connected after the other one: it would not notice a crash of the database in between.
-        self._second = self._engine.raw_connection()
-        flusher: Any = self._second.driver_connection
-        flusher.set_autocommit(True)
-        # Waits until the disk has all that was committed. What was committed on an earlier session it does not know.
-        self._flush = partial(flusher.execute, FLUSH, prepare=True)
-        self._durability = Durability(self._flush, self._flushes)
-        self._session_lost = False
+async def _done(future: Future[Any]) -> None:
+    """Wait until something is done or has failed."""
+    waiting = asyncio.wrap_future(future)
+    # Whoever waits may be canceled before; then asyncio would report an error that nobody looked at.
+    waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    await asyncio.wait([waiting])
 
-    def _disconnect(self) -> None:
-        """End both sessions, and with them every lock, without a word to a database that may be gone."""
-        self._session_lost = True
-        self._connection.invalidate()
-        if self._second.is_valid:
-            # In the thread that may be waiting on it.
-            self._flushes.submit(self._second.invalidate)
 
-    def _connect_again(self) -> None:
-        if time.monotonic() - self._tried < RETRY_SECONDS:
-            return
-        self._disconnect()
-        with suppress(*self.errors):
-            self._connect()
-            logger.info("%s is connected again", self.name)
-        self._tried = time.monotonic()
+class _Durability(Durability):
+    """That of one world in one session: what comes after the session is for the world as it is opened then."""
 
-    def _lose(self, error: Exception) -> None:
-        if not self._is_lost():
-            logger.error("%s: %s", self.name, describe_error(error))
-        self._session_lost = True
+    def __init__(self, store: PostgresStore, key: Key, session: Session) -> None:
+        self._store = store
+        self._key = key
+        self._session = session
 
-    def _asked_for(self) -> list[Key]:
-        """Return the worlds that other processes have asked for since the last call; notes whether the session is lost."""
-        if self._is_lost():
-            return []
-        try:
-            # Each process hears itself, too, perhaps after it was given the world that it had asked for.
-            own, notices = self._driver.info.backend_pid, self._driver.notifies(timeout=0)
-            return [serialization.key(notice.payload) for notice in notices if notice.pid != own]
-        except psycopg.Error as error:
-            self._lose(error)
-            return []
+    def require(self) -> None:
+        if not self._session.is_fresh:
+            raise Away(self._store.name)
 
-    def _is_lost(self) -> bool:
-        """Return whether the session ended, and with it every lock. SQLAlchemy would open a new one, which has none."""
-        return self._session_lost or self._connection.invalidated or self._connection.closed
+    async def wait(self) -> None:
+        pending, session = self._store.pending.get(self._key), self._session
+        if pending is not None and not pending.done():
+            await _done(pending)
+        while not session.is_fresh and not session.ended.done():
+            await asyncio.sleep(LOOK)
+        if session.ended.done():
+            raise self._store.unknown(session)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        self._require_session()
-        with super()._transaction() as connection:
-            yield connection
-        # Reading counts, too: what is read may have been committed a moment ago, by the previous owner of a world.
-        self._durability.committed()
 
-    def _require_session(self) -> None:
-        if self._is_lost():
-            raise StorageError(f"{self.name}: the connection was lost")
+def _vacuum(connection: Connection) -> None:
+    connection.execute("SET statement_timeout = 0")
+    for table in ("emulator_worlds", "emulator_records", "emulator_snapshots"):
+        connection.execute(f"VACUUM {table}")

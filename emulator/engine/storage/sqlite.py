@@ -19,7 +19,7 @@ from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage import files, serialization, tables
 from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
-from emulator.engine.storage.store import CorruptStore, StorageError, Store
+from emulator.engine.storage.store import CorruptStore, Loaded, StorageError, Store
 from emulator.engine.storage.tables import Statement
 from emulator.resources.app.clients import Key
 
@@ -65,13 +65,12 @@ class SqliteStore(Store):
         with _opening(self._path):
             return tables.keys(self._connection)
 
-    def load(self, key: Key) -> StoredWorld | None:
+    def load(self, key: Key) -> Loaded:
         with _opening(self._path):
-            return tables.world(self._connection, key)
-
-    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        with _opening(self._path):
-            return tables.snapshots(self._connection, key)
+            try:
+                return tables.load(self._connection, key)
+            except sqlite3.Error as error:
+                raise self._failure(f"{self.name}: {describe(error)}") from None
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         self._store(tables.write(key, serialization.row_changes(world, changes), head))
@@ -97,18 +96,20 @@ class SqliteStore(Store):
         self._connection.close()
 
     def _store(self, statements: Sequence[Statement]) -> None:
-        """Execute statements as one transaction. Raises :class:`StorageError`; logs it, once until something is stored."""
-        why = self.unsaved()
-        if why is None:
-            try:
-                self._execute(statements)
-                return
-            except sqlite3.Error as error:
-                why = f"{self.name}: {describe(error)}"
+        """Execute statements as one transaction. Raises :class:`StorageError`."""
+        if (why := self.unsaved()) is not None:
+            raise self._failure(why)
+        try:
+            self._execute(statements)
+        except sqlite3.Error as error:
+            raise self._failure(f"{self.name}: {describe(error)}") from None
+
+    def _failure(self, why: str) -> StorageError:
+        """Log why something failed, once until something is stored."""
         if not self._failing:
             logger.error("%s", why)
         self._failing = True
-        raise StorageError(why)
+        return StorageError(why)
 
     def _execute(self, statements: Sequence[Statement]) -> None:
         self._connection.execute("BEGIN")

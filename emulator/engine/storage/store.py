@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Change
@@ -25,57 +25,79 @@ class StorageError(ApiError):
         super().__init__("DATABASE_ERROR", message=f"The state cannot be stored, so nothing was done: {why}")
 
 
-class LeasedElsewhere(StorageError):
-    """Another process runs this world at the moment; the client gets 503 with ``Retry-After``."""
+class WorldClosed(StorageError):
+    """The world was closed while a request was under way in it."""
 
     def __init__(self, key: Key) -> None:
-        message = f"The world {key.name} is run by another process; it was asked to hand it over. Try again."
-        self.why = message
+        super().__init__(f"the world {key.name} was closed meanwhile")
+
+
+class Away(StorageError):
+    """The database is away, or another server has what this one would serve; the client gets 503 with ``Retry-After``."""
+
+    def __init__(self, name: str) -> None:
+        self.why = f"{name}: this server does not have it at the moment"
+        message = "The database is away, or another server holds its schema, so nothing was done. Try again."
         ApiError.__init__(self, "DATABASE_ERROR", http_status=503, message=message, retry_after=1)
 
 
-class NotDurable(StorageError):
-    """The database ended before changes were on its disk. The worlds are read again once it is there again."""
+class Unknown(StorageError):
+    """The session with the database ended before a change was stored, as far as is known."""
 
     def __init__(self, why: str) -> None:
         self.why = why
-        message = f"The connection to the database was lost: it is not known whether the last changes are stored: {why}"
+        message = f"It is not known whether the last changes are stored; send the request again with its key: {why}"
         ApiError.__init__(self, "DATABASE_ERROR", message=message)
 
 
-Durable = Callable[[], Awaitable[None]]
+class Durability(Protocol):
+    """What a world knows of a store on another process."""
+
+    def require(self) -> None:
+        """Raise :class:`Away` unless the store is certainly this process's; asked before anything is done."""
+
+    async def wait(self) -> None:
+        """Wait until all that was done in the world is stored. Raises :class:`Unknown` where that is not certain."""
+
+
+class Loaded(NamedTuple):
+    """What is stored of a key: its world, or None, and its named snapshots, the oldest first."""
+
+    world: StoredWorld | None
+    snapshots: Mapping[str, StoredWorld]
+
+
+NOTHING = Loaded(None, {})
 
 
 class Store(Protocol):
     """Stores worlds. Every change is stored as a whole, or raises :class:`StorageError` and nothing of it is stored.
 
-    What only some stores need has the form here that it has for the others: one process, each change stored at once.
+    What only a database on another process needs has the form here that it has for a file: everything is at hand, and
+    each change is stored at once.
     """
 
     name: str
     """What messages call it: the path of the file, or the URL without a password."""
 
-    shared: bool = False
-    """Whether other processes may use it at the same time."""
+    is_remote: bool = False
+    """Whether another process keeps it, which may be away."""
 
     @abstractmethod
     def stored(self) -> list[Key]:
-        """Return the keys of the stored worlds that no process runs."""
+        """Return the keys of all stored worlds. Raises :class:`CorruptStore`."""
 
     @abstractmethod
-    def load(self, key: Key) -> StoredWorld | None:
-        """Return the world of a key, which this process runs from now on; None if it is not stored yet.
+    def load(self, key: Key) -> Loaded:
+        """Return what is stored of a key. Raises :class:`CorruptStore`."""
 
-        Raises :class:`LeasedElsewhere` if another process runs it, and :class:`CorruptStore`.
-        """
+    async def read(self, key: Key) -> Loaded:
+        """Return the same; the event loop does not wait for another process. Raises :class:`Away`, too."""
+        return self.load(key)
 
-    def ask_for(self, key: Key) -> None:
-        """Ask the process that runs this world to release it; there is one only where stores are shared."""
+    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
+        """Call ``opened`` with the stored worlds each time this process has got the store, and ``lost`` when it is gone."""
         return
-
-    @abstractmethod
-    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        """Return the named snapshots of a world, oldest first."""
 
     @abstractmethod
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
@@ -93,23 +115,13 @@ class Store(Protocol):
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         """Store a snapshot as the newest; None deletes the one of this name."""
 
-    def release(self, key: Key) -> None:
-        """Let other processes run this world, which may be open in part; it stays stored. Raises nothing."""
-        return
-
-    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        """Return the worlds that this process has to release.
-
-        They are those that other processes ask for and that are not ``busy``, and those that it lost the lease of.
-        """
-        return []
-
-    def durability(self) -> Durable | None:
-        """Return a function that waits until all that was stored outlasts a crash of the store; None if it always does.
-
-        It knows what this session of the store has stored, and raises :class:`NotDurable` once the session is lost.
-        """
+    def durability(self, key: Key) -> Durability | None:
+        """Return what the world of a key, opened now, is to know; None where each change is stored at once."""
         return None
+
+    def wait(self) -> None:
+        """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
+        return
 
     def save(self) -> None:
         """Write pending changes at once; only a store that collects changes has any."""

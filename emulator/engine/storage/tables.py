@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
+from emulator.engine.storage.store import Loaded
 from emulator.resources.app.clients import Key
 
 CREATE = (
@@ -122,8 +123,14 @@ def keys(connection: Connection) -> list[Key]:
     return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
 
 
-def world(connection: Connection, key: Key) -> StoredWorld | None:
-    """Return a world, its records as JSON; None if it is not stored."""
+def load(connection: Connection, key: Key) -> Loaded:
+    """Return what is stored of a key, records as JSON."""
+    chosen = "SELECT name, data FROM emulator_snapshots WHERE world = ? ORDER BY number"
+    snapshots = {name: serialization.only_world(_plain(data)) for name, data in connection.execute(chosen, (str(key),))}
+    return Loaded(_world(connection, key), snapshots)
+
+
+def _world(connection: Connection, key: Key) -> StoredWorld | None:
     heads = list(connection.execute("SELECT head FROM emulator_worlds WHERE key = ?", (str(key),)))
     if not heads:
         return None
@@ -135,13 +142,6 @@ def world(connection: Connection, key: Key) -> StoredWorld | None:
         return StoredWorld(key, msgspec.json.decode(heads[0][0], type=WorldHeader), rows)
     except msgspec.MsgspecError as error:
         raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
-
-
-def snapshots(connection: Connection, key: Key) -> dict[str, StoredWorld]:
-    """Return the snapshots of a world, oldest first."""
-    chosen = "SELECT name, data FROM emulator_snapshots WHERE world = ? ORDER BY number"
-    found = connection.execute(chosen, (str(key),))
-    return {name: serialization.only_world(_plain(data)) for name, data in found}
 
 
 def content(connection: Connection) -> serialization.Content:

@@ -22,7 +22,7 @@ from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage import files, serialization
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
+from emulator.engine.storage.store import NOTHING, Loaded, StorageError, Store
 from emulator.engine.storage.tinydb_file import Database, put_documents
 from emulator.resources.app.clients import Key
 
@@ -116,21 +116,13 @@ class TinyDBStore(Store):
     def stored(self) -> list[Key]:
         return list(self._numbers)
 
-    def load(self, key: Key) -> StoredWorld | None:
+    def load(self, key: Key) -> Loaded:
         if key not in self._numbers:
-            return None
+            return NOTHING
         with self._up_to_date() as database:
-            return database.world(self._numbers[key])
-
-    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        if key not in self._numbers:
-            return {}
-        with self._up_to_date() as database:
-            return database.snapshots_of(key)
+            return Loaded(database.world(self._numbers[key]), database.snapshots_of(key))
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        if key not in self._numbers:
-            raise LeasedElsewhere(key)
         # Removals come first, for the number of a record that is gone may be that of another one now.
         rows = sorted(serialization.row_changes(world, changes), key=lambda each: each.record is not None)
         with self._changing() as batch:

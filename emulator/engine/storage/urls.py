@@ -17,7 +17,7 @@ MEMORY = "memory"
 
 FORMS = "memory, tinydb:FILE, sqlite:FILE or postgresql://…"
 
-_FORM = re.compile(r"memory|tinydb:.+|sqlite:(?!//).+|postgresql(\+psycopg)?://.+")
+_FORM = re.compile(r"memory|tinydb:.+|sqlite:(?!//).+|postgresql://.+")
 
 
 def is_state_url(text: str) -> bool:
@@ -48,8 +48,8 @@ def open_store(url: str) -> Store | None:
         from emulator.engine.storage.sqlite import SqliteStore
 
         return SqliteStore(Path(url.removeprefix("sqlite:")))
-    if url.startswith("postgresql"):
-        with needed("sqlalchemy", "psycopg"):
+    if url.startswith("postgresql:"):
+        with driver_needed():
             from emulator.engine.storage.postgres import PostgresStore
 
             return PostgresStore(url)
@@ -57,13 +57,13 @@ def open_store(url: str) -> Store | None:
 
 
 @contextmanager
-def needed(*modules: str) -> Iterator[None]:
-    """Raise :class:`CorruptStore`, saying what to install, if one of these modules is missing."""
+def driver_needed() -> Iterator[None]:
+    """Raise :class:`CorruptStore`, saying what to install, if the driver of PostgreSQL is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in modules:
+        if error.name != "psycopg":
             raise
         from emulator.engine.storage.store import CorruptStore  # as above
 
-        raise CorruptStore(f"worlds in a database need the extra 'sql': {extra_command('sql')}") from None
+        raise CorruptStore(f"worlds in PostgreSQL need the extra 'postgres': {extra_command('postgres')}") from None

@@ -211,8 +211,8 @@ def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
         invoice,
         "finalize",
         due_date=due_date,
-        payment_url=f"{world.base_url}/invoice/{invoice.id}",
-        pdf_url=f"{world.base_url}/v1/invoices/{invoice.id}/pdf/?token={token}",
+        payment_url=world.link(f"/invoice/{invoice.id}"),
+        pdf_url=world.link(f"/v1/invoices/{invoice.id}/pdf/", token=token),
         **changes,
     )
     return mark_paid(world, invoice) if invoice.total == 0 else invoice

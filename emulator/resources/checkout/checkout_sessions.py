@@ -290,7 +290,7 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
             amount_subtotal=subtotal,
             customer=None if customer is None else customer.id,
             customer_email=email,
-            url=f"{world.base_url}/checkout/{id}",
+            url=world.link(f"/checkout/{id}"),
             success_url=body.get("success_url"),
             cancel_url=body.get("cancel_url"),
             line_items=lines,

@@ -129,7 +129,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
         PaymentLink(
             id=id,
             name=body.get("name") or next((product.name for product in products), None),
-            url=f"{world.base_url}/pay/{id}",
+            url=world.link(f"/pay/{id}"),
             payment_link_type=body["payment_link_type"],
             currency=currency,
             amount=_amount(world, body["payment_link_type"], body, currency),

@@ -62,7 +62,7 @@ def issue_receipt(world: World, event: Event) -> None:
             customer_email=None if intent is None else intent.customer_email,
             amount=transaction.amount,
             currency=transaction.currency,
-            url=f"{world.base_url}/receipt/{id}",
+            url=world.link(f"/receipt/{id}"),
             livemode=world.livemode,
             created_at=world.now,
         )

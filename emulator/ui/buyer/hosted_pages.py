@@ -21,6 +21,7 @@ from emulator.core.limits import FORM
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.engine.storage.store import StorageError
 from emulator.resources.app import security_profiles
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.payments import payment_intents
@@ -70,22 +71,27 @@ class Pages:
 
     def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(http: Request) -> Response:
-            request = PageRequest(http, kind, self._tokens)
-            runtime = self._engine.owner(request.id)
-            if runtime is None:
-                return _unknown(request)
-            with runtime.in_use():
-                return await _answer_in(request, runtime)
+            return await self._answer(PageRequest(http, kind, self._tokens), _answer_in)
 
         return answer
 
     async def _receipt(self, http: Request) -> Response:
-        request = PageRequest(http, "receipt", self._tokens)
-        runtime = self._engine.owner(request.id)
-        if runtime is None:
-            return _unknown(request)
-        with runtime.in_use():
-            return await _receipt_in(request, runtime)
+        return await self._answer(PageRequest(http, "receipt", self._tokens), _receipt_in)
+
+    async def _answer(
+        self, request: PageRequest, answer: Callable[[PageRequest, Runtime], Awaitable[Response]]
+    ) -> Response:
+        try:
+            runtime = await self._engine.owner(request.id)
+            if runtime is None:
+                return _unknown(request)
+            runtime.require_store()
+            with runtime.in_use():
+                response = await answer(request, runtime)
+                await runtime.durable()
+                return response
+        except StorageError as error:
+            return _away(request, error)
 
 
 async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
@@ -248,6 +254,16 @@ def _unknown(request: PageRequest) -> Response:
     if request.json:
         return api_error(request.http, ApiError("NOT_FOUND", message="There is no such page."))
     return _html(request, "buyer-closed.html", 404, **views.unknown(request.language))
+
+
+def _away(request: PageRequest, error: StorageError) -> Response:
+    """Return the page while worlds can be neither read nor stored (B-101)."""
+    if request.json:
+        return api_error(request.http, error)
+    response = _html(request, "buyer-closed.html", error.status, **views.away(request.language))
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def _headers(payable: Payable | None) -> dict[str, str]:

@@ -96,7 +96,7 @@ class PageRequest(BrowserRequest):
 
     def link(self, **changes: object) -> str:
         """Return the URL of this page with other parameters; empty ones are left out."""
-        current = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
+        current = {name: value for name, value in self.query.items() if name in ("app", "lang", "payment")}
         return url(f"/{self.kind}/{self.id}", {**current, **changes})
 
 

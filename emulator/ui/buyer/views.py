@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -20,6 +21,7 @@ from emulator.resources.customers.payment_details import BRAND_NAMES, BRANDS, Ma
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Receipt
 from emulator.resources.payments.transactions import Transaction
+from emulator.ui.base.pages import url
 from emulator.ui.buyer import render
 from emulator.ui.buyer.forms import FIELDS, NEVER_SHOWN, Form
 from emulator.ui.buyer.payables import Payable
@@ -43,8 +45,13 @@ def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
         "text": text,
         "next_charge": _next_charge(payable, language),
         "payable_again": payable.kind == "pay" and payable.available,
-        "receipt_link": f"/receipt/{payable.receipt.id}?lang={language.code}" if payable.receipt else None,
+        "receipt_link": _receipt_link(payable.receipt, language) if payable.receipt else None,
     }
+
+
+def _receipt_link(receipt: Receipt, language: Language) -> str:
+    address = urlsplit(receipt.url)
+    return url(address.path, dict(parse_qsl(address.query)) | {"lang": language.code})
 
 
 def _next_charge(payable: Payable, language: Language) -> str | None:
@@ -309,8 +316,17 @@ class View:
 def unknown(language: Language) -> dict[str, Any]:
     """Return the values of the page for an object that does not exist."""
     heading = language.gettext("There is nothing here")
-    text = language.gettext("Check the address, or ask the merchant for a new link.")
-    shown = {"heading": heading, "text": text, "merchant": "", "state": "unknown"}
+    return _nothing(heading, language.gettext("Check the address, or ask the merchant for a new link."), "unknown")
+
+
+def away(language: Language) -> dict[str, Any]:
+    """Return the values of the page while nothing can be read or stored."""
+    text = language.gettext("We cannot answer just now. Reload this page in a moment: nothing is charged twice.")
+    return _nothing(language.gettext("One moment…"), text, "away")
+
+
+def _nothing(heading: str, text: str, state: str) -> dict[str, Any]:
+    shown = {"heading": heading, "text": text, "merchant": "", "state": state}
     return {**shown, "payable": None, "problem": [], "refresh": None}
 
 

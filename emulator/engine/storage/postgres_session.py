@@ -1,0 +1,392 @@
+"""A session with PostgreSQL, in a thread of its own: it holds a schema by a lock, and stores what it is given.
+
+The lock is an advisory one, on the very session that writes. The session ends with the process, with the connection,
+and by ``idle_session_timeout`` where nothing has come for some seconds: a frozen server loses its schema by the
+database alone, once woken it can write nothing more, and it knows how old its last answer is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, suppress
+from itertools import islice, takewhile
+from typing import Any, NamedTuple, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import psycopg
+
+from emulator.engine.storage import serialization, tables
+from emulator.engine.storage.serialization import Content
+from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.tables import PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
+from emulator.resources.app.clients import Key
+
+PATIENCE = 5.0
+"""Seconds that the database has to answer, or the session is given up."""
+
+ENDED = "the session was ended"
+
+SILENT = f"the database has not answered for {PATIENCE:.0f} seconds"
+
+LEASE = 5
+"""Seconds without a word from this process after which the database ends its session, and with it the lock."""
+
+FRESH = 4.0
+"""Seconds after a word that was answered for which this process relies on the lock: fewer than ``LEASE``."""
+
+BEAT = 1.0
+"""Seconds between two words to the database while there is nothing to store."""
+
+LOOK = 0.1
+"""Seconds between two attempts to take the lock, and between two looks at the state of the session."""
+
+MOST_AT_ONCE = 500
+"""Changes in one transaction: so many that a long advance is quick, so few that others wait for a moment only."""
+
+LOCK = 0x7061_7965
+"""The first half of the number of the lock; the second is made of the schema's name."""
+
+SESSION = {
+    "idle_session_timeout": LEASE * 1000,
+    "idle_in_transaction_session_timeout": LEASE * 1000,
+    "tcp_user_timeout": LEASE * 1000,
+    "lock_timeout": int(PATIENCE * 1000),
+    "statement_timeout": int(PATIENCE * 1000),
+    # A statement may be planned while the tables are empty, and the plan is used for as long as the session lasts.
+    "enable_seqscan": "off",
+}
+
+DAMAGE = (ValueError, RecursionError, KeyError)
+"""What reading damaged rows raises, beside the errors of the database."""
+
+
+def now() -> float:
+    """Return a time that goes on while the machine is suspended, where the system has such a clock."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+# -- the address
+
+
+class Address(NamedTuple):
+    """Where worlds are: a database, a schema in it, and the name of both in messages."""
+
+    url: str
+    schema: str
+    name: str
+
+    def connect(self, **session: Any) -> psycopg.Connection[Any]:
+        """Return a connection whose tables are those of the schema. Raises ``psycopg.Error``."""
+        settings = {**session, "search_path": self.schema}
+        return psycopg.connect(
+            self.url,
+            autocommit=True,
+            connect_timeout=int(PATIENCE),
+            options=" ".join(f"-c {name}={value}" for name, value in settings.items()),
+            application_name="payments-emulator",
+        )
+
+
+FORM = "postgresql://user@127.0.0.1:5432/database?schema=worlds_1"
+
+
+def address(url: str) -> Address:
+    """Return the parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise CorruptStore(f"postgresql: is no URL such as {FORM}") from None
+    query = dict(parse_qsl(parts.query))
+    schema = query.pop("schema", "public")
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+        raise CorruptStore(f"postgresql: a schema has up to 63 of a-z 0-9 _, as in {FORM}")
+    user, at, hosts = parts.netloc.rpartition("@")
+    name = f"postgresql://{user.partition(':')[0]}{at}{hosts}{parts.path}?schema={schema}"
+    return Address(parts._replace(query=urlencode(query)).geturl(), schema, name)
+
+
+AT_ONCE = {
+    PUT_WORLD: """INSERT INTO emulator_worlds (key, head) SELECT * FROM unnest(%s::text[], %s::text[])
+        ON CONFLICT (key) DO UPDATE SET head = excluded.head""",
+    PUT_RECORD: """INSERT INTO emulator_records (world, kind, id, number, data)
+        SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[])
+        ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data""",
+    REMOVE_RECORD: """DELETE FROM emulator_records AS stored USING unnest(%s::text[], %s::text[], %s::text[])
+        AS gone(world, kind, id) WHERE (stored.world, stored.kind, stored.id) = (gone.world, gone.kind, gone.id)""",
+}
+"""The statements that have many rows, for all rows at once: their values come by column.
+
+A pipeline would be as quick. But between two of its statements no time limit of the database applies, so that a server
+which is frozen just then would keep the lock.
+"""
+
+
+PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
+"""What most units of work are: a single statement takes half of the time of a transaction."""
+
+
+class Connection:
+    """A connection that takes the statements of :mod:`tables`, and notes when it asked and had an answer."""
+
+    def __init__(self, raw: psycopg.Connection[Any]) -> None:
+        self.raw = raw
+        self.asked_at: float | None = None
+        self.answered_at = now()
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
+        self.asked_at = began = now()
+        answer = self.raw.execute(cast("Any", statement.replace("?", "%s")), values)
+        # The moment before: the database counts from when it has answered.
+        self.answered_at, self.asked_at = began, None
+        return answer
+
+    @contextmanager
+    def transaction(self, isolation: str = "READ COMMITTED") -> Iterator[None]:
+        """Do all or nothing of what is executed meanwhile."""
+        self.execute(f"BEGIN ISOLATION LEVEL {isolation}")
+        try:
+            yield
+        except BaseException:
+            if not self.raw.closed:
+                self.execute("ROLLBACK")
+            raise
+        self.execute("COMMIT")
+
+    def store(self, statements: Iterable[Statement]) -> None:
+        """Execute statements, each for all its rows."""
+        for text, rows in statements:
+            if text in AT_ONCE and rows:
+                self.execute(AT_ONCE[text], _columns(rows))
+            elif text not in AT_ONCE:
+                for row in rows:
+                    self.execute(text, row)
+
+    def cut(self) -> None:
+        """End what another thread waits for, which may close the connection at the same time."""
+        # A copy of the descriptor: the other one may be another file's by now.
+        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self.raw.fileno())) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
+
+
+def read(url: str) -> Content:
+    """Return everything in a schema, read at one moment. Raises :class:`CorruptStore`."""
+    place = address(url)
+    try:
+        with place.connect() as raw:
+            connection = Connection(raw)
+            with connection.transaction("REPEATABLE READ"):
+                tables.check_format(connection)
+                return tables.content(connection)
+    except psycopg.errors.UndefinedTable:
+        raise CorruptStore(f"{place.name}: holds no worlds") from None
+    except (psycopg.Error, *DAMAGE) as error:
+        raise CorruptStore(f"{place.name}: {describe(error)}") from None
+
+
+def describe(error: BaseException | None) -> str:
+    """Return the message of an error, on one line and without the data of a row that it may go on with."""
+    if isinstance(error, DAMAGE):
+        return serialization.reason(error)
+    diagnosis = getattr(error, "diag", None)
+    message = getattr(diagnosis, "message_primary", None) or str(error)
+    if str(getattr(error, "sqlstate", None)).startswith("22"):  # it quotes an invalid value
+        message = serialization.QUOTED.sub("…", message)
+    return " ".join(message.split())
+
+
+# -- a session, in a thread of its own
+
+
+class Task(NamedTuple):
+    """Statements to be stored, or else something to be read; ``done`` is given the outcome.
+
+    ``is_vital``: whether anybody relies on the statements. Clock and counters alone are stored with the next change, too.
+    """
+
+    done: Future[Any]
+    statements: Sequence[Statement] = ()
+    read: Callable[[Connection], Any] | None = None
+    is_vital: bool = True
+
+
+class Session(threading.Thread):
+    """Connects, waits for the lock, and then does what it is told, until it fails or is told to end.
+
+    ``tried`` is given whether the lock was free at first, ``held`` the keys of the stored worlds once it is. What ends
+    the session is raised by both, by ``ended``, and by all that was to be done.
+    """
+
+    def __init__(self, place: Address) -> None:
+        super().__init__(name="database", daemon=True)
+        self._place = place
+        self._began = now()
+        self._connection: Connection | None = None
+        self._tasks: deque[Task | None] = deque()
+        self._changed = threading.Condition()
+        self.tried: Future[bool] = Future()
+        self.held: Future[list[Key]] = Future()
+        self.ended: Future[None] = Future()
+
+    # -- for other threads
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the lock is certainly this process's."""
+        connection = self._connection
+        is_held = connection is not None and self.held.done() and not self.ended.done()
+        return is_held and now() - connection.answered_at < FRESH  # type: ignore[union-attr]  # it is one then
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the database has not answered for too long."""
+        asked_at = self._connection.asked_at if self._connection else self._began
+        return asked_at is not None and now() - asked_at > PATIENCE
+
+    def put(self, task: Task | None) -> None:
+        """Have something done after what was put before; None ends the session."""
+        with self._changed:
+            if not self.ended.done():
+                self._tasks.append(task)
+                self._changed.notify()
+                return
+        if task is not None:
+            task.done.set_exception(self.ended.exception())
+
+    def give_up(self, error: BaseException) -> None:
+        """End now, whatever the thread waits for."""
+        with self._changed:
+            if self.ended.done():
+                return
+            tasks, self._tasks = self._tasks, deque()
+            futures: list[Future[Any]] = [self.tried, self.held, self.ended, *(task.done for task in tasks if task)]
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+            self._changed.notify()
+        if self._connection is not None:
+            self._connection.cut()
+
+    # -- the thread
+
+    def run(self) -> None:
+        try:
+            with closing(self._place.connect(**SESSION)) as raw:
+                self._connection = connection = Connection(raw)
+                self._take_lock(connection)
+                while self._work(connection):
+                    pass
+        except Exception as error:  # whatever it is, it is raised where the session is used
+            self.give_up(error)
+        self.give_up(InterruptedError(ENDED))
+
+    def _take_lock(self, connection: Connection) -> None:
+        attempt = "SELECT pg_try_advisory_lock(?, hashtext(?))"
+        while connection.execute(attempt, (LOCK, self._place.schema)).fetchone() != (True,):
+            with self._changed:
+                if not self.tried.done():
+                    self.tried.set_result(False)
+                self._changed.wait(LOOK)
+                if self._tasks or self.ended.done():  # before the lock is held nothing is put but the end
+                    raise InterruptedError(ENDED)
+        keys = _prepare(connection, self._place.schema)
+        with self._changed:
+            if self.ended.done():
+                raise InterruptedError(ENDED)
+            self.held.set_result(keys)
+            if not self.tried.done():
+                self.tried.set_result(True)
+
+    def _work(self, connection: Connection) -> bool:
+        """Do what comes next: all changes that wait, in one transaction; or read something; or say a word."""
+        with self._changed:
+            if not self._tasks:
+                self._changed.wait(BEAT)
+            changes = takewhile(lambda task: task is not None and task.read is None, self._tasks)
+            tasks = [*islice(changes, MOST_AT_ONCE)] or [*self._tasks][:1]
+        if tasks == [None]:
+            return False
+        outcome: Any = None
+        error: BaseException | None = None
+        try:
+            outcome = _carry_out(connection, [task for task in tasks if task])
+        except DAMAGE as damage:
+            error = damage
+        except psycopg.Error as failure:
+            if connection.raw.closed or not tasks or any(task and task.is_vital for task in tasks):
+                raise
+            error = failure
+        with self._changed:
+            if self.ended.done():
+                return False
+            for _ in tasks:
+                self._tasks.popleft()
+        for task in filter(None, tasks):
+            task.done.set_result(outcome) if error is None else task.done.set_exception(error)
+        return True
+
+
+def _prepare(connection: Connection, schema: str) -> list[Key]:
+    """Create the schema and its tables if there are none, and return the keys of the stored worlds."""
+    ((tables_are_there, schema_is_there),) = connection.execute(
+        "SELECT to_regclass('emulator_format') IS NOT NULL, to_regnamespace(?) IS NOT NULL", (schema,)
+    )
+    if not tables_are_there:
+        with connection.transaction():
+            if not schema_is_there:
+                connection.execute(f"CREATE SCHEMA {schema}")
+            connection.store(tables.create())
+    tables.check_format(connection)
+    return tables.keys(connection)
+
+
+def _carry_out(connection: Connection, tasks: Sequence[Task]) -> Any:
+    if not tasks:
+        connection.execute("SELECT 1")
+    elif tasks[0].read is not None:
+        return tasks[0].read(connection)
+    else:
+        statements = [*merged(statement for task in tasks for statement in task.statements)]
+        if [statement.text for statement in statements] == [PUT_RECORD, PUT_WORLD]:
+            connection.execute(PUT, [column for each in statements for column in _columns(each.rows)])
+        else:
+            with connection.transaction():
+                connection.store(statements)
+    return None
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements with the same outcome: of several changes of a row the last, and all rows together."""
+    gone: dict[Any, Sequence[Any]] = {}
+    put: dict[Any, Sequence[Any]] = {}
+    heads: dict[Any, Sequence[Any]] = {}
+
+    def so_far() -> Iterator[Statement]:
+        for text, rows in ((REMOVE_RECORD, gone), (PUT_RECORD, put), (PUT_WORLD, heads)):
+            if rows:
+                yield Statement(text, [*rows.values()])
+                rows.clear()
+
+    for text, rows in statements:
+        if text not in AT_ONCE:
+            yield from so_far()
+            yield Statement(text, rows)
+        for row in rows:
+            if text == REMOVE_RECORD:
+                put.pop(row, None)
+                gone[row] = row
+            elif text == PUT_RECORD:
+                put[row[:3]] = row
+            elif text == PUT_WORLD:
+                heads[row[0]] = row
+    yield from so_far()
