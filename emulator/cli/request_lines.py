@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import StyledText, advance_lines, cut, printable, terminal_width
+from emulator.cli.output import advance_lines, printable, terminal_width
 
 if TYPE_CHECKING:
     from emulator.core.world import World
@@ -23,6 +23,12 @@ MAX_WAITING = 10_000
 
 MOMENT = 0.05
 """Seconds of requests that are printed together."""
+
+TOGETHER = 32
+"""Lines that are made and written in one go: this thread holds up that of the requests meanwhile."""
+
+BREATH = 0.001
+"""Seconds in between."""
 
 PATIENCE = 1.0
 """Seconds that the end waits for the last lines to be written."""
@@ -75,14 +81,14 @@ class RequestLines:
             self._some.wait()
             self._ending.wait(MOMENT)
             self._some.clear()
-            requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            lines = self._lines(requests)
-            try:
-                if lines:
-                    click.echo("\n".join(lines))
-            except OSError:
-                # The reader has closed its end; the server goes on.
-                return
+            for _ in range(0, len(self._waiting), TOGETHER):
+                requests = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
+                try:
+                    click.echo("\n".join(self._lines(requests)))
+                except OSError:
+                    # The reader has closed its end; the server goes on.
+                    return
+                self._ending.wait(BREATH)
 
     def _lines(self, requests: Iterable[tuple[AnsweredRequest, str]]) -> list[str]:
         if self._is_json:
@@ -109,17 +115,28 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
 
 
 def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width: int | None = None) -> str:
-    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time."""
-    cells: list[StyledText] = [
-        (request.app or "-").ljust(12),
-        (str(request.status), {"fg": "green" if request.status < 400 else "yellow" if request.status < 500 else "red"}),
-        f"{request.method} {printable(request.path)}",
-        printable(said),
-        "" if said.startswith("→") else _counted(request.events),
-        f"{request.seconds * 1000:.0f} ms",
-        request.id if verbose else "",
-    ]
-    return cut((cell for cell in cells if cell), width)
+    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time.
+
+    For a terminal, as much as fits its ``width``, the status in a color.
+    """
+    app, path = f"{request.app or '-':<12}", request.path
+    if not (path.isascii() and path.isprintable()):
+        path = printable(path)
+    line = f"{app}  {request.status}  {request.method} {path}"
+    if said:
+        line += f"  {printable(said)}"
+    if request.events and not said.startswith("→"):
+        line += f"  {_counted(request.events)}"
+    line += f"  {request.seconds * 1000:.0f} ms"
+    if verbose:
+        line += f"  {request.id}"
+    if width is None:
+        return line
+    shown = line if len(line) <= width else f"{line[: width - 1]}…"
+    start = len(app) + 2
+    end = start + len(str(request.status))
+    color = "green" if request.status < 400 else "yellow" if request.status < 500 else "red"
+    return shown[:start] + click.style(shown[start:end], fg=color) + shown[end:]
 
 
 @lru_cache(maxsize=256)  # most requests cause the same few
