@@ -54,7 +54,7 @@ class NotAllowed(Exception):
     """The action is none of the table: 422."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Bill:
     """One invoice of the subscription."""
 
@@ -65,7 +65,7 @@ class Bill:
     by_payment: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Payment:
     """A charge that is under way."""
 
