@@ -167,8 +167,8 @@ class CommandRuns:
 
     def play(self, case: Case | None) -> Ending:
         """Run the scenario once, with the faults of a case or without any."""
+        from emulator.checks.app.scenario import arrange, finish
         from emulator.client.api import Api
-        from emulator.testing.stories import arrange, finish
 
         ends: list[Callable[[], None]] = []
         killer = self._killer(case, ends) if case and case.kind.kills else None
@@ -196,7 +196,7 @@ class CommandRuns:
         """Return what ends the command, once it has begun, at the point of a case; ``ends`` has what ends it then."""
         # Imported here: few runs kill their command.
         from emulator.checks.app.kills import Killer, KillPoint
-        from emulator.testing.stories import title_of
+        from emulator.checks.app.scenario import title_of
 
         return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
 
@@ -262,8 +262,8 @@ def app_scenario(
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
     """Return how the scenario ends, once, with the faults of a case or without any."""
+    from emulator.checks.app.scenario import arrange, finish
     from emulator.client.api import Api
-    from emulator.testing.stories import arrange, finish
 
     world = _ask("open")
     if "failure" in world:

@@ -12,10 +12,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
+from emulator.checks.app.scenario import AFTERWARDS, try_scenario
 from emulator.client.api import Api
 from emulator.client.messages import JSON
 from emulator.testing.base_emulator import BaseEmulator, client_options
-from emulator.testing.stories import AFTERWARDS, try_scenario
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 

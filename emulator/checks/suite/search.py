@@ -1,6 +1,6 @@
 """The search for mutants, services that are wrong in one way, that survive a test suite.
 
-The command runs with the right service, then with each mutant that concerns it. A service is wrong at a seam.
+The command runs with the right service, then with each mutant that concerns it. A service is wrong at a mutation point.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from emulator.checks.report import Finding, Report
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
 from emulator.core.records import Record, hidden_fields
 
-# -- seams of the service, and a row of the table of mutants
+# -- mutation points of the service, and a row of the table of mutants
 
 
 Alteration = Callable[..., Any]
 """The wrong value in place of a right one; the right one itself where the row does not concern it."""
 
 
-class Seam(Enum):
+class MutationPoint(Enum):
     """A place where a value passes. A change gets the value and what is named after it here."""
 
     REQUESTED = "a ClientRequest, before it is handled"
@@ -43,14 +43,14 @@ class Mutant(NamedTuple):
     """A service that is wrong in one way.
 
     ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
-    is the seam at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
+    is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
     depend on it, so it is tried only where it is asked for.
     """
 
     name: str
     wrong: str
     look: str
-    at: tuple[Seam, Alteration]
+    at: tuple[MutationPoint, Alteration]
     is_optional: bool = False
 
     @property
@@ -76,22 +76,24 @@ class ServiceAnswer(NamedTuple):
     body: Any
 
 
-def never_emitted(*types: str) -> tuple[Seam, Alteration]:
+def never_emitted(*types: str) -> tuple[MutationPoint, Alteration]:
     """Emit no events of these types. What the rules do because of them still happens."""
-    return Seam.EMITTED, lambda emitted, record: None if emitted in types else emitted
+    return MutationPoint.EMITTED, lambda emitted, record: None if emitted in types else emitted
 
 
-def never_run(*names: str) -> tuple[Seam, Alteration]:
+def never_run(*names: str) -> tuple[MutationPoint, Alteration]:
     """Do nothing when jobs of these names are due."""
-    return Seam.RUN, lambda job, world: None if job.name in names else job
+    return MutationPoint.RUN, lambda job, world: None if job.name in names else job
 
 
-def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Alteration]:
+def left_out(*reactions: Callable[..., Any]) -> tuple[MutationPoint, Alteration]:
     """Leave out these reactions to events."""
-    return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
+    return MutationPoint.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
 
 
-def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+def shown(
+    kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> tuple[MutationPoint, Alteration]:
     """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
     whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
 
@@ -100,40 +102,40 @@ def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str,
         concerned = right["object"] == kind.kind and right.keys() >= whole
         return {**right, **fields(right)} if concerned else right
 
-    return Seam.SHOWN, change
+    return MutationPoint.SHOWN, change
 
 
-def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Alteration]:
+def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[MutationPoint, Alteration]:
     """Show objects of a kind that have this status with another one, and with other wrong ``fields``."""
     return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
 
 
-def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
     """Store new records of a kind with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
         return msgspec.structs.replace(new, **fields(new)) if old is None and isinstance(new, kind) else new
 
-    return Seam.STORED, change
+    return MutationPoint.STORED, change
 
 
-def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
     """Store changes of records of a kind, from ``old`` to ``new``, with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
         return msgspec.structs.replace(new, **fields(old, new)) if old is not None and isinstance(new, kind) else new
 
-    return Seam.STORED, change
+    return MutationPoint.STORED, change
 
 
-def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
     """Deliver events with an object that has wrong ``fields``; the signature is right."""
 
     def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
         subject = event["data"]["object"]
         return {**event, "data": {**event["data"], "object": {**subject, **fields(subject, world)}}}
 
-    return Seam.DELIVERED, change
+    return MutationPoint.DELIVERED, change
 
 
 # -- the report: which mutants the command caught, and the score

@@ -15,7 +15,7 @@ from emulator.checks.suite.search import (
     Alteration,
     ClientRequest,
     Mutant,
-    Seam,
+    MutationPoint,
     ServiceAnswer,
     changed,
     delivered,
@@ -38,15 +38,15 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 IDENTITY = ("email", "firstname", "lastname", "phone")
 
-CHECKOUT: Mapping[str, tuple[Seam, Alteration]] = {
+CHECKOUT: Mapping[str, tuple[MutationPoint, Alteration]] = {
     "session-completed-never-sent": never_emitted("checkout.session.completed"),
     "session-total-too-high": shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
     "session-stays-open": shown_as(CheckoutSession, "complete", "open"),
     "session-never-expires": never_run("checkout_session.expire"),
 }
 
-CUSTOMERS: Mapping[str, tuple[Seam, Alteration]] = {
-    "metadata-lost": (Seam.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
+CUSTOMERS: Mapping[str, tuple[MutationPoint, Alteration]] = {
+    "metadata-lost": (MutationPoint.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
     "customer-change-lost": changed(Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}),
     "customer-spent-too-much": shown(
         Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}
@@ -92,14 +92,14 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
     return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
 
 
-def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
     """Answer lists with wrong ``fields``."""
 
     def change(answer: ServiceAnswer) -> ServiceAnswer:
         is_list = isinstance(answer.body, dict) and answer.body.get("object") == "list"
         return answer._replace(body={**answer.body, **fields(answer.body)}) if is_list else answer
 
-    return Seam.ANSWERED, change
+    return MutationPoint.ANSWERED, change
 
 
 def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
@@ -119,32 +119,32 @@ def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
 EVENT_FIRST = 0.5
 """Seconds (real time) that a response waits for its webhooks to arrive first."""
 
-WEBHOOKS: Mapping[str, tuple[Seam, Alteration]] = {
-    "event-before-response": (Seam.HELD, _held),
+WEBHOOKS: Mapping[str, tuple[MutationPoint, Alteration]] = {
+    "event-before-response": (MutationPoint.HELD, _held),
     "webhook-about-another-customer": delivered(_of_another_customer),
-    "webhook-without-metadata": (Seam.DELIVERED, _without_metadata),
+    "webhook-without-metadata": (MutationPoint.DELIVERED, _without_metadata),
     "webhook-amount-too-high": delivered(
         lambda it, world: {name: it[name] + 1 for name in AMOUNTS if isinstance(it.get(name), int)}
     ),
-    "webhook-signed-over-other-bytes": (Seam.SIGNED, _other_bytes),
-    "webhook-unsigned": (Seam.SIGNED, lambda request, endpoint: unsigned(request)),
+    "webhook-signed-over-other-bytes": (MutationPoint.SIGNED, _other_bytes),
+    "webhook-unsigned": (MutationPoint.SIGNED, lambda request, endpoint: unsigned(request)),
     "webhook-never-retried": never_run("webhook.attempt"),
 }
 
-REQUESTS: Mapping[str, tuple[Seam, Alteration]] = {
-    "idempotency-ignored": (Seam.REQUESTED, _keyless),
-    "filters-ignored": (Seam.REQUESTED, _unfiltered),
+REQUESTS: Mapping[str, tuple[MutationPoint, Alteration]] = {
+    "idempotency-ignored": (MutationPoint.REQUESTED, _keyless),
+    "filters-ignored": (MutationPoint.REQUESTED, _unfiltered),
     "list-skips-one": _listed(lambda it: {"data": it["data"][:-1]} if len(it["data"]) > 1 else {}),
     "list-ends-early": _listed(lambda it: {"pagination": {**it["pagination"], "next": None}}),
     "list-reversed": _listed(lambda it: {"data": it["data"][::-1]}),
-    "error-code-unknown": (Seam.ANSWERED, _other_code),
+    "error-code-unknown": (MutationPoint.ANSWERED, _other_code),
 }
 
 
 # -- all
 
 
-CHANGES: Mapping[str, tuple[Seam, Alteration]] = {
+CHANGES: Mapping[str, tuple[MutationPoint, Alteration]] = {
     **PAYMENTS,
     **REFUNDS,
     **CHECKOUT,
@@ -154,7 +154,7 @@ CHANGES: Mapping[str, tuple[Seam, Alteration]] = {
     **WEBHOOKS,
     **REQUESTS,
 }
-"""The seam at which each mutant is wrong, and the change there, by its name."""
+"""The mutation point at which each mutant is wrong, and the change there, by its name."""
 
 AREAS: Mapping[str, tuple[Mutant, ...]] = {
     area: tuple(Mutant(name, at=CHANGES[name], **texts) for name, texts in rows.items())

@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.checks.suite.search import (
     Alteration,
-    Seam,
+    MutationPoint,
     ServiceAnswer,
     changed,
     created,
@@ -34,7 +34,7 @@ from emulator.resources.webhooks.deliveries import enqueue_deliveries
 # -- payments, transactions and refunds
 
 
-def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Alteration]:
+def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[MutationPoint, Alteration]:
     """Let the buyer pay twice, where ``concerns`` accepts the intent: the payment has two transactions."""
 
     def change(reaction: Reaction, world: World, event: Event) -> Reaction:
@@ -46,7 +46,7 @@ def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Al
         )
         return _issue_and_collect_again if intent is not None and concerns(intent) and is_first else reaction
 
-    return Seam.REACTED, change
+    return MutationPoint.REACTED, change
 
 
 def _issue_and_collect_again(world: World, event: Event) -> None:
@@ -86,8 +86,8 @@ def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
     return answer._replace(body={**intent, "status": "canceled", "last_error": error, "amount_received": 0})
 
 
-PAYMENTS: Mapping[str, tuple[Seam, Alteration]] = {
-    "payment-failed-with-2xx": (Seam.ANSWERED, _failed_with_2xx),
+PAYMENTS: Mapping[str, tuple[MutationPoint, Alteration]] = {
+    "payment-failed-with-2xx": (MutationPoint.ANSWERED, _failed_with_2xx),
     "payment-short": created(PaymentIntent, lambda intent: {"amount": intent.amount - 1}),
     "payment-twice": collected_twice(lambda intent: intent.invoice is None),
     "payment-declined-as-succeeded": shown(PaymentIntent, _declined_as_succeeded),
@@ -112,7 +112,7 @@ PAYMENTS: Mapping[str, tuple[Seam, Alteration]] = {
     "receipt-never-emailed": left_out(emails.receipt),
 }
 
-REFUNDS: Mapping[str, tuple[Seam, Alteration]] = {
+REFUNDS: Mapping[str, tuple[MutationPoint, Alteration]] = {
     "refund-short": created(Refund, lambda refund: {"amount": refund.amount - 1}),
     "refund-failed-as-succeeded": shown_as(Refund, "failed", "succeeded", failure_reason=None),
     "refund-never-answered": never_run("refund.answer"),
@@ -137,7 +137,7 @@ def _due_earlier(invoice: Any) -> dict[str, Any]:
     return {"due_date": calendar.day_plus(due, -1)} if due else {}
 
 
-def _boundary(*, of_trial: bool) -> tuple[Seam, Alteration]:
+def _boundary(*, of_trial: bool) -> tuple[MutationPoint, Alteration]:
     """Skip the end of a trial, or of any other period."""
 
     def change(job: Job, world: World) -> Job | None:
@@ -145,7 +145,7 @@ def _boundary(*, of_trial: bool) -> tuple[Seam, Alteration]:
         is_trial = subscription is not None and subscription.status == "trialing"
         return None if job.name == "subscription.renew" and is_trial == of_trial else job
 
-    return Seam.RUN, change
+    return MutationPoint.RUN, change
 
 
 def _a_day_before_the_trial_ends(due: str, name: str, about: Record | None) -> str:
@@ -153,7 +153,7 @@ def _a_day_before_the_trial_ends(due: str, name: str, about: Record | None) -> s
     return calendar.plus(due, days=-1) if name == "subscription.renew" and is_trial else due
 
 
-INVOICES: Mapping[str, tuple[Seam, Alteration]] = {
+INVOICES: Mapping[str, tuple[MutationPoint, Alteration]] = {
     "invoice-paid-twice": collected_twice(lambda intent: intent.invoice is not None),
     "invoice-paid-never-sent": never_emitted("invoice.paid"),
     "invoice-overdue-never-sent": never_emitted("invoice.payment_overdue"),
@@ -178,11 +178,11 @@ def _decline_and_deliver(world: World, event: Event) -> None:
     enqueue_deliveries(world, event)
 
 
-SUBSCRIPTIONS: Mapping[str, tuple[Seam, Alteration]] = {
-    "first-charge-fails": (Seam.REACTED, _first_charge_declined),
+SUBSCRIPTIONS: Mapping[str, tuple[MutationPoint, Alteration]] = {
+    "first-charge-fails": (MutationPoint.REACTED, _first_charge_declined),
     "renewal-never": _boundary(of_trial=False),
     "trial-never-ends": _boundary(of_trial=True),
-    "trial-ends-early": (Seam.SCHEDULED, _a_day_before_the_trial_ends),
+    "trial-ends-early": (MutationPoint.SCHEDULED, _a_day_before_the_trial_ends),
     "trial-notice-never-sent": never_emitted("subscription.trial_will_end"),
     "subscription-canceled-never-sent": never_emitted("subscription.canceled"),
     "renewal-failed-never-sent": never_emitted("subscription.payment_failed"),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.suite.search import ClientRequest, Mutant, Seam, ServiceAnswer
+from emulator.checks.suite.search import ClientRequest, Mutant, MutationPoint, ServiceAnswer
 from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job
 from emulator.core.records import Record
@@ -30,7 +30,7 @@ R = TypeVar("R", bound=Record)
 
 
 class WrongService:
-    """The rows of a table at their seams. Only ``active`` ones change anything; the service is right without them.
+    """The rows of a table at their mutation points. Only ``active`` ones change anything; the service is right without them.
 
     ``reached`` has the names of all rows that would have changed something, so a run of the right service finds out
     which ones concern a command.
@@ -39,14 +39,14 @@ class WrongService:
     def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
         self.active: Collection[Mutant] = active
         self.reached: set[str] = set()
-        self._at: defaultdict[Seam, list[Mutant]] = defaultdict(list)
+        self._at: defaultdict[MutationPoint, list[Mutant]] = defaultdict(list)
         for mutant in mutants:
             self._at[mutant.at[0]].append(mutant)
 
-    def passed(self, seam: Seam, value: V, *about: Any) -> V:
-        """Return a value after it has passed a seam."""
+    def passed(self, point: MutationPoint, value: V, *about: Any) -> V:
+        """Return a value after it has passed a mutation point."""
         right = value
-        for mutant in self._at[seam]:
+        for mutant in self._at[point]:
             wrong = mutant.at[1](right, *about)
             if wrong != right:
                 self.reached.add(mutant.name)
@@ -63,47 +63,47 @@ class WrongService:
         )
 
     def shown(self, value: Any) -> Any:
-        """Return a JSON value in which each object has passed its seam, the inner ones first."""
+        """Return a JSON value in which each object has passed its mutation point, the inner ones first."""
         if isinstance(value, list):
             return [self.shown(each) for each in value]
         if not isinstance(value, dict):
             return value
         inner = {name: self.shown(each) for name, each in value.items()}
-        return self.passed(Seam.SHOWN, inner) if "object" in inner else inner
+        return self.passed(MutationPoint.SHOWN, inner) if "object" in inner else inner
 
 
 class WrongWorld(World):
-    """A world whose records, events and jobs pass their seams."""
+    """A world whose records, events and jobs pass their mutation points."""
 
     def __init__(self, service: WrongService, **fields: Any) -> None:
         super().__init__(**fields)
         self._service = service
 
     def add(self, record: R, number: int | None = None) -> R:
-        return super().add(self._service.passed(Seam.STORED, record, None), number)
+        return super().add(self._service.passed(MutationPoint.STORED, record, None), number)
 
     def change(self, record: R, changes: dict[str, Any]) -> R:
         right = msgspec.structs.replace(record, **changes)
-        wrong = self._service.passed(Seam.STORED, right, record)
+        wrong = self._service.passed(MutationPoint.STORED, right, record)
         names = record.__struct_fields__ if wrong is not right else ()
         others = {name: getattr(wrong, name) for name in names if getattr(wrong, name) != getattr(right, name)}
         return super().change(record, {**changes, **others})
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         data = EventData(record, metadata or msgspec.UNSET)
-        emitted = self._service.passed(Seam.EMITTED, type, record)
+        emitted = self._service.passed(MutationPoint.EMITTED, type, record)
         event = self.record_event(type, data) if emitted else self.event(type, data)
         everyone = self.registry.reactions.get("*", ()) if emitted else ()
         for reaction in (*everyone, *self.registry.reactions.get(type, ())):
-            if (passed := self._service.passed(Seam.REACTED, reaction, self, event)) is not None:
+            if (passed := self._service.passed(MutationPoint.REACTED, reaction, self, event)) is not None:
                 passed(self, event)
         return event
 
     def schedule(self, due: str, name: str, about: Record | None = None, /, **data: str) -> Job:
-        return super().schedule(self._service.passed(Seam.SCHEDULED, due, name, about), name, about, **data)
+        return super().schedule(self._service.passed(MutationPoint.SCHEDULED, due, name, about), name, about, **data)
 
     def run(self, job: Job) -> UnitOfWork:
-        if self._service.passed(Seam.RUN, job, self):
+        if self._service.passed(MutationPoint.RUN, job, self):
             return super().run(job)
         self.now = max(self.now, job.due)
         with self.unit_of_work() as unit:
@@ -112,7 +112,7 @@ class WrongWorld(World):
 
 
 class WrongSender(WebhookSender):
-    """A webhook sender whose events pass their seams before they are signed, and the requests after that."""
+    """A webhook sender whose events pass their mutation points before they are signed, and the requests after that."""
 
     def __init__(self, service: WrongService, answer_time: float) -> None:
         super().__init__(answer_time)
@@ -124,15 +124,15 @@ class WrongSender(WebhookSender):
             return None
         endpoint = world.require(WebhookEndpoint, post.webhook)
         event = json.loads(request.body)
-        wrong = self._service.shown(self._service.passed(Seam.DELIVERED, event, world))
+        wrong = self._service.shown(self._service.passed(MutationPoint.DELIVERED, event, world))
         if wrong != event:
             again = signed(endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch)
             request = msgspec.structs.replace(again, headers={**request.headers, **again.headers})
-        return self._service.passed(Seam.SIGNED, request, endpoint)
+        return self._service.passed(MutationPoint.SIGNED, request, endpoint)
 
 
 class WrongAnswers:
-    """The service's API or the control API: the objects in its answers pass their seam.
+    """The service's API or the control API: the objects in its answers pass their mutation point.
 
     Requests to the service and its answers pass theirs as well. The control API stays right: tests need it.
     """
@@ -168,10 +168,10 @@ class WrongAnswers:
     def _held(self, context: RequestContext) -> float:
         """Return how many seconds (real time) the response waits."""
         world = context.runtime.world if context.runtime else None
-        return self._service.passed(Seam.HELD, 0.0, _request(context), world)
+        return self._service.passed(MutationPoint.HELD, 0.0, _request(context), world)
 
     def _ask(self, context: RequestContext) -> None:
-        wrong = self._service.passed(Seam.REQUESTED, _request(context))
+        wrong = self._service.passed(MutationPoint.REQUESTED, _request(context))
         context.query_string = wrong.query
         context.headers = dict(wrong.headers)
         context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
@@ -180,7 +180,7 @@ class WrongAnswers:
         right = ServiceAnswer(context.method, start["status"], json.loads(body))
         wrong = right._replace(body=self._service.shown(right.body))
         if context.path.startswith(SERVICE):
-            wrong = self._service.passed(Seam.ANSWERED, wrong)
+            wrong = self._service.passed(MutationPoint.ANSWERED, wrong)
         if wrong == right:
             return start, body
         body = encode(wrong.body)

@@ -313,3 +313,10 @@ def test_the_budget_ends_the_search() -> None:
     assert ended.returncode == 3
     assert ended.stdout.startswith("No problem in 0 of 35 cases.\n5 requests, 0 deliveries, 2 runs.\n")
     assert "The budget ended after 0 of 35 cases." in ended.stdout
+
+
+def test_the_command_needs_nothing_of_the_helpers_for_tests() -> None:
+    """The scenario is played and read by ``checks/app`` alone; a run of a case loads no plugin and no in-process server."""
+    code = "import sys, emulator.cli.app, emulator.checks.app.scenario, emulator.checks.app.driver; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [name for name in done.stdout.split() if name.startswith("emulator.testing")] == []

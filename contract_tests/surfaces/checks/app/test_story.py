@@ -17,8 +17,8 @@ import pytest
 from contract_tests import ROOT
 from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
 from emulator.checks.app.report import AppReport
+from emulator.checks.app.scenario import UnfinishedTestApp
 from emulator.testing import Emulator
-from emulator.testing.stories import UnfinishedTestApp
 
 EMAIL = "awa@example.com"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.checks.suite.search import Mutant, Seam, ServiceAnswer, shown
+from emulator.checks.suite.search import Mutant, MutationPoint, ServiceAnswer, shown
 from emulator.checks.suite.table import MUTANTS
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_links import PaymentLink
@@ -57,7 +57,7 @@ def _error(mutant: str, code: str, status: int, other: str, other_status: int | 
         changed = {**given, "code": other.lower() if nested else other}
         return answer._replace(status=other_status or status, body={"error": changed} if nested else changed)
 
-    return Mutant(mutant, mutant, mutant, (Seam.ANSWERED, change))
+    return Mutant(mutant, mutant, mutant, (MutationPoint.ANSWERED, change))
 
 
 def _shown(name: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Mutant:
@@ -98,7 +98,7 @@ DEVIATIONS = (
     _deviation(
         _error("conflict is accepted late", "IDEMPOTENCY_CONFLICT", 409, "VALIDATION_ERROR", 422), "idempotency"
     ),
-    _deviation(Mutant("no previous page", "", "", (Seam.ANSWERED, _lists_without_previous)), "previous-page"),
+    _deviation(Mutant("no previous page", "", "", (MutationPoint.ANSWERED, _lists_without_previous)), "previous-page"),
     _deviation(
         _shown("one word twice", Customer, lambda each: {} if each["lastname"] else {"lastname": each["firstname"]}),
         "one-word-name",

@@ -1,4 +1,10 @@
-"""``payments.test_app``: a scenario of a test repeated for each request and webhook that can go wrong on its way."""
+"""A scenario: what an application does, played once with the faults of a case or without any.
+
+``arrange`` prepares a world for the case, then the application does what it does, a command or a function of a test, and
+``finish`` ends the faults, lets time move on and reads how the world ended and where in it something could have gone
+wrong. ``cases`` makes the cases of these places, ``driver`` plays them all, ``endings`` compares how they end, and
+``report`` says what was found. ``try_scenario`` does all of it for a function of a test.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,9 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from emulator.checks.app.cases import AGAIN, CHARGE, DELIVERY, REQUEST, WRITES, Case, Place, parts
 from emulator.checks.app.driver import Search, examine
@@ -16,9 +23,6 @@ from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
 from emulator.client.api import Api
 from emulator.core import calendar
-from emulator.testing.base_emulator import BaseEmulator
-
-E = TypeVar("E", bound=BaseEmulator)
 
 AFTERWARDS = "2d"
 """How far the clock is moved after a scenario, without faults: the default retry policy ends within (B-84)."""
@@ -41,6 +45,20 @@ MEASURED = ("slow-webhook-answer",)
 
 class UnfinishedTestApp(UserWarning):
     """A budget ended before every case of a scenario was tried."""
+
+
+class TestWorld(Protocol):
+    """The world of a test: its client, and others that start as it did."""
+
+    @property
+    def api(self) -> Api:
+        """The client of its service and of the control API."""
+
+    def another(self, name: str) -> AbstractContextManager[Self]:
+        """Return another world, which ends with the block."""
+
+
+E = TypeVar("E", bound=TestWorld)
 
 
 def try_scenario(
