@@ -19,6 +19,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
+from emulator.document.references import filled
 from emulator.document.tree import operations, resolve
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -323,7 +324,7 @@ class TriggerRun:
         schema = body_of(step.make)
         more = self._recipe.body if kind == self._recipe.object else {}
         given = self._fields(kind, schema)
-        own = {name: self._filled_in(value) for name, value in {**step.body, **more}.items() if name not in given}
+        own = {name: filled(value, self._look_up) for name, value in {**step.body, **more}.items() if name not in given}
         body = {**own, **{name: value for name, value in given.items() if value is not None}}
         if violations := schema.violations(body):
             raise error_of(violations)
@@ -341,16 +342,13 @@ class TriggerRun:
         self._unused -= flat
         return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
 
-    def _filled_in(self, value: Any) -> Any:
-        if not isinstance(value, str) or "$" not in value:
-            return value
-        name = value.removeprefix("$")
-        if name in kinds():
-            return self.the(name).id
-        words = {"currency": settings(self._world).main_currency, "number": str(self._world.count("trigger"))}
-        for word, meaning in words.items():
-            value = value.replace(f"${word}", meaning)
-        return value
+    def _look_up(self, path: str) -> Any:
+        if path == "currency":
+            return settings(self._world).main_currency
+        if path == "number":
+            return self._world.count("trigger")
+        kind, _, field = path.partition(".")
+        return getattr(self.the(kind), field)
 
 
 OPERATIONS = {"trigger": trigger}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal
 
 import msgspec
 import yaml
 
+from emulator.document import references
 from emulator.document.paths import fixtures_folder
 
 # libyaml parses ten times faster; PyYAML has it wherever it was built with it.
@@ -100,7 +100,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def roots(self) -> set[str]:
         """Return the first words of every reference in the probe."""
-        return set(_roots([step_fields(step) for step in self.steps])) | {
+        return set(references.names([step_fields(step) for step in self.steps])) | {
             path.partition(".")[0] for outcome in (self.confirms, *self.otherwise) for path in outcome.when
         }
 
@@ -131,28 +131,17 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Return the shared objects that these probes need, with those that these need."""
         wanted = {root for name in names for root in self.probes[name].roots()} & self.objects.keys()
         while True:
-            more = {root for name in wanted for root in _roots(step_fields(self.objects[name]))} & self.objects.keys()
+            more = {
+                root for name in wanted for root in references.names(step_fields(self.objects[name]))
+            } & self.objects.keys()
             if more <= wanted:
                 return wanted
             wanted |= more
 
 
-REFERENCE = re.compile(r"\{([a-z_][a-z0-9_]*(?:\.[\w-]+)*)\}")
-
-
 def step_fields(step: ProbeStep) -> list[Any]:
     """Return the parts of a step that may refer to answers."""
     return [step.do, step.body, step.raw, step.headers, step.received, step.secret, step.buyer]
-
-
-def _roots(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from (match[1].partition(".")[0] for match in REFERENCE.finditer(value))
-    elif isinstance(value, dict):
-        yield from _roots(list(value.values()))
-    elif isinstance(value, Iterable):
-        for part in value:
-            yield from _roots(part)
 
 
 @cache

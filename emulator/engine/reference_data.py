@@ -106,7 +106,7 @@ def parse_yaml(text: str) -> Any:
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}):
     """One request (``METHOD /path``). ``key`` is an API key other than the reader's own, ``''`` for none.
 
-    ``name`` names its answer: later steps refer to ``${name.field}``. ``advance`` moves the clock instead of a request.
+    ``name`` names its answer: later steps refer to ``{name.field}``. ``advance`` moves the clock instead of a request.
     """
 
     request: str = ""
@@ -144,16 +144,16 @@ def _payment(entry: _ExampleSpec) -> tuple[Step, ...]:
     """Return the steps of a payment that fails because of the number it is made with."""
     if entry.pays is None:
         return ()
-    method = {"customer": "${customer.id}", **_method(entry.pays)}
-    intent = {"amount": 5000, "currency": "XAF", "customer": "${customer.id}", "payment_method": "${method.id}"}
+    method = {"customer": "{customer.id}", **_method(entry.pays)}
+    intent = {"amount": 5000, "currency": "XAF", "customer": "{customer.id}", "payment_method": "{method.id}"}
     steps = [
         Step(request="POST /v1/customers/", body=_AWA, name="customer"),
         Step(request="POST /v1/payment-methods/", body=method, name="method"),
         Step(request="POST /v1/payment-intents/", body=intent, name="intent"),
-        Step(request="POST /v1/payment-intents/${intent.id}/confirm/"),
+        Step(request="POST /v1/payment-intents/{intent.id}/confirm/"),
     ]
     if entry.advance:
-        steps += [Step(advance=entry.advance), Step(request="GET /v1/payment-intents/${intent.id}/")]
+        steps += [Step(advance=entry.advance), Step(request="GET /v1/payment-intents/{intent.id}/")]
     return tuple(steps)
 
 

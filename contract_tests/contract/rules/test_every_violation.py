@@ -13,6 +13,7 @@ import pytest
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.document import bundles
 from emulator.document.bundles import operation_specs
+from emulator.document.references import filled
 from emulator.resources.registry import CHECKS
 
 FULL = {f"key_{number}": number for number in range(49)}
@@ -255,8 +256,7 @@ def ids(sandbox: Sandbox) -> dict[str, str]:
         "authorised": sandbox.pay(card, capture_method="manual"),
         "deposit": sandbox.deposit(card, metadata=FULL),
     }
-    link = sandbox.link(payment_link_type="donation", amount=..., collect_customer_info=False)
-    anonymous = sandbox.buy(link, amount=500)["customer"]
+    anonymous = sandbox.buy(sandbox.session())["customer"]
     return {**{name: each["id"] for name, each in objects.items()}, "plan": plan, "anonymous": anonymous}
 
 
@@ -269,15 +269,6 @@ def with_value(body: Any, path: str, value: Any) -> Any:
         return [*entries[: int(name)], own, *entries[int(name) + 1 :]]
     own = body.get(name, [] if rest[:1].isdigit() else {})
     return {**body, name: with_value(own, rest, value) if rest else value}
-
-
-def filled(value: Any, ids: Mapping[str, str]) -> Any:
-    """Return a value with ``{name}`` replaced by the id of that object."""
-    if isinstance(value, str):
-        return re.sub(r"\{([\w ]+)\}", lambda match: ids[match[1]], value)
-    if isinstance(value, list):
-        return [filled(part, ids) for part in value]
-    return {name: filled(part, ids) for name, part in value.items()} if isinstance(value, dict) else value
 
 
 def method_of(name: str) -> str:
@@ -298,9 +289,9 @@ ALWAYS = {"createSubscription on a plan": {"customer"}}
 @pytest.mark.parametrize("name", CASES)
 def test_any_two_violations_are_reported_together(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
     case, always = CASES[name], ALWAYS.get(name, set())
-    method, path = method_of(name), filled(case.path, ids)
+    method, path = method_of(name), filled(case.path, ids.__getitem__)
     for field, value in case.invalid.items():
-        body = filled(with_value(copy.deepcopy(case.valid), field, value), ids)
+        body = filled(with_value(copy.deepcopy(case.valid), field, value), ids.__getitem__)
         code, fields = violations(sandbox, method, path, body)
         assert fields == {field, *always}, field
         assert always or code == "INVALID_FIELD" or field.endswith("amount"), code
@@ -308,7 +299,7 @@ def test_any_two_violations_are_reported_together(sandbox: Sandbox, ids: dict[st
         body = case.valid
         for field in (one, two):
             body = with_value(body, field, case.invalid[field])
-        answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids))
+        answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids.__getitem__))
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
 
 
@@ -395,7 +386,9 @@ TOGETHER: Mapping[str, tuple[str, dict[str, Any], set[str]]] = {
 @pytest.mark.parametrize("case", TOGETHER)
 def test_all_are_reported_at_once(sandbox: Sandbox, ids: dict[str, str], case: str) -> None:
     path, body, fields = TOGETHER[case]
-    answer = sandbox.api.rejected("POST", filled(path, ids), 422, "VALIDATION_ERROR", json=filled(body, ids))
+    answer = sandbox.api.rejected(
+        "POST", filled(path, ids.__getitem__), 422, "VALIDATION_ERROR", json=filled(body, ids.__getitem__)
+    )
     assert set(answer["errors"]) == fields
     assert "param" not in answer
 
@@ -418,7 +411,7 @@ def test_rules_cope_with_any_field_that_is_invalid_or_missing(sandbox: Sandbox, 
     case, body = CASES[name], CASES[name].valid
     for field, value in case.invalid.items():
         body = with_value(body, field, value)
-    method, path, body = method_of(name), filled(case.path, ids), filled(body, ids)
+    method, path, body = method_of(name), filled(case.path, ids.__getitem__), filled(body, ids.__getitem__)
     answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=body)
     assert set(answer["errors"]) == {*case.invalid, *ALWAYS.get(name, ())}
     for field in body:
@@ -455,7 +448,7 @@ def test_each_rule_for_metadata_has_its_case() -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("update")])
 def test_a_change_of_nothing_changes_nothing(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
     """B-21: 200, and ``updated_at`` stays; a body may be left out."""
-    path = filled(CASES[name].path, ids)
+    path = filled(CASES[name].path, ids.__getitem__)
     before = sandbox.api.get(path)
     sandbox.advance("1h")
     for body in ({}, None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import CODES, ERRORS
+from emulator.document.references import filled, value_at
 from emulator.engine.reference_data import Step, error_examples
 
 RECIPES = error_examples()
@@ -83,16 +83,4 @@ class Player:
         return self.sandbox.api, path.removeprefix("/v1")
 
     def fill(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: self.fill(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [self.fill(part) for part in value]
-        if not isinstance(value, str):
-            return value
-        return re.sub(r"\$\{([^}]+)\}", lambda found: str(self.look_up(found[1])), value)
-
-    def look_up(self, path: str) -> Any:
-        value: Any = self.answers
-        for part in path.split("."):
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        return value
+        return filled(value, lambda path: value_at(self.answers, path))

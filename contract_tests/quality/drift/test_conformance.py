@@ -20,6 +20,7 @@ from emulator.checks.document.object_factory import (
     documented,
 )
 from emulator.document import bundles
+from emulator.document.references import names
 
 SERVICE = bundles.load("service")
 OPERATIONS = operations(SERVICE)
@@ -47,9 +48,8 @@ def test_it_has_an_object_for_every_path_with_an_id() -> None:
 
 
 def test_every_object_it_names_is_one_it_can_create() -> None:
-    named = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values()]
-    named += [value.strip("{}") for value in OF_FIELD.values() if value != "{receiver}"]
-    assert {name.split("/")[0] for name in named} <= PREREQUISITES.keys()
+    references = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values(), *OF_FIELD.values()]
+    assert {*names(references)} - {"receiver"} <= PREREQUISITES.keys()
 
 
 @pytest.mark.parametrize("id", OPERATIONS)

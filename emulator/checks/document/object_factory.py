@@ -17,7 +17,8 @@ from emulator.client.connections import Connections, Timeouts
 from emulator.client.messages import Request, Response
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
-from emulator.document.tree import Document, at, map_texts, resolve
+from emulator.document.references import filled
+from emulator.document.tree import Document, at, resolve
 
 # -- prerequisites
 
@@ -85,8 +86,6 @@ FIXED = {"enum", "format", "pattern"}
 Scene = dict[str, Any]
 """Objects that belong together, by kind: the payment method of a subscription is one of its customer."""
 
-REFERENCE = re.compile(r"\{([a-z -]+)(?:/([a-z_]+))?\}")
-
 
 class CannotCreate(Exception):
     """The server did not create an object that is needed; the message contains its response."""
@@ -108,7 +107,7 @@ class ObjectFactory:
         """Create objects of the resources of a document that are not listed, too."""
         more = documented(document)
         self._known = PREREQUISITES | more
-        self._of_path = OF_PATH | {word: word for word in more}
+        self._of_path = OF_PATH | {word: f"{{{word}.id}}" for word in more}
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def send(self, method: str, path: str, body: Any) -> Response:
@@ -127,7 +126,7 @@ class ObjectFactory:
         """Return the parameters of a path, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
         kinds = {"id": OF_OPERATION.get(operation_id, self._of_path.get(first, ""))} | OF_PARAMETER
-        return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
+        return {name: self.filled(kinds[name], scene) for name in re.findall(r"\{(\w+)\}", path)}
 
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
         """Return a body with which the operation can succeed."""
@@ -138,9 +137,7 @@ class ObjectFactory:
 
     def filled(self, template: Any, scene: Scene) -> Any:
         """Return the template with its references replaced."""
-        return map_texts(
-            template, lambda text: REFERENCE.sub(lambda found: self._value(found[1], found[2], scene), text)
-        )
+        return filled(template, lambda path: self._value(path, scene))
 
     def with_references(self, body: Any, scene: Scene) -> Any:
         """Return a generated body with its references replaced by ids of existing objects."""
@@ -164,12 +161,13 @@ class ObjectFactory:
         self._sent.add(unique)
         return unique
 
-    def _value(self, kind: str, field: str | None, scene: Scene) -> str:
-        if kind == "new":
+    def _value(self, path: str, scene: Scene) -> str:
+        if path == "new":
             return self.new()
-        if kind == "receiver":
+        if path == "receiver":
             return self.receiver
-        return str(self.object(kind, scene)[field or "id"])
+        kind, _, field = path.partition(".")
+        return str(self.object(kind, scene)[field])
 
     def add(self, path: str, created: Any, scene: Scene) -> None:
         """Add the response of a creating operation to the scene."""

@@ -8,17 +8,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from emulator.checks.service.service import (
-    MISSING,
     EventReceiver,
     NoAnswer,
     ProbeExchange,
     Service,
     holds,
     resolved,
-    value_at,
 )
 from emulator.checks.service.verdicts import Answered, CalibrationProgress, Evidence, Verdict
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
+from emulator.document.references import MISSING, value_at
 
 SHARED = "shared objects"
 """The owner of what probes share; it is removed last."""

@@ -21,14 +21,10 @@ from uuid import uuid4
 import httpx
 
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.document import tree
-from emulator.document.probes import REFERENCE
+from emulator.document.references import MISSING, Computed, filled
 
 # -- references to values of an answer, and the conditions that values are held against
 
-
-MISSING = object()
-"""What a path leads to where nothing is."""
 
 Answers = Mapping[str, Any]
 """What was answered, by the names of the steps: the JSON of the body, with ``http``, ``headers`` and ``error``."""
@@ -50,27 +46,9 @@ def error_of(status: int, body: Any) -> dict[str, Any] | None:
     }
 
 
-def value_at(answers: Answers, path: str) -> Any:
-    """Return the value that a dotted path leads to, or ``MISSING``."""
-    try:
-        return tree.at(answers, tuple(path.split(".")))
-    except (LookupError, TypeError, ValueError):
-        return MISSING
-
-
 def resolved(value: Any, at: Callable[[str], Any]) -> Any:
-    """Return a JSON value with its references replaced; a text that is one reference becomes the value itself."""
-    if isinstance(value, dict):
-        if len(value) == 1 and (word := next(iter(value))) in COMPUTED:
-            return COMPUTED[word](value[word], at)
-        return {key: resolved(part, at) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [resolved(part, at) for part in value]
-    if not isinstance(value, str):
-        return value
-    if whole := REFERENCE.fullmatch(value):
-        return at(whole[1])
-    return REFERENCE.sub(lambda match: str(at(match[1])), value)
+    """Return a JSON value with its references replaced, and with what is computed."""
+    return filled(value, at, COMPUTED)
 
 
 def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
@@ -79,7 +57,7 @@ def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
     return int(rate) if rate == int(rate) else rate
 
 
-COMPUTED: Mapping[str, Callable[[Any, Callable[[str], Any]], Any]] = {
+COMPUTED: Computed = {
     "percent_of": _percent_of,
     "succeeded": lambda names, at: [name for name, step in names.items() if at(f"{step}.http") == 201],
 }

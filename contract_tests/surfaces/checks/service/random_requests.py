@@ -10,23 +10,38 @@ import httpx
 
 from emulator.checks.document.object_factory import OF_PATH, PREREQUISITES
 from emulator.checks.service.service import error_of
+from emulator.document.references import filled, names, value_at
 
 Pair = tuple[Any, Any]
 
 ACTIONS = (
-    *("customers/{customer}/", "products/{product}/", "subscription-plans/{plan}/", "subscriptions/{subscription}/"),
-    *("invoices/{invoice}/", "payment-intents/{intent}/", "checkout-sessions/{session}/", "payment-links/{link}/"),
-    *("refunds/{refund}/", "customers/{customer}/payment-methods/", "customers/{customer}/transactions/"),
+    *(
+        "customers/{customer.id}/",
+        "products/{product.id}/",
+        "subscription-plans/{plan.id}/",
+        "subscriptions/{subscription.id}/",
+    ),
+    *(
+        "invoices/{invoice.id}/",
+        "payment-intents/{intent.id}/",
+        "checkout-sessions/{session.id}/",
+        "payment-links/{link.id}/",
+    ),
+    *("customers/{customer.id}/payment-methods/", "customers/{customer.id}/transactions/"),
 )
 """What is read."""
 
 MOVES = (
-    *("subscriptions/{subscription}/pause/", "subscriptions/{subscription}/resume/"),
-    *("subscriptions/{subscription}/cancel/", "subscriptions/{subscription}/reactivate/"),
-    *("invoices/{invoice}/finalize/", "invoices/{invoice}/void/", "invoices/{invoice}/pay/"),
-    *("payment-intents/{intent}/confirm/", "payment-intents/{intent}/capture/", "payment-intents/{intent}/cancel/"),
-    *("checkout-sessions/{session}/expire/", "payment-links/{link}/archive/", "payment-links/{link}/restore/"),
-    *("refunds/{refund}/cancel/", "transactions/{transaction}/cancel/"),
+    *("subscriptions/{subscription.id}/pause/", "subscriptions/{subscription.id}/resume/"),
+    *("subscriptions/{subscription.id}/cancel/", "subscriptions/{subscription.id}/reactivate/"),
+    *("invoices/{invoice.id}/finalize/", "invoices/{invoice.id}/void/", "invoices/{invoice.id}/pay/"),
+    *(
+        "payment-intents/{intent.id}/confirm/",
+        "payment-intents/{intent.id}/capture/",
+        "payment-intents/{intent.id}/cancel/",
+    ),
+    *("checkout-sessions/{session.id}/expire/", "payment-links/{link.id}/archive/", "payment-links/{link.id}/restore/"),
+    *("refunds/{refund.id}/cancel/", "transactions/{transaction.id}/cancel/"),
 )
 """What is sent without a body."""
 
@@ -100,7 +115,7 @@ class RandomRequests:
             word, of = self._chance.choice(
                 [("customers", "customer"), ("products", "product"), ("invoices", "invoice")]
             )
-            return self._send("PATCH", f"{word}/{{{of}}}/", self._chance.choice(MISTAKES))
+            return self._send("PATCH", f"{word}/{{{of}.id}}/", self._chance.choice(MISTAKES))
         path = self._chance.choice(ACTIONS if kind == "read" else MOVES)
         return self._send("GET" if kind == "read" else "POST", path, None)
 
@@ -110,11 +125,13 @@ class RandomRequests:
         return self._send("POST", spec.path.lstrip("/"), body, kind.removeprefix("manual "))
 
     def _send(self, method: str, path: str, body: Any, made: str | None = None) -> Compared:
-        choices = {of: self._pair(of) for of in (*OF_PATH.values(), "method")}
+        choices = {name: self._pair(name) for name in (*names([*OF_PATH.values()]), "method")}
+        words = {"new": f"new-{self._number}", "number": str(self._number)}
         answers = []
         for side, client in enumerate(self._clients):
-            sent = _filled(body, choices, side, self._number)
-            answers.append(client.request(method, _filled(path, choices, side, self._number), json=sent))
+            known = words | {name: {"id": pair[side]} for name, pair in choices.items()}
+            path_sent, sent = filled([path, body], lambda reference, known=known: value_at(known, reference))
+            answers.append(client.request(method, path_sent, json=sent))
         bodies = [_json(answer) for answer in answers]
         if made and all(answer.status_code == 201 for answer in answers):
             self._ids.setdefault(made, []).append((bodies[0]["id"], bodies[1]["id"]))
@@ -133,18 +150,6 @@ class RandomRequests:
     def _pair(self, kind: str) -> tuple[str, str]:
         known = self._ids.get(kind)
         return self._chance.choice(known) if known else ("nothing", "nothing")
-
-
-def _filled(value: Any, choices: dict[str, tuple[str, str]], side: int, number: int) -> Any:
-    if isinstance(value, dict):
-        return {name: _filled(part, choices, side, number) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_filled(part, choices, side, number) for part in value]
-    if not isinstance(value, str):
-        return value
-    for kind, pair in choices.items():
-        value = value.replace(f"{{{kind}}}", pair[side])
-    return value.replace("{new}", f"new-{number}").replace("{number}", str(number))
 
 
 def _json(answer: httpx.Response) -> Any:

@@ -1,0 +1,61 @@
+"""Requests that refer to earlier answers, as data: ``POST /payment-intents/{intent.id}/confirm/``.
+
+A reference is the name of an answer and the path to a value in it, in braces: ``{customer.id}``, ``{methods.data.0.id}``.
+A name alone stands for what is no answer, such as ``{currency}``. Whoever plays the requests gives :func:`filled` a
+function that looks a reference up: in what was answered so far, or by making first what has not been made. The recipes of
+errors, the probes, the objects of ``compare document`` and of triggers are written so, and what tests send.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from emulator.document import tree
+
+LookUp = Callable[[str], Any]
+"""Returns the value of a reference, by its dotted path."""
+
+Computed = Mapping[str, Callable[[Any, LookUp], Any]]
+"""Values that are computed: an object with this one key has the value that the function makes of what stands below it."""
+
+_REFERENCE = re.compile(r"\{([a-z_][\w -]*(?:\.[\w-]+)*)\}")
+
+MISSING = object()
+"""What a path leads to where nothing is."""
+
+
+def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({})) -> Any:
+    """Return a JSON value with its references replaced; a text that is one reference becomes the value itself."""
+    if isinstance(value, dict):
+        if len(value) == 1 and (word := next(iter(value))) in computed:
+            return computed[word](value[word], look_up)
+        return {name: filled(part, look_up, computed) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [filled(part, look_up, computed) for part in value]
+    if not isinstance(value, str):
+        return value
+    if whole := _REFERENCE.fullmatch(value):
+        return look_up(whole[1])
+    return _REFERENCE.sub(lambda found: str(look_up(found[1])), value)
+
+
+def value_at(answers: Mapping[str, Any], path: str) -> Any:
+    """Return the value that a dotted path leads to, or ``MISSING``."""
+    try:
+        return tree.at(answers, tuple(path.split(".")))
+    except (LookupError, TypeError, ValueError):
+        return MISSING
+
+
+def names(value: Any) -> Iterator[str]:
+    """Yield the first word of every reference in a JSON value."""
+    if isinstance(value, str):
+        yield from (found[1].partition(".")[0] for found in _REFERENCE.finditer(value))
+    elif isinstance(value, dict):
+        yield from names(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from names(part)
