@@ -51,7 +51,9 @@ their creation. The counters belong to the world and are undone with it. The sam
 same bytes.
 
 **No locks.** All this happens on one event loop, and a unit of work never awaits, so no two of them overlap. Slow work
-on records, such as rendering a PDF, may run in a thread, because frozen records need no protection.
+on records, such as rendering a PDF, may run in a thread, because frozen records need no protection. Work that takes
+longer the larger the world is, such as a search or a copy, is a generator (:mod:`emulator.core.slices`): between its
+slices the loop serves other worlds.
 
 What a module of rules looks like
 ---------------------------------
