@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from emulator.core.event_types import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
-from emulator.document.paths import PACKAGE, openapi_folder
+from emulator.document.paths import PACKAGE, fixtures_folder, openapi_folder
 from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits
 from emulator.document.tree import Document, Node, operations, properties, resolve, with_if, with_not
 
@@ -102,8 +102,9 @@ def _fingerprint() -> str:
     """Return the hash of every file that the bundles are made from, names included."""
     root = openapi_folder()
     makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
+    codes = [fixtures_folder() / f"{name}.yaml" for name in ("countries", "currencies")]
     digest = sha256()
-    for file in sorted([*root.rglob("*.yaml"), *makers]):
+    for file in sorted([*root.rglob("*.yaml"), *makers, *codes]):
         digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 

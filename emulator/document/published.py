@@ -7,8 +7,10 @@ a key of their own.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from emulator.document.iso_codes import countries, currencies
 from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Node, Schema, map_schemas, resolve
 
 # -- for every reader
@@ -147,8 +149,6 @@ Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000`
 URL = {"pattern": f"^https?{_AFTER_SCHEME}"}
 
 LIMITS: dict[str, Node] = {
-    "country": {"pattern": "^[A-Z]{2}$"},
-    "currency": {"pattern": "^[A-Z]{3}$"},
     "domain": {"pattern": rf"^{_LABEL}(\.{_LABEL})*$", "maxLength": 253},
     "e164": {"pattern": r"^\+[1-9][0-9]{6,14}$"},
     "email": {"maxLength": 254},
@@ -162,13 +162,20 @@ LIMITS: dict[str, Node] = {
 """What a format asks for. An ``app-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""
 
 
+CODES: dict[str, Callable[[], Iterable[str]]] = {"country": countries, "currency": currencies}
+"""The formats that are one of a list of codes."""
+
+
 def with_limits(document: Document) -> Document:
     """Return the document with these keywords beside each format."""
     return map_schemas(document, _limited)
 
 
 def _limited(schema: Schema) -> Schema:
-    return LIMITS.get(schema.get("format", ""), {}) | schema
+    format = schema.get("format", "")
+    # Their tables are read where documents are made: a server that finds them made reads no YAML.
+    limits = {"enum": sorted(CODES[format]())} if format in CODES else LIMITS.get(format, {})
+    return limits | schema
 
 
 # -- OpenAPI 3.1

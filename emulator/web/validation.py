@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from ipaddress import IPv4Network
 from itertools import chain, islice
 from sys import intern
@@ -21,10 +21,9 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ERRORS, ApiError, named
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
-from emulator.core.vendored import library
-from emulator.document.currencies import currencies
-from emulator.document.published import LIMITS
-from emulator.web import urls
+from emulator.document.iso_codes import countries, currencies
+from emulator.document.published import CODES, LIMITS
+from emulator.web import url_formats
 
 # -- strict JSON (B-12)
 
@@ -164,21 +163,12 @@ def _network(text: str) -> bool:
 _has_form_of_network = _matches("ipv4-network")
 
 
-@cache
-def countries() -> frozenset[str]:
-    """Return every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
-    regions = library("babel").Locale("en").territories
-    return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NOT_COUNTRIES
-
-
-_NOT_COUNTRIES = frozenset(["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"])
-
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": _passes(calendar.normalise),
     "date": _passes(_day),
     "email": lambda text: _EMAIL.fullmatch(text) is not None,
     "e164": _matches("e164"),
-    **{name: partial(urls.takes, name) for name in urls.EXPLAINED},
+    **{name: partial(url_formats.takes, name) for name in url_formats.EXPLAINED},
     "domain": _matches("domain"),
     "ipv4-network": _network,
     "currency": lambda text: text in currencies(),
@@ -191,7 +181,7 @@ EXPLAINED: dict[str, str] = {
     "date": "must be a date YYYY-MM-DD",
     "email": "must be an email address of at most 254 characters, such as name@example.com",
     "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
-    **urls.EXPLAINED,
+    **url_formats.EXPLAINED,
     "domain": "must be a bare domain name: no protocol, port, path or wildcard",
     "ipv4-network": "must be an IPv4 address or a CIDR range without host bits",
     "currency": "must be an ISO 4217 code in upper case",
@@ -460,14 +450,19 @@ _TYPES = {
 def _sentence(kind: Any, error: Any) -> str:
     """Return the rule of a keyword in our words: those of the library change with its versions."""
     if kind.name == "format":
-        is_url = kind.format in urls.EXPLAINED
-        return urls.problem(kind.format, error.instance) if is_url else EXPLAINED.get(kind.format, "is malformed")
+        is_url = kind.format in url_formats.EXPLAINED
+        return (
+            url_formats.problem(kind.format, error.instance) if is_url else EXPLAINED.get(kind.format, "is malformed")
+        )
     if kind.name == "pattern" and kind.pattern in EXPLAINED_PATTERNS:
         return EXPLAINED_PATTERNS[kind.pattern]
     if kind.name == "type":
         return _one_of(kind.types)
     if kind.name == "enum":
-        return "must be one of " + ", ".join(str(option) for option in kind.options if option is not None)
+        codes = next((name for name, listed in CODES.items() if kind.options == sorted(listed())), "")
+        return EXPLAINED.get(codes) or "must be one of " + ", ".join(
+            str(option) for option in kind.options if option is not None
+        )
     if kind.name in _EMPTY and kind.value == 1:
         return "must not be empty"
     sentence = _SENTENCES.get(kind.name)

@@ -47,6 +47,7 @@ def checkout(tmp_path: Path) -> Path:
     tree = tmp_path / "checkout"
     shutil.copytree(ROOT / "emulator", tree / "emulator", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "openapi", tree / "openapi", ignore=shutil.ignore_patterns("dist"))
+    shutil.copytree(ROOT / "fixtures", tree / "fixtures", ignore=shutil.ignore_patterns("fonts"))
     return tree
 
 

@@ -10,7 +10,7 @@ from openapi_schema_validator import OAS30Validator
 
 from contract_tests.contract.document.judges import Validator31
 from emulator.document import bundles
-from emulator.document.published import LIMITS, published, to_openapi_3_0, to_openapi_3_1
+from emulator.document.published import CODES, LIMITS, published, to_openapi_3_0, to_openapi_3_1
 from emulator.document.tree import resolve, with_if, with_not
 from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
@@ -125,8 +125,9 @@ def test_an_instant_has_no_pattern(name: str) -> None:
     assert [node for node in instants if "pattern" in node] == []
 
 
-def test_each_format_of_our_own_has_a_pattern() -> None:
-    assert {name for name in LIMITS if "pattern" in LIMITS[name]} >= FORMATS.keys() - STANDARD_FORMATS
+def test_each_format_of_our_own_has_a_pattern_or_its_values() -> None:
+    named = {name for name in LIMITS if "pattern" in LIMITS[name]} | CODES.keys()
+    assert named >= FORMATS.keys() - STANDARD_FORMATS
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
-from emulator.document.published import LIMITS
+from emulator.document.published import CODES, LIMITS
 from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
 
@@ -99,6 +99,8 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
         return
     cited = _cited(schema) or cited
     for keyword in KEYWORDS:
+        if keyword == "enum" and schema.get("format") in CODES:
+            continue
         if keyword in schema and LIMITS.get(schema.get("format", ""), {}).get(keyword) != schema[keyword]:
             yield Constraint(place, keyword, cited or _of_bound(keyword, schema[keyword]))
     for name, part in schema.get("properties", {}).items():

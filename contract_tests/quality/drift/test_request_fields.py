@@ -123,7 +123,7 @@ def example(part: Part, unlike: Any = None) -> Any:
     node, default = part.node, part.node.get("default")
     if "type" not in node:
         return example(next(iter(alternatives(part))), unlike if unlike is not None else default)
-    if "enum" in node:
+    if "enum" in node and node.get("format") not in ("country", "currency"):
         return next(value for value in reversed(node["enum"]) if value not in (default, unlike))
     if node["type"] == "object":
         named = {name: example(each) for name, each in properties(SERVICE, part).items()}

@@ -22,10 +22,10 @@ MEBIBYTE = 2**20
 SAMPLES = """
 import json, sys
 from datetime import datetime
+from emulator.document.iso_codes import countries
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.resources.customers.payment_details import phone_details
-from emulator.web import validation
 
 def written(code):
     language = language_of(code)
@@ -44,7 +44,7 @@ def written(code):
         yield from (language.period(interval, count) for count in (1, 2, 12))
         yield from (language.every(interval, count) for count in (1, 3))
     yield language.name
-    yield [language.country(code) for code in sorted(validation.countries())]
+    yield [language.country(code) for code in sorted(countries())]
     yield language.gettext("Pay")
 
 found = {

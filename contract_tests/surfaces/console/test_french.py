@@ -20,7 +20,7 @@ from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console import labels
 from emulator.ui.console.labels import ASSUMPTIONS, EMAILS, SETTINGS
 from emulator.ui.console.views import PAGES
-from emulator.web.urls import PROBLEMS
+from emulator.web.url_formats import PROBLEMS
 from emulator.web.validation import EXPLAINED, EXPLAINED_PATTERNS
 
 DATA = ("code", "pre", "script", "style", "textarea")
@@ -184,5 +184,5 @@ def test_every_error_that_a_form_can_meet_has_a_french_text() -> None:
     table = [re.sub(r"\{\w+\}", "x", row.message) for row in ERRORS.values()]
     written = [*written_messages()]
     assert len(written) > 80
-    texts = [*table, *written, *PROBLEMS, *EXPLAINED.values(), *EXPLAINED_PATTERNS.values()]
+    texts = [*table, *written, *PROBLEMS.values(), *EXPLAINED.values(), *EXPLAINED_PATTERNS.values()]
     assert [text for text in texts if labels.translated(french, text) == text] == []

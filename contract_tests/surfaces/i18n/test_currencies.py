@@ -16,7 +16,7 @@ from contract_tests.surfaces.console.visitor import visiting
 from contract_tests.surfaces.pages.buyer import CARD as CARD_FORM
 from contract_tests.surfaces.pages.buyer import WHO, Buyer, path_of
 from contract_tests.surfaces.rendering import pdfs
-from emulator.document.currencies import currencies
+from emulator.document.iso_codes import currencies
 from emulator.presentation.languages.language import language_of
 
 AMOUNT = 1_234_567

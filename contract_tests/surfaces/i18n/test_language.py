@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from emulator.document.currencies import currencies
+from emulator.document.iso_codes import currencies
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")

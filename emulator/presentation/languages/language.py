@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from emulator.core.vendored import library
-from emulator.document.currencies import currencies
+from emulator.document.iso_codes import currencies
 from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:

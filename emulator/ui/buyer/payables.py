@@ -28,7 +28,7 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Receipt
 from emulator.web.root_app import is_host
-from emulator.web.urls import takes
+from emulator.web.url_formats import takes
 
 # -- URLs that a merchant gave
 

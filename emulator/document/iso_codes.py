@@ -1,4 +1,4 @@
-"""The currencies of ISO 4217 and the decimals of their minor units (B-24).
+"""The currencies of ISO 4217 with the decimals of their minor unit (B-24), and the countries of ISO 3166-1.
 
 A locale's own habit is another thing: CLDR shows Hungarian forints whole, and other releases of it show other digits.
 """
@@ -13,4 +13,10 @@ from emulator.document.paths import fixture
 @cache
 def currencies() -> dict[str, int]:
     """Return every currency with its decimals: an amount of 100 is 1.00 with two, and 100 with none."""
-    return {code: places for places, codes in fixture("currencies").items() for code in codes}
+    return {code: places for places, codes in fixture("currencies").items() for code in codes.split()}
+
+
+@cache
+def countries() -> frozenset[str]:
+    """Return every country."""
+    return frozenset(fixture("countries").split())

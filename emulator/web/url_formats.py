@@ -40,15 +40,16 @@ def takes(format: str, text: str) -> bool:
     return format not in _RULES or _RULES[format](text)
 
 
-SPACE = "must have no spaces or control characters; a space is written %20"
-CAPITALS = "must have its scheme in lower case, such as https://"
-PASSWORD = "must have no user name or password in it; they would show up in logs"  # noqa: S105  # a sentence
-NO_HOST = "must have a host after ://"
-HOST = "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…"
-PORT = "must have a port of at most 65535"
-BRACKETS = "must have an IPv6 address in its brackets"
-
-PROBLEMS = (SPACE, CAPITALS, PASSWORD, NO_HOST, HOST, PORT, BRACKETS)
+PROBLEMS: Mapping[str, str] = {
+    "space": "must have no spaces or control characters; a space is written %20",
+    "capitals": "must have its scheme in lower case, such as https://",
+    "password": "must have no user name or password in it; they would show up in logs",
+    "no_host": "must have a host after ://",
+    "host": "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…",
+    "port": "must have a port of at most 65535",
+    "brackets": "must have an IPv6 address in its brackets",
+}
+"""The sentences about the parts that may be wrong."""
 
 _PARTS = re.compile(r"([^:/?#]*)://([^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)(:[^/?#]*)?(.*)", re.DOTALL)
 
@@ -56,18 +57,18 @@ _PARTS = re.compile(r"([^:/?#]*)://([^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)(:[^/?#]*)
 def problem(format: str, text: str) -> str:
     """Return the sentence about the first part that is wrong of a URL that a format does not take."""
     if re.search(r"[\s\x00-\x1f\x7f]", text):
-        return SPACE
+        return PROBLEMS["space"]
     if not (parts := _PARTS.fullmatch(text)):
         return EXPLAINED[format]
     scheme, user, host, port, _ = parts.groups()
     if scheme != scheme.lower() and takes(format, text.replace(scheme, scheme.lower(), 1)):
-        return CAPITALS
+        return PROBLEMS["capitals"]
     is_host, is_port = takes("uri", f"http://{host}/"), takes("uri", f"http://localhost{port or ''}/")
     found = {
-        PASSWORD: bool(user),
-        NO_HOST: not host,
-        BRACKETS: host.startswith("[") and not is_host,
-        HOST: not is_host,
-        PORT: not is_port,
+        "password": bool(user),
+        "no_host": not host,
+        "brackets": host.startswith("[") and not is_host,
+        "host": not is_host,
+        "port": not is_port,
     }
-    return next((sentence for sentence, is_wrong in found.items() if is_wrong), EXPLAINED[format])
+    return next((PROBLEMS[part] for part, is_wrong in found.items() if is_wrong), EXPLAINED[format])
