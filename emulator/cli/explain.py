@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from emulator.cli.options import (
     as_json,
     with_client,
 )
-from emulator.cli.output import print_line, when
+from emulator.cli.output import columns, print_line, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -55,7 +54,7 @@ def story(found: Any, every: bool) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
     from emulator.insight.explain.explanation_text import episodes
 
-    width = max(NARROWEST, shutil.get_terminal_size().columns)
+    width = max(NARROWEST, columns())
     status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""
     yield click.style(found["name"] or found["id"], bold=True)
     yield f"{found['kind'].replace('_', ' ')} {found['id']}{status}"

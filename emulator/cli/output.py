@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,7 +36,7 @@ def fitted(text: str, stream: TextIO | None = None) -> str:
 
 def wrapped(line: str) -> str:
     """Return a line for the width of the terminal; what goes on below is indented as the line is, or by four spaces."""
-    width = shutil.get_terminal_size().columns
+    width = columns()
     if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
         return line
     indent = line[: len(line) - len(line.lstrip())] or "    "
@@ -138,9 +137,16 @@ def in_one_line(row: Row, names: dict[str, str]) -> str:
     return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last], terminal_width())
 
 
+def columns() -> int:
+    """Return the columns of the terminal."""
+    import shutil  # with it come three libraries of compression, which few commands need
+
+    return shutil.get_terminal_size().columns
+
+
 def terminal_width() -> int | None:
     """Return the columns of the terminal; None where the output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return columns() if sys.stdout.isatty() else None
 
 
 def cut(cells: Iterable[StyledText], width: int | None) -> str:

@@ -84,7 +84,7 @@ def test_a_new_world_has_a_page_too(sandbox: Sandbox) -> None:
 
 
 def test_a_world_that_does_not_answer_has_a_page_with_the_reason() -> None:
-    assert "<p>ConnectError: " in page("http://127.0.0.1:9", "sk_test_x", "test_shop")
+    assert "<p>NoConnection: " in page("http://127.0.0.1:9", "sk_test_x", "test_shop")
 
 
 SUITE = """
