@@ -168,8 +168,8 @@ def _finding(result: CheckResult) -> Finding:
     check = result.check
     expected = f"expected: a {'2xx' if check.expected == 'accepted' else '4xx'} ({check.rule})"
     details = [f"{check.name}: {expected}", f"got: {'; '.join(_got(result.wrong_answers))}"]
-    title = f"{check.sent} is not {'accepted' if check.expected == 'accepted' else 'rejected'}"
-    return Finding(check.name, title, details, advice_for(result) or "")
+    title = f"{check.sent}: not {'accepted' if check.expected == 'accepted' else 'rejected'}"
+    return Finding(check.name, title[0].upper() + title[1:], details, advice_for(result) or "")
 
 
 def _got(wrong: Sequence[ReceiverAnswer]) -> Iterator[str]:
