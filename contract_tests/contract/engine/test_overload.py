@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
+from emulator.core.world import World
 from emulator.resources.app.clients import Key
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.registry import OPERATIONS
 from emulator.server import sandbox as server
 from emulator.server.sandbox import Options
@@ -132,6 +133,14 @@ def post(path: str, **body: Any) -> Callable[[httpx.AsyncClient], Awaitable[Any]
     return lambda client: client.post(path, json=body)
 
 
+def fill(world: World) -> None:
+    with world.unit_of_work():
+        first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
+        for number in range(LARGE):
+            email = f"ada{number * 7919 % LARGE}@example.com"
+            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
+
+
 @pytest.fixture
 def no_garbage() -> Iterator[None]:
     """The garbage collector looks at the objects of all tests before this one; a server has its own settings of it."""
@@ -144,13 +153,6 @@ def no_garbage() -> Iterator[None]:
 def test_what_grows_with_a_world_is_done_in_slices() -> None:
     """A search, an order, a snapshot, its export, its restore and a rewind let others run, each time."""
     sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False))
-    runtime = sandbox.engine.open(Key("large", livemode=False))
-    world = runtime.world
-    with world.unit_of_work():
-        first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
-        for number in range(LARGE):
-            email = f"ada{number * 7919 % LARGE}@example.com"
-            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
     key = {"Authorization": "Bearer sk_test_large"}
     acts = {
         "search": get("/v1/customers/?search=ada77"),
@@ -166,6 +168,7 @@ def test_what_grows_with_a_world_is_done_in_slices() -> None:
     }
 
     async def run() -> dict[str, float]:
+        fill((await sandbox.engine.open(Key("large", livemode=False))).world)
         transport = httpx.ASGITransport(sandbox.application())
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
             # What is imported and built with the first request of its kind.
