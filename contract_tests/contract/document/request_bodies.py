@@ -24,7 +24,7 @@ WITH: dict[str, dict[str, Any]] = {
     "createSubscription.interval": PRICE,
     "createSubscription.interval_count": PRICE,
     "createCheckoutSession.subscription_data": {"mode": "subscription", "subscription_data": {"interval": "month"}},
-    "createPaymentLink.products": {"payment_link_type": "product", "amount": ..., "products": ["{product}"]},
+    "createPaymentLink.products": {"payment_link_type": "product", "amount": ..., "products": ["{product.id}"]},
     "createPaymentLink.max_usage": {"validity_type": "limited", "max_usage": 5},
     "createPaymentLink.expires_at": {"validity_type": "limited", "max_usage": 5},
     "createPaymentIntent.customer": {"payment_method": ...},

@@ -69,7 +69,7 @@ SHOWN: dict[str, Callable[[Answer], Any]] = {
 }
 """What of an answer shows a field that is shown by another name or in another form: the value as it was sent."""
 
-LINES = [{"product": "{product}", "quantity": 3}, {"description": "Delivery", "unit_amount": 700, "quantity": 2}]
+LINES = [{"product": "{product.id}", "quantity": 3}, {"description": "Delivery", "unit_amount": 700, "quantity": 2}]
 
 VALUES: dict[str, Any] = {
     "createCustomer.name": "Awa Ndong",
