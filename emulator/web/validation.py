@@ -246,8 +246,11 @@ class CompiledSchema:
     def violations(self, value: object, prefix: str = "") -> list[Violation]:
         """Return all violations of a value; paths begin with ``prefix``."""
         errors = self._validator.iter_errors(_cut(value, self.source))
-        found = islice((each for error in errors for each in _violations(error, prefix)), MAX_VIOLATIONS)
-        return list({(each.path, each.message): each for each in found}.values())
+        found = list(islice((each for error in errors for each in _violations(error, prefix)), MAX_VIOLATIONS))
+        # The check of a format includes its pattern, and says more.
+        formats = {each.path for each in found if each.keyword == "format"}
+        said = (each for each in found if each.keyword != "pattern" or each.path not in formats)
+        return list({(each.path, each.message): each for each in said}.values())
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

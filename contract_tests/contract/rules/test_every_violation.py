@@ -542,4 +542,4 @@ def test_a_message_says_how_a_value_is_written(
     [said] = [
         messages for name, messages in error["errors"].items() if name.partition("[")[0].partition(".")[0] == field
     ]
-    assert message in said
+    assert said == [message]
