@@ -37,17 +37,17 @@ class Size(NamedTuple):
 
 
 ROOMS = {
-    "core": (2_500, 2_350),
-    "document": (1_800, 1_650),
-    "resources": (7_250, 6_950),
-    "presentation": (2_050, 2_000),
-    "engine": (6_350, 5_450),
-    "web": (2_950, 2_950),
+    "core": (2_700, 2_350),
+    "document": (1_900, 1_650),
+    "resources": (7_600, 6_950),
+    "presentation": (2_100, 2_000),
+    "engine": (6_500, 5_450),
+    "web": (3_000, 2_950),
     "client": (700, 700),
     "insight": (3_850, 3_100),
     "control": (2_750, 2_750),
     "ui": (4_700, 4_300),
-    "server": (700, 700),
+    "server": (750, 700),
     "testing": (3_000, 2_800),
     "checks": (4_800, 4_300),
     "cli": (5_950, 5_000),
@@ -115,12 +115,12 @@ def of_the_tree() -> list[Size]:
     pages = [*GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.md")]
     return [
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
-        Size("lines of emulator/", lines(HOUSE), 48_700, 45_000),
-        Size("lines of contract_tests/", lines(ROOT / "contract_tests"), 63_500, 38_000),
+        Size("lines of emulator/", lines(HOUSE), 49_900, 45_000),
+        Size("lines of contract_tests/", lines(ROOT / "contract_tests"), 64_300, 38_000),
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),
-            32_600,
+            32_000,
             27_000,
         ),
     ]

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from contract_tests.contract.document.reader import operations
 from contract_tests.quality.docs.pages import PAGES, ROOT
 from contract_tests.quality.drift import commands as cli
 from emulator.document import bundles
@@ -60,14 +59,6 @@ def _sentence(schema: dict[str, str]) -> str:
     return " ".join(schema.get("description", "").split())
 
 
-def control() -> str:
-    """Return every operation of the control API."""
-    rows = [
-        (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(bundles.load("control"))
-    ]
-    return _table("call", "what it does", rows=rows)
-
-
 def rules() -> str:
     """Return every rule of the audit."""
     return _table(
@@ -112,7 +103,6 @@ def subscription_shop() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "probes": probes,
     "settings": settings,
-    "control API": control,
     "rules": rules,
     "commands": commands,
     "subscription shop": subscription_shop,
