@@ -392,3 +392,14 @@ def test_the_transactions_of_a_customer(sandbox: Sandbox) -> None:
     assert [item["created_at"][:7] for item in every] == ["2026-02", "2026-01"]
     assert {item["customer"] for item in every} == {customers[0]["id"]}
     assert every == sandbox.api.get("/transactions/", customer=customers[0]["id"])["data"]
+
+
+def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
+    """B-32: the customer is subscribed and charged like an active one, and nothing says that it is blocked."""
+    customer = sandbox.customer(phone="+24177000000")
+    sandbox.control.patch(f"/objects/{customer['id']}", {"status": "inactive"})
+    terms = {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
+    sandbox.api.post("/subscriptions/", terms)
+    assert sandbox.invoices("status") == ["paid"]
+    assert [each["id"] for each in sandbox.api.get("/customers/", status="inactive")["data"]] == [customer["id"]]
+    assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]
