@@ -6,6 +6,7 @@ What is wrong with a request beyond its form is collected before anything is don
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, update_wrapper
 from heapq import merge
@@ -289,12 +290,13 @@ def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) 
     if not rest and ordering == "-created_at" and (len(runs) == 1 or first < STEP):
         return Page([slot.record for slot in _newest(runs, first + size)][first:], sum(map(len, runs)), page, size)
     matches = yield from _matches(runs, rest, filters)
-    if ordering != "-created_at":
-        matches.reverse()
-        matches = yield from _sorted(matches, ordering.lstrip("-"))
-        if ordering.startswith("-"):
-            matches.reverse()  # so the order of equal values is reversed as well (B-17)
-    return Page(matches[first : first + size], len(matches), page, size)
+    if ordering == "-created_at":
+        return Page(matches[first : first + size], len(matches), page, size)
+    merged = yield from _sorted(matches[::-1], ordering)
+    for at in range(0, first, STEP):
+        deque(islice(merged, min(STEP, first - at)), maxlen=0)
+        yield
+    return Page([*islice(merged, size)], len(matches), page, size)
 
 
 class Run(NamedTuple, Generic[R]):
@@ -369,9 +371,13 @@ def _records(runs: list[Run[R]]) -> Iterator[R]:
     return (record for _, record in merge(*map(reversed, [*pairs]), key=itemgetter(0), reverse=True))
 
 
-def _sorted(records: list[R], field: str) -> Slices[list[R]]:
-    """Return records in the order of a field, null first: an anonymous customer has no email (B-58)."""
-    key: Any = attrgetter(field)
+def _sorted(records: list[R], ordering: str) -> Slices[Iterator[R]]:
+    """Return records in an order, null as the least value: an anonymous customer has no email (B-58).
+
+    They are sorted in parts, which are merged only as far as they are read. Where the order is descending, that of equal
+    values is reversed as well (B-17).
+    """
+    key: Any = attrgetter(ordering.lstrip("-"))
     parts: list[list[R]] = []
     nulls: list[R] = []
     for at in range(0, len(records), STEP):
@@ -379,14 +385,10 @@ def _sorted(records: list[R], field: str) -> Slices[list[R]]:
         nulls += [record for record in step if key(record) is None]
         parts.append(sorted((record for record in step if key(record) is not None), key=key))
         yield
-    while len(parts) > 1:
-        merged = []
-        for at in range(0, len(parts), 2):
-            # To sort what consists of two sorted parts is to merge them.
-            merged.append(sorted(chain(*parts[at : at + 2]), key=key))
-            yield
-        parts = merged
-    return [*nulls, *chain(*parts)]
+    if ordering.startswith("-"):
+        descending = merge(*(reversed(part) for part in reversed(parts)), key=key, reverse=True)
+        return chain(descending, reversed(nulls))
+    return chain(nulls, merge(*parts, key=key))
 
 
 def _fits(record: Any, wanted: Mapping[str, Any], filters: Mapping[str, Filter]) -> bool:
