@@ -285,6 +285,17 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(
     assert serve(place).api.get(f"/customers/{after}/")["id"] == after
 
 
+def test_a_file_that_takes_the_place_of_a_served_one_is_left_as_it_is(serve: Serve, place: str, tmp_path: Path) -> None:
+    """Also when the server ends: a backup that was put back is what the next one serves."""
+    file = filled(serve, place)
+    backup = serve(f"{place.partition(':')[0]}:{tmp_path}/backup").customer()["id"]
+    sandbox = serve(place)
+    sandbox.customer()
+    (tmp_path / "backup").replace(file)
+    assert creating(sandbox, until=500)
+    assert [row["id"] for row in serve(place).api.get("/customers/")["data"]] == [backup]
+
+
 def creating(sandbox: Sandbox, until: int) -> httpx.Response:
     """Create customers, and return the first answer of this status: a TinyDB file is saved after the response."""
     for number in range(10_000):

@@ -58,6 +58,8 @@ class SqliteStore(Store):
             self._connection.close()
             raise
         self._identity = files.identity(self._file)
+        self._log = self._file.with_name(f"{self._file.name}-wal")
+        self._log_identity = files.identity(self._log)
         # Until something was stored, opening it says what fails.
         self._failing = True
 
@@ -94,6 +96,9 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self._connection.close()
+        # SQLite leaves the log of a file that it no longer finds, and would carry it out on whatever has its name now.
+        if self.unsaved() is not None and files.identity(self._log) == self._log_identity:
+            self._log.unlink(missing_ok=True)
 
     def _store(self, statements: Sequence[Statement]) -> None:
         """Execute statements as one transaction. Raises :class:`StorageError`."""
