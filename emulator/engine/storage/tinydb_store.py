@@ -176,6 +176,10 @@ class TinyDBStore(Store):
     @contextmanager
     def _changing(self) -> Iterator[Batch]:
         """Yield the batch that takes changes. Raises :class:`StorageError` while the file cannot be written."""
+        try:
+            self._require_lock()
+        except OSError as error:
+            self._failed(error)
         if self._failure is not None:
             raise StorageError(self._failure)
         with self._batch_lock:
@@ -211,10 +215,14 @@ class TinyDBStore(Store):
             self._failure = None
             self._saved_at, self._save_took = began, time.monotonic() - began
         except OSError as error:
-            if self._failure is None:
-                logger.error("%s cannot be written: %s", self._path, error.strerror)
-            self._failure = f"{self._path}: {error.strerror}"
-            self._changed.set()
+            self._failed(error)
+
+    def _failed(self, error: OSError) -> None:
+        """Log why the file cannot be written, once until it can be, and try again soon."""
+        if self._failure is None:
+            logger.error("%s cannot be written: %s", self._path, error.strerror)
+        self._failure = f"{self._path}: {error.strerror}"
+        self._changed.set()
 
     def _require_lock(self) -> None:
         """Raise ``OSError`` if the lock is no longer there, so that another process may have the file."""
