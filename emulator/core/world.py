@@ -201,7 +201,7 @@ class World(Repository):
         return duplicate
 
     def link(self, path: str, **query: str) -> str:
-        """Return the URL of a public page; where several servers share the worlds, it names the App (B-101)."""
+        """Return the URL of a public page; where several servers share the worlds, it names the App."""
         named = query | {"app": self.name} if self._names_app else query
         return f"{self.base_url}{path}{'?' if named else ''}{urlencode(named)}"
 

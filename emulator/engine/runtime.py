@@ -412,7 +412,7 @@ class Runtime:
         self.runner.flush()
 
     def require_store(self) -> None:
-        """Raise ``StorageError`` if the world may be another process's by now (B-101)."""
+        """Raise ``StorageError`` if the world may be another process's by now."""
         if self.runner.persistence:
             self.runner.persistence.require()
 

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from emulator.engine.storage import files, tinydb_store
+from emulator.engine.storage import state_file, tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
 
 KINDS = ("memory", "tinydb", "sqlite")
@@ -142,7 +142,7 @@ def simulated_disk(kind: str) -> Iterator[Disk]:
                 Thread=disk.thread, **{name: getattr(threading, name) for name in ("Lock", "Event")}
             )
             stack.enter_context(patch.object(tinydb_store, "threading", threads))
-            stack.enter_context(patch.object(files, "lock", lambda file, path: _NO_LOCK))
+            stack.enter_context(patch.object(state_file, "lock", lambda file, path: _NO_LOCK))
             stack.enter_context(patch.object(os, "fsync", disk.fsync))
         if kind == "sqlite":
             stack.enter_context(patch.object(sqlite3, "connect", disk.connect))

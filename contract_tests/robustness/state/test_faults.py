@@ -28,7 +28,7 @@ from contract_tests.robustness.crashes.servers import Emulator, started
 from contract_tests.robustness.state.conftest import Serve
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.cli.main import cli, one_line
-from emulator.engine.storage import files, maintenance
+from emulator.engine.storage import maintenance, state_file
 from emulator.engine.storage.serialization import StoredTables
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_file import AtomicStorage
@@ -260,7 +260,7 @@ def test_a_file_that_is_mounted_by_itself_is_rejected(
     file.touch()
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"36 35 98:0 /mnt1 {str(file).replace(' ', chr(92) + '040')} rw,noatime - ext3 /dev/root rw\n")
-    monkeypatch.setattr(files, "MOUNTS", mounts)
+    monkeypatch.setattr(state_file, "MOUNTS", mounts)
     with pytest.raises(CorruptStore, match="is mounted by itself; mount the folder that has worlds in it"):
         Parts(Options(state=f"{place.partition(':')[0]}:{file}"))
 

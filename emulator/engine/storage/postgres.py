@@ -16,13 +16,14 @@ from typing import Any
 
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.engine.storage import files, serialization, tables
+from emulator.engine.storage import database_tables, serialization, state_file
+from emulator.engine.storage.database_tables import Statement
 from emulator.engine.storage.postgres_session import (
     ENDED,
     LOOK,
     PATIENCE,
     SILENT,
-    Connection,
+    DatabaseSession,
     Session,
     Task,
     address,
@@ -31,7 +32,6 @@ from emulator.engine.storage.postgres_session import (
 )
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.engine.storage.store import Away, CorruptStore, Durability, Loaded, Store, Unknown
-from emulator.engine.storage.tables import Statement
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -101,7 +101,7 @@ class PostgresStore(Store):
     # -- reading
 
     async def read(self, key: Key) -> Loaded:
-        session, task = self._session, Task(Future(), read=lambda connection: tables.load(connection, key))
+        session, task = self._session, Task(Future(), read=lambda connection: database_tables.load(connection, key))
         if not session.is_fresh:
             raise Away(self.name)
         session.put(task)
@@ -112,17 +112,17 @@ class PostgresStore(Store):
         return loaded
 
     def load(self, key: Key) -> Loaded:
-        loaded: Loaded = self._wait_for(lambda connection: tables.load(connection, key))
+        loaded: Loaded = self._wait_for(lambda connection: database_tables.load(connection, key))
         return loaded
 
     def stored(self) -> list[Key]:
-        keys: list[Key] = self._wait_for(tables.keys)
+        keys: list[Key] = self._wait_for(database_tables.keys)
         return keys
 
-    def _wait_for(self, read: Callable[[Connection], Any]) -> Any:
+    def _wait_for(self, read: Callable[[DatabaseSession], Any]) -> Any:
         """Return what is read; only for those who have no event loop."""
         if not self._session.held.done():
-            raise CorruptStore(f"{self.name}: {files.IN_USE}")
+            raise CorruptStore(f"{self.name}: {state_file.IN_USE}")
         task = Task(Future(), read=read)
         self._session.put(task)
         return self._outcome(task)
@@ -137,16 +137,16 @@ class PostgresStore(Store):
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         rows = list(serialization.row_changes(world, changes))
-        self._put(key, tables.write(key, rows, head), is_vital=bool(rows))
+        self._put(key, database_tables.write(key, rows, head), is_vital=bool(rows))
 
     def replace(self, saved: StoredWorld) -> None:
-        self._put(saved.key, tables.replace(saved))
+        self._put(saved.key, database_tables.replace(saved))
 
     def remove(self, key: Key) -> None:
-        self._put(key, tables.remove(key))
+        self._put(key, database_tables.remove(key))
 
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        self._put(key, tables.put_snapshot(key, name, saved))
+        self._put(key, database_tables.put_snapshot(key, name, saved))
 
     def _put(self, key: Key, statements: Sequence[Statement], *, is_vital: bool = True) -> None:
         if not self._session.is_fresh:
@@ -202,7 +202,7 @@ class _Durability(Durability):
             raise self._store.unknown(session)
 
 
-def _vacuum(connection: Connection) -> None:
+def _vacuum(connection: DatabaseSession) -> None:
     connection.execute("SET statement_timeout = 0")
     for table in ("emulator_worlds", "emulator_records", "emulator_snapshots"):
         connection.execute(f"VACUUM {table}")

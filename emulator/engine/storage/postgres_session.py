@@ -22,10 +22,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 
-from emulator.engine.storage import serialization, tables
+from emulator.engine.storage import database_tables, serialization
+from emulator.engine.storage.database_tables import PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
 from emulator.engine.storage.serialization import Content
 from emulator.engine.storage.store import CorruptStore
-from emulator.engine.storage.tables import PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
 from emulator.resources.app.clients import Key
 
 PATIENCE = 5.0
@@ -75,7 +75,7 @@ def now() -> float:
 # -- the address
 
 
-class Address(NamedTuple):
+class DatabaseAddress(NamedTuple):
     """Where worlds are: a database, a schema in it, and the name of both in messages."""
 
     url: str
@@ -97,7 +97,7 @@ class Address(NamedTuple):
 FORM = "postgresql://user@127.0.0.1:5432/database?schema=worlds_1"
 
 
-def address(url: str) -> Address:
+def address(url: str) -> DatabaseAddress:
     """Return the parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
     try:
         parts = urlsplit(url)
@@ -109,7 +109,7 @@ def address(url: str) -> Address:
         raise CorruptStore(f"postgresql: a schema has up to 63 of a-z 0-9 _, as in {FORM}")
     user, at, hosts = parts.netloc.rpartition("@")
     name = f"postgresql://{user.partition(':')[0]}{at}{hosts}{parts.path}?schema={schema}"
-    return Address(parts._replace(query=urlencode(query)).geturl(), schema, name)
+    return DatabaseAddress(parts._replace(query=urlencode(query)).geturl(), schema, name)
 
 
 AT_ONCE = {
@@ -132,8 +132,8 @@ PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
 """What most units of work are: a single statement takes half of the time of a transaction."""
 
 
-class Connection:
-    """A connection that takes the statements of :mod:`tables`, and notes when it asked and had an answer."""
+class DatabaseSession:
+    """A connection that takes the statements of :mod:`database_tables`, and notes when it asked and had an answer."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
@@ -180,10 +180,10 @@ def read(url: str) -> Content:
     place = address(url)
     try:
         with place.connect() as raw:
-            connection = Connection(raw)
+            connection = DatabaseSession(raw)
             with connection.transaction("REPEATABLE READ"):
-                tables.check_format(connection)
-                return tables.content(connection)
+                database_tables.check_format(connection)
+                return database_tables.content(connection)
     except psycopg.errors.UndefinedTable:
         raise CorruptStore(f"{place.name}: holds no worlds") from None
     except (psycopg.Error, *DAMAGE) as error:
@@ -212,7 +212,7 @@ class Task(NamedTuple):
 
     done: Future[Any]
     statements: Sequence[Statement] = ()
-    read: Callable[[Connection], Any] | None = None
+    read: Callable[[DatabaseSession], Any] | None = None
     is_vital: bool = True
 
 
@@ -223,11 +223,11 @@ class Session(threading.Thread):
     the session is raised by both, by ``ended``, and by all that was to be done.
     """
 
-    def __init__(self, place: Address) -> None:
+    def __init__(self, place: DatabaseAddress) -> None:
         super().__init__(name="database", daemon=True)
         self._place = place
         self._began = now()
-        self._connection: Connection | None = None
+        self._connection: DatabaseSession | None = None
         self._tasks: deque[Task | None] = deque()
         self._changed = threading.Condition()
         self.tried: Future[bool] = Future()
@@ -278,7 +278,7 @@ class Session(threading.Thread):
     def run(self) -> None:
         try:
             with closing(self._place.connect(**SESSION)) as raw:
-                self._connection = connection = Connection(raw)
+                self._connection = connection = DatabaseSession(raw)
                 self._take_lock(connection)
                 while self._work(connection):
                     pass
@@ -286,7 +286,7 @@ class Session(threading.Thread):
             self.give_up(error)
         self.give_up(InterruptedError(ENDED))
 
-    def _take_lock(self, connection: Connection) -> None:
+    def _take_lock(self, connection: DatabaseSession) -> None:
         attempt = "SELECT pg_try_advisory_lock(?, hashtext(?))"
         while connection.execute(attempt, (LOCK, self._place.schema)).fetchone() != (True,):
             with self._changed:
@@ -303,7 +303,7 @@ class Session(threading.Thread):
             if not self.tried.done():
                 self.tried.set_result(True)
 
-    def _work(self, connection: Connection) -> bool:
+    def _work(self, connection: DatabaseSession) -> bool:
         """Do what comes next: all changes that wait, in one transaction; or read something; or say a word."""
         with self._changed:
             if not self._tasks:
@@ -332,7 +332,7 @@ class Session(threading.Thread):
         return True
 
 
-def _prepare(connection: Connection, schema: str) -> list[Key]:
+def _prepare(connection: DatabaseSession, schema: str) -> list[Key]:
     """Create the schema and its tables if there are none, and return the keys of the stored worlds."""
     ((tables_are_there, schema_is_there),) = connection.execute(
         "SELECT to_regclass('emulator_format') IS NOT NULL, to_regnamespace(?) IS NOT NULL", (schema,)
@@ -341,12 +341,12 @@ def _prepare(connection: Connection, schema: str) -> list[Key]:
         with connection.transaction():
             if not schema_is_there:
                 connection.execute(f"CREATE SCHEMA {schema}")
-            connection.store(tables.create())
-    tables.check_format(connection)
-    return tables.keys(connection)
+            connection.store(database_tables.create())
+    database_tables.check_format(connection)
+    return database_tables.keys(connection)
 
 
-def _carry_out(connection: Connection, tasks: Sequence[Task]) -> Any:
+def _carry_out(connection: DatabaseSession, tasks: Sequence[Task]) -> Any:
     if not tasks:
         connection.execute("SELECT 1")
     elif tasks[0].read is not None:

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.engine.storage import files, serialization, tables
+from emulator.engine.storage import database_tables, serialization, state_file
+from emulator.engine.storage.database_tables import Statement
 from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
 from emulator.engine.storage.store import CorruptStore, Loaded, StorageError, Store
-from emulator.engine.storage.tables import Statement
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -43,7 +43,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
-        self._file = files.checked(path)
+        self._file = state_file.checked(path)
         # The file has the secrets of webhook endpoints in it, so only its owner may read it.
         with _opening(path), suppress(FileExistsError):
             os.close(os.open(self._file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -53,42 +53,42 @@ class SqliteStore(Store):
                 for setting in SETTINGS:
                     self._connection.execute(setting)
                 if _is_new(self._connection):
-                    self._execute(tables.create())
+                    self._execute(database_tables.create())
         except BaseException:
             self._connection.close()
             raise
-        self._identity = files.identity(self._file)
+        self._identity = state_file.identity(self._file)
         self._log = self._file.with_name(f"{self._file.name}-wal")
-        self._log_identity = files.identity(self._log)
+        self._log_identity = state_file.identity(self._log)
         # Until something was stored, opening it says what fails.
         self._failing = True
 
     def stored(self) -> list[Key]:
         with _opening(self._path):
-            return tables.keys(self._connection)
+            return database_tables.keys(self._connection)
 
     def load(self, key: Key) -> Loaded:
         with _opening(self._path):
             try:
-                return tables.load(self._connection, key)
+                return database_tables.load(self._connection, key)
             except sqlite3.Error as error:
                 raise self._failure(f"{self.name}: {describe(error)}") from None
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        self._store(tables.write(key, serialization.row_changes(world, changes), head))
+        self._store(database_tables.write(key, serialization.row_changes(world, changes), head))
         self._failing = False
 
     def replace(self, saved: StoredWorld) -> None:
-        self._store(tables.replace(saved))
+        self._store(database_tables.replace(saved))
 
     def remove(self, key: Key) -> None:
-        self._store(tables.remove(key))
+        self._store(database_tables.remove(key))
 
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        self._store(tables.put_snapshot(key, name, saved))
+        self._store(database_tables.put_snapshot(key, name, saved))
 
     def unsaved(self) -> str | None:
-        return None if files.identity(self._file) == self._identity else f"{self.name}: {files.REPLACED}"
+        return None if state_file.identity(self._file) == self._identity else f"{self.name}: {state_file.REPLACED}"
 
     def compact(self) -> None:
         with _opening(self._path):
@@ -97,7 +97,7 @@ class SqliteStore(Store):
     def close(self) -> None:
         self._connection.close()
         # SQLite leaves the log of a file that it no longer finds, and would carry it out on whatever has its name now.
-        if self.unsaved() is not None and files.identity(self._log) == self._log_identity:
+        if self.unsaved() is not None and state_file.identity(self._log) == self._log_identity:
             self._log.unlink(missing_ok=True)
 
     def _store(self, statements: Sequence[Statement]) -> None:
@@ -153,7 +153,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
     if not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")):
         raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
-    tables.check_format(connection)
+    database_tables.check_format(connection)
     _check_pages(connection, path, "quick_check")
 
 
@@ -166,13 +166,13 @@ def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None
 
 def read(path: Path) -> Content:
     """Return everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
-    connection = opened(files.checked(path, to_write=False), path)
+    connection = opened(state_file.checked(path, to_write=False), path)
     try:
         with _opening(path):
             if _is_new(connection):
                 return Content({}, {})
             _check_pages(connection, path, "integrity_check")
-            return tables.content(connection)
+            return database_tables.content(connection)
     finally:
         connection.close()
 
@@ -184,7 +184,7 @@ def _opening(path: Path) -> Iterator[None]:
     except OSError as error:
         raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
     except sqlite3.Error as error:
-        known = {sqlite3.SQLITE_BUSY: files.IN_USE, sqlite3.SQLITE_NOTADB: "is not a SQLite database"}
+        known = {sqlite3.SQLITE_BUSY: state_file.IN_USE, sqlite3.SQLITE_NOTADB: "is not a SQLite database"}
         why = known.get(getattr(error, "sqlite_errorcode", 0)) or describe(error)
         raise CorruptStore(f"{path}: {why}") from None
     except ERRORS as error:

@@ -17,7 +17,7 @@ from tinydb.middlewares import CachingMiddleware
 from tinydb.storages import Storage
 from tinydb.table import Document, Table
 
-from emulator.engine.storage import files, serialization
+from emulator.engine.storage import serialization, state_file
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore
 from emulator.resources.app.clients import Key
@@ -29,7 +29,7 @@ class AtomicStorage(Storage):
     def __init__(self, path: str | Path) -> None:
         # The file itself: a link is not replaced by it.
         self.path = Path(path).resolve()
-        self._identity = files.identity(self.path)
+        self._identity = state_file.identity(self.path)
 
     def read(self) -> dict[str, dict[str, Any]] | None:
         """Return the tables, or None while there is nothing. Raises ``OSError`` and ``ValueError``."""
@@ -50,8 +50,8 @@ class AtomicStorage(Storage):
 
         Raises ``OSError``, also if the file is no longer the one that was read, or written last.
         """
-        if files.identity(self.path) != self._identity:
-            raise OSError(errno.ESTALE, files.REPLACED)
+        if state_file.identity(self.path) != self._identity:
+            raise OSError(errno.ESTALE, state_file.REPLACED)
         tables = {name: dict(sorted(table.items(), key=_number)) for name, table in data.items()}
         part = self.path.with_name(f".{self.path.name}.part")
         try:
@@ -61,7 +61,7 @@ class AtomicStorage(Storage):
                 file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))
                 file.flush()
                 os.fsync(file.fileno())
-            made = files.identity(part)
+            made = state_file.identity(part)
             part.replace(self.path)
             self._identity = made
         except OSError:
@@ -193,5 +193,5 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
 
 def read(path: Path) -> Content:
     """Return the contents of a file. Raises :class:`CorruptStore`; the file is left as it is."""
-    files.checked(path, to_write=False)
+    state_file.checked(path, to_write=False)
     return Database(path).content()

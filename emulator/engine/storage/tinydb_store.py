@@ -20,7 +20,7 @@ from tinydb import where
 
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.engine.storage import files, serialization
+from emulator.engine.storage import serialization, state_file
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.engine.storage.store import NOTHING, Loaded, StorageError, Store
 from emulator.engine.storage.tinydb_file import Database, put_documents
@@ -93,10 +93,10 @@ class TinyDBStore(Store):
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
-        file = files.checked(path)
-        self._lock = files.lock(file, path)
+        file = state_file.checked(path)
+        self._lock = state_file.lock(file, path)
         self._lock_file = Path(f"{file}.lock")
-        self._locked = files.identity(self._lock_file)
+        self._locked = state_file.identity(self._lock_file)
         try:
             self._database = Database(path)
         except BaseException:
@@ -226,6 +226,6 @@ class TinyDBStore(Store):
 
     def _require_lock(self) -> None:
         """Raise ``OSError`` if the lock is no longer there, so that another process may have the file."""
-        if files.identity(self._lock_file) != self._locked:
+        if state_file.identity(self._lock_file) != self._locked:
             gone = f"its lock {self._lock_file.name} was deleted or replaced; changes are rejected until it is back"
             raise OSError(errno.ESTALE, gone)

@@ -257,7 +257,7 @@ def _unknown(request: PageRequest) -> Response:
 
 
 def _away(request: PageRequest, error: StorageError) -> Response:
-    """Return the page while worlds can be neither read nor stored (B-101)."""
+    """Return the page while worlds can be neither read nor stored."""
     if request.json:
         return api_error(request.http, error)
     response = _html(request, "buyer-closed.html", error.status, **views.away(request.language))

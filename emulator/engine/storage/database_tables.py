@@ -38,7 +38,7 @@ ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, data)
  SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM emulator_snapshots"""
 
 
-class Connection(Protocol):
+class Readable(Protocol):
     """What reads a database: sqlite3's connection, and ours for PostgreSQL."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Iterable[Any]: ...
@@ -110,7 +110,7 @@ def _json(value: Any) -> str:
 # -- what is read; each raises :class:`InvalidState` for what is not as the emulator writes it
 
 
-def check_format(connection: Connection) -> None:
+def check_format(connection: Readable) -> None:
     """Check the version of the format."""
     numbers = [number for (number,) in connection.execute("SELECT format FROM emulator_format")]
     if len(numbers) != 1:
@@ -118,19 +118,19 @@ def check_format(connection: Connection) -> None:
     serialization.check_format(numbers[0])
 
 
-def keys(connection: Connection) -> list[Key]:
+def keys(connection: Readable) -> list[Key]:
     """Return the keys of all worlds."""
     return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
 
 
-def load(connection: Connection, key: Key) -> Loaded:
+def load(connection: Readable, key: Key) -> Loaded:
     """Return what is stored of a key, records as JSON."""
     chosen = "SELECT name, data FROM emulator_snapshots WHERE world = ? ORDER BY number"
     snapshots = {name: serialization.only_world(_plain(data)) for name, data in connection.execute(chosen, (str(key),))}
     return Loaded(_world(connection, key), snapshots)
 
 
-def _world(connection: Connection, key: Key) -> StoredWorld | None:
+def _world(connection: Readable, key: Key) -> StoredWorld | None:
     heads = list(connection.execute("SELECT head FROM emulator_worlds WHERE key = ?", (str(key),)))
     if not heads:
         return None
@@ -144,7 +144,7 @@ def _world(connection: Connection, key: Key) -> StoredWorld | None:
         raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
 
 
-def content(connection: Connection) -> serialization.Content:
+def content(connection: Readable) -> serialization.Content:
     """Return everything."""
     tables: serialization.StoredTables = {
         "emulator": {"1": {"format": serialization.FORMAT}},
@@ -163,7 +163,7 @@ def content(connection: Connection) -> serialization.Content:
     return serialization.content(tables)
 
 
-def _numbered(connection: Connection, statement: str) -> Iterator[tuple[str, Any]]:
+def _numbered(connection: Readable, statement: str) -> Iterator[tuple[str, Any]]:
     return ((str(number), row) for number, row in enumerate(connection.execute(statement), 1))
 
 
