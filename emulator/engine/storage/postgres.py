@@ -96,7 +96,7 @@ class PostgresStore(Store):
             logger.error("%s: %s", self.name, describe(session.ended.exception()))
 
     def durability(self, key: Key) -> Durability:
-        return _Durability(self, key, self._session)
+        return _WorldDurability(self, key, self._session)
 
     # -- reading
 
@@ -180,7 +180,7 @@ async def _done(future: Future[Any]) -> None:
     await asyncio.wait([waiting])
 
 
-class _Durability(Durability):
+class _WorldDurability(Durability):
     """That of one world in one session: what comes after the session is for the world as it is opened then."""
 
     def __init__(self, store: PostgresStore, key: Key, session: Session) -> None:
