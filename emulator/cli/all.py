@@ -48,7 +48,7 @@ def all_four(
     output: ReportOutput,
     **chosen: Any,
 ) -> int:
-    """Test an application, its tests, its receiver and its client, in one report.
+    """Test an application, its tests, receiver and client at once.
 
     \b
     payments-emulator test all -- pytest -x
