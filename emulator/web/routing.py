@@ -280,7 +280,10 @@ class AuthenticatedOperation:
         if runtime is None:
             await self._next_app(scope, receive, send)
             return
+        # Nothing is filed or waited for in a world that may be another process's by now.
+        context.runtime = None
         runtime.require_store()
+        context.runtime = runtime
         context.checkpoint = runtime.history.checkpoint()
         runtime.users += 1
         try:

@@ -181,7 +181,7 @@ def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str
             assert writing.result().status_code == 500
             assert 4.5 < time.monotonic() - began < 15
             status, seconds = answered("/v1/customers/")
-            assert status in (500, 503)
+            assert status == 503
             assert seconds < AT_ONCE
         stored = until(lambda: create(emulator, 2, **{"Idempotency-Key": "once"}), 201)
         assert create(emulator, 2, **{"Idempotency-Key": "once"}).content == stored.content
