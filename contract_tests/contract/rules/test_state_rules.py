@@ -175,6 +175,14 @@ def asking(**query: str) -> Set:
     return lambda _: Rejected(query=query)
 
 
+def past_gone(sandbox: Sandbox) -> Rejected:
+    """Load a world: its journal tells nothing of how the subscription was made, which the recording needs."""
+    subscription = sandbox.subscribe()["id"]
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.control.post("/snapshots/before/restore")
+    return Rejected(query={"expect": f"{subscription}.status=active"})
+
+
 def at_phone(payment: Callable[[Sandbox], str]) -> Set:
     """Return the answer of a phone for a payment."""
     return lambda sandbox: Rejected(("+24177000000",), {"answer": "approve", "payment_intent": payment(sandbox)})
@@ -336,7 +344,7 @@ PROVOKED_IN_CONTROL: dict[str, dict[str, Set]] = {
     "listObjects": {"NOT_FOUND": asking(kind="customer", related=UNKNOWN)},
     "countObjects": {"NOT_FOUND": asking(related=UNKNOWN)},
     "rewind": {"NOT_FOUND": body(to=UNKNOWN)},
-    "getRecording": {"NOT_FOUND": asking(since=UNKNOWN)},
+    "getRecording": {"NOT_FOUND": asking(since=UNKNOWN), "INVALID_STATUS_TRANSITION": past_gone},
     "stopRecording": {"NOT_FOUND": asking()},
     "answerPaymentIntent": {"INVALID_STATUS_TRANSITION": of(Sandbox.pay, result="succeeded")},
     "answerCheckoutSession": {"INVALID_STATUS_TRANSITION": of(paid_session, result="succeeded")},
@@ -423,10 +431,11 @@ def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox, do
 
 STATUSES = {
     ("deleteSubscriptionPlan", "INVALID_STATUS_TRANSITION"): 409,
+    ("getRecording", "INVALID_STATUS_TRANSITION"): 409,
     ("createRefund", "INVALID_STATUS_TRANSITION"): 409,
     ("createRefund", "AMOUNT_TOO_LARGE"): 400,
 }
-"""The statuses that a code has at one operation: of a plan in use, and of a refund where all errors are flat."""
+"""The status that a code has at one operation: a plan in use, a recording without its past, errors that are all flat."""
 
 
 def answered(api: Client, operation: Operation, rejected: Rejected) -> Any:
