@@ -11,7 +11,7 @@ import click
 
 from emulator.client.api import PAGE, Api
 from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
-from emulator.client.messages import InvalidPath, Request, Response
+from emulator.client.messages import ApiRequest, ApiResponse, InvalidPath
 
 PATIENCE = Timeouts(connect=5, response=None)
 """A response may take any time: an advance answers when it is complete."""
@@ -45,16 +45,16 @@ class ControlClient(Api):
     def is_running(self) -> bool:
         """Return whether something answers at the URL."""
         try:
-            self.connections.exchange(Request("GET", "/_emulator/health"), PROBE)
+            self.connections.exchange(ApiRequest("GET", "/_emulator/health"), PROBE)
         except ConnectionFailed:
             return False
         return True
 
-    def send(self, method: str, path: str, **options: Any) -> Response:
+    def send(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send one request to the control API, or to a path under /v1, and return its successful response."""
         return accepted(self.url, self.request(method, path, **options))
 
-    def request(self, method: str, path: str, **options: Any) -> Response:
+    def request(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send any request and return its response, an error too."""
         with _explained(self.url):
             try:
@@ -138,7 +138,7 @@ def no_emulator(url: str, error: Exception) -> str:
     return f"no emulator is running at {url} ({error}). Start one: payments-emulator serve; or give its URL with --url"
 
 
-def accepted(url: str, answer: Response) -> Response:
+def accepted(url: str, answer: ApiResponse) -> ApiResponse:
     """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
     # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
     if "request-id" not in answer.headers:

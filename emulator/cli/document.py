@@ -78,13 +78,13 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     """Return where the API is, and the server's document or the shipped one."""
     from emulator.checks.document.links import is_usable
     from emulator.client.connections import ConnectionFailed, Connections, Timeouts
-    from emulator.client.messages import Request
+    from emulator.client.messages import ApiRequest
     from emulator.document import bundles
 
     url = service_url(url)
     try:
         with Connections(url, Timeouts(connect=30, response=30)) as connections:
-            document = connections.exchange(Request("GET", "/openapi.json")).json()
+            document = connections.exchange(ApiRequest("GET", "/openapi.json")).json()
     except ConnectionFailed as error:
         raise click.ClickException(f"{url} cannot be reached: {error}") from None
     except ValueError:

@@ -19,7 +19,7 @@ import click
 
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
 from emulator.client.connections import ConnectionFailed, Connections, Timeouts
-from emulator.client.messages import Request
+from emulator.client.messages import ApiRequest
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -354,7 +354,7 @@ def forward(receivers: Connections, url: str, request: ReceivedRequest) -> Forwa
     headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()
     try:
-        answer = receivers.exchange(Request.of("POST", url, headers=headers, content=request.body))
+        answer = receivers.exchange(ApiRequest.of("POST", url, headers=headers, content=request.body))
     except ConnectionFailed as error:
         timed_out = isinstance(error.__cause__, TimeoutError)
         return ForwardResult(None, TIMED_OUT if timed_out else str(error), _since(started))

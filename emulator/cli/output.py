@@ -90,7 +90,7 @@ def print_rows(
         print_next(following(item), as_json)
 
 
-Stream = tuple[str, Callable[[Any], bool]]
+Followed = tuple[str, Callable[[Any], bool]]
 """The kind of a stream's messages, and which of them are wanted."""
 
 
@@ -104,7 +104,7 @@ def print_newest(
     nothing: str,
     following: Callable[[Any], str],
     filters: Mapping[str, Any],
-    stream: Stream | None = None,
+    stream: Followed | None = None,
 ) -> None:
     """Print the newest objects of a list, the newest last, as :func:`print_rows` does; then those of the stream."""
 

@@ -14,7 +14,7 @@ from emulator.cli.options import (
 from emulator.cli.server import store_errors
 
 if TYPE_CHECKING:
-    from emulator.engine.storage.maintenance import Finding
+    from emulator.engine.storage.maintenance import CheckedWorld
 
 
 @click.group(cls=LazyGroup)
@@ -84,7 +84,7 @@ def convert(source: str, target: str) -> None:
         show(maintenance.convert(source, target))
 
 
-def show(findings: Iterable[Finding]) -> None:
+def show(findings: Iterable[CheckedWorld]) -> None:
     """Print a line for each world."""
     for found in findings:
         counts = f"{found.records} records, {found.jobs} jobs, {found.snapshots} snapshots"

@@ -11,7 +11,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from emulator.client.connections import Connections, Timeouts
-from emulator.client.messages import JSON, Request, Response
+from emulator.client.messages import JSON, ApiRequest, ApiResponse
 
 PATIENCE = Timeouts(connect=60, response=300)
 """An advance answers only when all jobs that became due have run."""
@@ -26,7 +26,7 @@ RACING = {"Prefer": "respond-async"}
 class RequestRefused(Exception):
     """The emulator answered with an error; ``status``, ``code`` and ``param`` are those of its body."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: ApiResponse) -> None:
         request = response.request
         error = response.error()
         self.response = response
@@ -103,7 +103,7 @@ class Api:
         self._after()
         return response.json() if response.content else None
 
-    def send(self, method: str, path: str, **options: Any) -> Response:
+    def send(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send any request and return its successful response. Raises :class:`RequestRefused` for an error."""
         __tracebackhide__ = True
         response = self.request(method, path, **options)
@@ -111,7 +111,7 @@ class Api:
             raise RequestRefused(response)
         return response
 
-    def request(self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any) -> Response:
+    def request(self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any) -> ApiResponse:
         """Send any request and return its response, an error too.
 
         ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``, and ``headers``.
@@ -128,10 +128,10 @@ class Api:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         **body: Any,
-    ) -> Request:
+    ) -> ApiRequest:
         given = {name: value for name, value in {**self._params, **(query or {})}.items() if value is not None}
         own = {name.lower(): value for name, value in (headers or {}).items()}
-        return Request.of(method, path, query=given, headers={**self.headers, **own}, **body)
+        return ApiRequest.of(method, path, query=given, headers={**self.headers, **own}, **body)
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:
         """Yield all objects of a list, newest first, read page by page as they are needed."""

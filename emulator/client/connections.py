@@ -15,7 +15,7 @@ from socket import IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, getaddrinfo, socket
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from emulator.client.messages import Request, Response
+from emulator.client.messages import ApiRequest, ApiResponse
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -64,10 +64,10 @@ class Connections:
         self._timeouts = timeouts
         self._tls = _tls() if parts.scheme == "https" else None
 
-    def exchange(self, request: Request, timeouts: Timeouts | None = None) -> Response:
+    def exchange(self, request: ApiRequest, timeouts: Timeouts | None = None) -> ApiResponse:
         """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
         with self._answered(request, timeouts or self._timeouts) as (connection, answer):
-            response = Response(request, answer.status, _headers(answer), answer.read())
+            response = ApiResponse(request, answer.status, _headers(answer), answer.read())
             if not answer.will_close and len(self._idle) < KEPT:
                 self._idle.append(connection)
             else:
@@ -75,7 +75,7 @@ class Connections:
             return response
 
     @contextmanager
-    def stream(self, request: Request) -> Iterator[tuple[Response, Iterator[str]]]:
+    def stream(self, request: ApiRequest) -> Iterator[tuple[ApiResponse, Iterator[str]]]:
         """Send a request; yield the head of its response and the lines of its body as they arrive.
 
         The body of an error is read at once.
@@ -84,7 +84,7 @@ class Connections:
             failed = not 200 <= answer.status < 300
             lines = (line.decode(errors="replace").rstrip("\r\n") for line in answer)
             try:
-                yield Response(request, answer.status, _headers(answer), answer.read() if failed else b""), lines
+                yield ApiResponse(request, answer.status, _headers(answer), answer.read() if failed else b""), lines
             finally:
                 connection.close()
 
@@ -104,7 +104,7 @@ class Connections:
         self.disconnect()
 
     @contextmanager
-    def _answered(self, request: Request, timeouts: Timeouts) -> Iterator[tuple[socket, HTTPResponse]]:
+    def _answered(self, request: ApiRequest, timeouts: Timeouts) -> Iterator[tuple[socket, HTTPResponse]]:
         head = self._head(request)
         connection = self._free(timeouts)
         try:
@@ -119,7 +119,7 @@ class Connections:
                 raise ConnectionBroke(str(error) or type(error).__name__) from error
             raise
 
-    def _head(self, request: Request) -> bytes:
+    def _head(self, request: ApiRequest) -> bytes:
         lines = [
             f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(),
             b"Host: " + self._name,

@@ -21,7 +21,7 @@ class InvalidPath(ValueError):
     """A path that would end the line of the request it stands in."""
 
 
-class Request(NamedTuple):
+class ApiRequest(NamedTuple):
     """``target`` is a path with its query. Names of headers are in lower case."""
 
     method: str
@@ -39,7 +39,7 @@ class Request(NamedTuple):
         json: Any = None,
         content: bytes = b"",
         headers: Mapping[str, str | bytes] | None = None,
-    ) -> Request:
+    ) -> ApiRequest:
         """Return a request whose body is ``json``, or ``content``.
 
         ``query`` is added to the target's own; a list in it is a parameter for each of its values.
@@ -62,10 +62,10 @@ def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:
     return name, str(value).lower() if isinstance(value, bool) else value
 
 
-class Response:
+class ApiResponse:
     """What the emulator responded; names of ``headers`` are in lower case."""
 
-    def __init__(self, request: Request, status_code: int, headers: Mapping[str, str], content: bytes) -> None:
+    def __init__(self, request: ApiRequest, status_code: int, headers: Mapping[str, str], content: bytes) -> None:
         self.request = request
         self.status_code = status_code
         self.headers = headers

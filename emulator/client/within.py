@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from emulator.client.messages import Request, Response
+from emulator.client.messages import ApiRequest, ApiResponse
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message
@@ -15,7 +15,7 @@ CLIENT = ("127.0.0.1", 0)
 """Whom the application takes for the client."""
 
 
-async def exchange(app: ASGIApp, base_url: str, request: Request) -> Response:
+async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiResponse:
     """Return the response to a request, which the application takes for one to ``base_url``."""
     base = urlsplit(base_url)
     path, _, query = request.target.partition("?")
@@ -61,4 +61,4 @@ async def exchange(app: ASGIApp, base_url: str, request: Request) -> Response:
 
     await app(scope, receive, send)
     found = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
-    return Response(request, start["status"], found, b"".join(body))
+    return ApiResponse(request, start["status"], found, b"".join(body))

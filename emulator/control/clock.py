@@ -20,9 +20,9 @@ from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
 from emulator.core.world import World, encode
 from emulator.engine.advances import Advance, AdvanceResult, Target
-from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
+from emulator.engine.time_slices import TimeSlice
 from emulator.engine.world_clock import ClockState
 from emulator.insight.names import job_texts
 from emulator.web.context import Response

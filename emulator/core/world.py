@@ -131,7 +131,7 @@ def _all_kinds(kinds: tuple[type[Record], ...]) -> tuple[type[Record], ...]:
 
 
 Reaction = Callable[["World", Event], None]
-Listener = Callable[["World", Any], None]
+SignalListener = Callable[["World", Any], None]
 JobFunction = Callable[["World", Job], None]
 
 
@@ -150,7 +150,7 @@ class Registry(NamedTuple):
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
-    signals: Mapping[str, tuple[Listener, ...]] = {}
+    signals: Mapping[str, tuple[SignalListener, ...]] = {}
     checks: tuple[CommitCheck, ...] = ()
 
 

@@ -35,17 +35,15 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
@@ -54,63 +52,10 @@ from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.storage.store import StorageError
+from emulator.engine.time_slices import TimeSlice
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState, reached
 
 logger = logging.getLogger("emulator")
-
-# -- who gets to run in between
-
-SLICE_SECONDS = 0.004
-"""Seconds (real time) of work after which other tasks may run."""
-
-LOOPS_PER_PAUSE = 6
-"""Rounds of the event loop in a pause: a request takes as many, from its connection to its answer."""
-
-
-class TimeSlice:
-    """Some milliseconds of work, after which other tasks run.
-
-    It is measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
-    process later does not reach it, and other tasks still run.
-
-    Tasks that share ``pauses`` pause one after the other, so that between any two of their slices other tasks get a
-    whole pause, however many of them work at the same time.
-    """
-
-    _elapsed = staticmethod(time.perf_counter)
-
-    def __init__(self, pauses: asyncio.Lock | None = None) -> None:
-        self._pauses = pauses or asyncio.Lock()
-        self._since = self._elapsed()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether other tasks should run now."""
-        return self._elapsed() - self._since > SLICE_SECONDS
-
-    async def pause_if_over(self) -> None:
-        """Call it after each step. Lets other tasks run if the slice is over; then the next slice begins."""
-        if self.is_over:
-            async with self._pauses:
-                for _ in range(LOOPS_PER_PAUSE):
-                    await asyncio.sleep(0)
-            self._since = self._elapsed()
-
-
-T = TypeVar("T")
-
-
-async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
-    """Return what work that grows with the world comes to, with other tasks between the slices of it."""
-    time_slice = TimeSlice(pauses)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        await time_slice.pause_if_over()
-
 
 # -- one unit of work, and what is due
 

@@ -18,7 +18,7 @@ from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine import persistence
-from emulator.engine.clock import Scheduler, TimeSlice
+from emulator.engine.clock import Scheduler
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
@@ -29,6 +29,7 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
 from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store
+from emulator.engine.time_slices import TimeSlice
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
 

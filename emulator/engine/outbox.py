@@ -22,9 +22,10 @@ from emulator.core.errors import ApiError
 from emulator.core.limits import ANSWER_BODY
 from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail, UnitOfWork
 from emulator.core.world import World
-from emulator.engine.clock import Command, TimeSlice, UnitRunner
+from emulator.engine.clock import Command, UnitRunner
 from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.engine.storage.store import StorageError, WorldClosed
+from emulator.engine.time_slices import TimeSlice
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome

@@ -18,7 +18,7 @@ from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
 from emulator.engine.advances import AdvanceResult, TargetResolver
-from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner, in_slices
+from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
 from emulator.engine.directory import Directory
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint, Journal
@@ -26,6 +26,7 @@ from emulator.engine.outbox import Mailer, Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError, WorldClosed
+from emulator.engine.time_slices import in_slices
 from emulator.engine.world_clock import Clock, ClockState
 from emulator.resources.app.settings import RateLimit, Settings
 

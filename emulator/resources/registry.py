@@ -9,7 +9,7 @@ from typing import Any
 from emulator.core.handlers import Check, Checked, metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import JobFunction, Listener, Reaction, Registry
+from emulator.core.world import JobFunction, Reaction, Registry, SignalListener
 from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
@@ -116,7 +116,7 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     ),
 }
 
-SIGNALS: Mapping[str, tuple[Listener, ...]] = {
+SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
     "invoice sent": (emails.invoice,),
     "invoice voided": (renewals.settle,),
     "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),

@@ -17,8 +17,8 @@ from contract_tests.support.sandbox import Sandbox
 from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
 from emulator.engine.outbox import WorkQueues
+from emulator.engine.time_slices import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.registry import JOBS, REGISTRY
 

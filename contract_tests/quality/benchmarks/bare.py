@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from contract_tests.quality.benchmarks.servers import KEY, bind, say_ready
-from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS
+from emulator.engine.time_slices import LOOPS_PER_PAUSE, SLICE_SECONDS
 
 Metadata = dict[Annotated[str, Meta(min_length=1, max_length=40)], str | int | float | bool]
 

@@ -23,8 +23,8 @@ from contract_tests.quality.benchmarks.load import request
 from contract_tests.quality.benchmarks.measures import creates
 from contract_tests.support.rules_harness import RulesHarness
 from emulator.engine.world_clock import FROZEN
-from emulator.server import server
 from emulator.server.sandbox import Options, Sandbox
+from emulator.server.server import uvicorn_for
 
 COUNTED = 64
 """Requests that are counted: the coverage is brought up to date once in sixteen."""
@@ -125,6 +125,10 @@ async def _exchange(protocol: Any, wire: Wire, sent: bytes) -> bytes:
     return body
 
 
+def _nothing() -> None:
+    """Be called when the server starts or ends, which it does not do here."""
+
+
 @asynccontextmanager
 async def _connected(name: str) -> Any:
     """A function that sends a request to the server of this name, in this process."""
@@ -132,7 +136,7 @@ async def _connected(name: str) -> Any:
     root_app = sandbox.application()
     configs: dict[str, Callable[[], uvicorn.Config]] = {
         "bare": bare.config,
-        "emulator": lambda: server.config(root_app),
+        "emulator": lambda: uvicorn_for(root_app, _nothing, _nothing).config,
     }
     config = configs[name]()
     config.load()

@@ -12,19 +12,11 @@ from contract_tests import ROOT
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
-    *("audit", "clock", "coverage", "events", "explain", "faults", "inbox", "ledger", "recordings"),
-    *("payments", "webhooks", "world"),
+    *("audit", "clock", "connections", "coverage", "emails", "events", "explain", "faults", "inbox", "ledger"),
+    *("payments", "recordings", "trigger", "webhooks", "world"),
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
-    *(
-        "app",
-        "checks",
-        "client",
-        "document",
-        "receiver",
-        "report",
-        "runs",
-        "suite",
-    ),  # what is examined, in a folder of checks each
+    # what is examined, in a folder of checks each
+    *("app", "checks", "client", "document", "receiver", "report", "runs", "suite"),
 }
 """Module names of one subject that several packages are about: the engine, the rules or ``insight`` implement it, the
 control API (``control``) serves it, the command line (``cli``) and the helpers for tests (``testing``) offer it."""

@@ -23,7 +23,7 @@ from contract_tests.contract.document.reader import (
 from contract_tests.contract.document.request_bodies import OBJECTS, WITH, request
 from contract_tests.support.sandbox import Sandbox
 from emulator.checks.document.object_factory import OF_FIELD, ObjectFactory, webhook_receiver
-from emulator.client.messages import Response
+from emulator.client.messages import ApiResponse
 from emulator.document import bundles
 from emulator.document.tree import at
 
@@ -176,11 +176,11 @@ class Sender:
         value = body[self._case.field] = self._value(scene, unlike)
         return value, self._send(body)
 
-    def with_null(self) -> Response:
+    def with_null(self) -> ApiResponse:
         """Return the response to a request in which the field is null."""
         return self._respond(self._body({}) | {self._case.field: None})
 
-    def left_out(self) -> Response:
+    def left_out(self) -> ApiResponse:
         """Return the response to the same request without the field."""
         body = self._body({})
         body.pop(self._case.field, None)
@@ -199,7 +199,7 @@ class Sender:
         value = example(case.schema, unlike)
         return factory.with_references({case.field: value}, others)[case.field] if case.field in OF_FIELD else value
 
-    def _respond(self, body: dict[str, Any]) -> Response:
+    def _respond(self, body: dict[str, Any]) -> ApiResponse:
         return self._factory.send(self._case.operation.method, self._path, body)
 
     def _send(self, body: dict[str, Any]) -> Answer:
@@ -254,7 +254,7 @@ def shows_null(case: Case) -> bool:
     return case.field in shown and bool(resolved(SERVICE, shown[case.field]).node.get("nullable"))
 
 
-def outcome(case: Case, response: Response) -> tuple[int, str | None, str]:
+def outcome(case: Case, response: ApiResponse) -> tuple[int, str | None, str]:
     """Status and error code of a response, and what it shows of the field; an id of whatever object."""
     answer = response.json()
     code = answer.get("code") if not response.is_success else None

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from emulator.engine.clock import TimeSlice
+from emulator.engine.time_slices import TimeSlice
 
 EPOCH = 1767225600.0
 """Real time at the beginning of every story (Unix time): 2026-01-01."""

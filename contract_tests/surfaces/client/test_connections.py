@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import pytest
 
 from emulator.client.connections import ConnectionBroke, Connections, NoConnection, Timeouts
-from emulator.client.messages import Request
+from emulator.client.messages import ApiRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 PATIENCE = Timeouts(connect=5, response=5)
-GET = Request("GET", "/")
+GET = ApiRequest("GET", "/")
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def test_a_url_of_nothing(url: str) -> None:
 
 
 def test_requests_are_written_as_http_wants_them() -> None:
-    asked = Request.of(
+    asked = ApiRequest.of(
         "POST", "/v1/é x?a=%20", query={"b": True, "c": "d&e"}, json={"name": "Awa"}, headers={"X-Y": "z"}
     )
     with listening(once) as (url, heads), Connections(f"{url}/prefix/", PATIENCE) as client:
@@ -119,7 +119,7 @@ def test_requests_are_written_as_http_wants_them() -> None:
 def test_a_header_brings_no_second_one() -> None:
     with pytest.raises(ConnectionBroke, match="control characters"):
         Connections("http://127.0.0.1:1", PATIENCE).exchange(
-            Request("GET", "/", {"authorization": b"Bearer x\r\nHost: y"})
+            ApiRequest("GET", "/", {"authorization": b"Bearer x\r\nHost: y"})
         )
 
 

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from emulator.client.connections import Connections, Timeouts
-from emulator.client.messages import Request, Response
+from emulator.client.messages import ApiRequest, ApiResponse
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
 from emulator.document.references import filled
@@ -110,9 +110,9 @@ class ObjectFactory:
         self._of_path = OF_PATH | {word: f"{{{word}.id}}" for word in more}
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
-    def send(self, method: str, path: str, body: Any) -> Response:
+    def send(self, method: str, path: str, body: Any) -> ApiResponse:
         """Return the response to a request for a path of the document."""
-        return self.connections.exchange(Request.of(method, path, json=body, headers=self._headers))
+        return self.connections.exchange(ApiRequest.of(method, path, json=body, headers=self._headers))
 
     def new(self) -> str:
         """Return a value that was never used before."""

@@ -17,7 +17,7 @@ from emulator.resources.app.clients import Key
 from emulator.resources.registry import REGISTRY
 
 
-class Finding(NamedTuple):
+class CheckedWorld(NamedTuple):
     """One world that a check has read. ``records`` does not count the jobs."""
 
     key: Key
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     snapshots: int
 
 
-def check(url: str) -> list[Finding]:
+def check(url: str) -> list[CheckedWorld]:
     """Read everything as a server does at its start. Raises :class:`CorruptStore`; nothing is changed."""
     found = contents(url)
     try:
@@ -38,11 +38,11 @@ def check(url: str) -> list[Finding]:
         raise CorruptStore(f"{url}: {error}") from None
 
 
-def _finding(saved: StoredWorld, found: Content) -> Finding:
+def _finding(saved: StoredWorld, found: Content) -> CheckedWorld:
     world = restored(saved)
     records = sum(len(table) for table in world.tables() if table.kind is not Job)
     snapshots = sum(key == saved.key for key, _ in found.snapshots)
-    return Finding(saved.key, world.now, records, len(world.table(Job)), snapshots)
+    return CheckedWorld(saved.key, world.now, records, len(world.table(Job)), snapshots)
 
 
 def restored(saved: StoredWorld) -> World:
@@ -86,7 +86,7 @@ def contents(url: str) -> Content:
         return postgres_session.read(url)
 
 
-def convert(source: str, target: str) -> list[Finding]:
+def convert(source: str, target: str) -> list[CheckedWorld]:
     """Copy every world and snapshot into a store that has none yet. Raises :class:`CorruptStore`."""
     findings = check(source)
     found = contents(source)

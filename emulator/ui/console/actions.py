@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from emulator.client.messages import Response as ApiResponse
+from emulator.client.messages import ApiResponse
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.console import api_client, labels
 from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value

@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.client import within
-from emulator.client.messages import Request as ApiRequest
-from emulator.client.messages import Response as ApiResponse
+from emulator.client.messages import ApiRequest, ApiResponse
 from emulator.core.limits import CONSOLE_FORM
 from emulator.ui.base import pages as posted
 

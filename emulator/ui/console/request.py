@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from emulator.client.messages import Response
+from emulator.client.messages import ApiResponse
 from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.console import labels
@@ -75,7 +75,7 @@ class ConsoleRequest(BrowserRequest):
 
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
-    ) -> Response:
+    ) -> ApiResponse:
         """Return the whole response of the API. Raises :class:`ApiRequestError`."""
         return await self._api.call(str(self.app), self.base_url, method, path, query=query or {}, body=body)
 
