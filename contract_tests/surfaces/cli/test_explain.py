@@ -36,12 +36,12 @@ def test_repeats_are_one_episode_with_a_count(cli: Cli, unpaid: str) -> None:
     lines = cli("explain", unpaid).lines
     (repeated,) = [number for number, line in enumerate(lines) if line.endswith("× 3")]
     assert lines[repeated] == "2026-01-02T00:00:00Z to 2026-01-06T00:00:00Z  × 3"
-    lanes = [line.split()[0] for line in lines[repeated + 1 : repeated + 5]]
-    assert lanes == ["clock", "money", "webhooks", "emails"]
+    lanes = [line.split()[0] for line in lines[repeated + 1 : repeated + 6]]
+    assert lanes == ["clock", "money", "money", "webhooks", "emails"]
 
 
 def test_a_cause_is_one_line(cli: Cli, sandbox: Sandbox) -> None:
-    """An event that was delivered is its delivery, and a status that stayed is no change."""
+    """An event that was delivered is its delivery; a status that stayed is said with the cause of the failure alone."""
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
     unpaid = sandbox.subscribe(FAILING_PHONE)["id"]
     sandbox.advance("40d")
@@ -50,7 +50,12 @@ def test_a_cause_is_one_line(cli: Cli, sandbox: Sandbox) -> None:
     assert len(sent) == 3
     assert all("delivered to" in line or line.endswith(": 200") for line in sent)
     states = [line.partition("  money     ")[2] for line in lines if " by `" in line]
-    assert states == ["created as active by `start`", "active → past_due by `fail`", "past_due → unpaid by `give up`"]
+    assert states == [
+        "created as active by `start`",
+        "active → past_due by `fail` (INSUFFICIENT_FUNDS)",
+        "past_due → past_due by `fail` (INSUFFICIENT_FUNDS)",
+        "past_due → unpaid by `give up` (INSUFFICIENT_FUNDS)",
+    ]
 
 
 def test_only_the_latest_are_shown_without_all(cli: Cli, sandbox: Sandbox) -> None:

@@ -149,8 +149,6 @@ def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "hosts",
     [
-        ["localhost", "evil.example"],
-        ["evil.example", "localhost"],
         ["evil.example@localhost"],
         ["localhost@evil.example"],
         ["localhost/evil.example"],

@@ -97,6 +97,7 @@ def spoilt(change: Callable[[Any], None]) -> Callable[[Any], Any]:
 
 NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "of a newer version": spoilt(lambda file: file["emulator"]["1"].update(format=3)),
+    "of an earlier version": spoilt(lambda file: file["emulator"]["1"].update(format=1)),
     "of no version": spoilt(lambda file: file["emulator"].clear()),
     "without a world": spoilt(lambda file: file["worlds"].clear()),
     "of a key that is none": spoilt(lambda file: file["worlds"]["1"].update(key="demo")),
@@ -111,7 +112,6 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "with counters behind its records": spoilt(lambda file: file["worlds"]["1"]["counters"].update(draw=0)),
     "without counters": spoilt(lambda file: file["worlds"]["1"]["counters"].clear()),
     "of tables that are none": spoilt(lambda file: file.update(snapshots=[1])),
-    "of format 1, in part": lambda file: {"format": 1, "records": {}},
     "of something else": lambda file: {"format": "A4"},
     "of nothing": lambda file: {},
 }
@@ -124,24 +124,6 @@ def test_an_invalid_world_is_rejected(sandbox: Sandbox, spoil: Callable[[Any], A
     exported = spoil(sandbox.control.get("/snapshots/a"))
     sandbox.control.rejected("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
-
-
-def test_an_export_of_an_earlier_version_is_read(sandbox: Sandbox) -> None:
-    """Format 1: one world, its records in lists."""
-    sandbox.subscribe()
-    sandbox.control.post("/snapshots", {"name": "a"})
-    exported = sandbox.control.get("/snapshots/a")
-    (world,) = exported["worlds"].values()
-    records = {
-        name.partition("/")[2]: [[int(number), row] for number, row in table.items()]
-        for name, table in exported.items()
-        if "/" in name
-    }
-    old = {"format": 1, **{name: world[name] for name in ("now", "mode", "rate", "counters")}, "records": records}
-    sandbox.control.request("PUT", "/snapshots/old", json=old)
-    sandbox.control.post("/snapshots/old/restore")
-    sandbox.control.post("/snapshots", {"name": "again"})
-    assert sandbox.control.get("/snapshots/again") == exported
 
 
 def test_of_several_worlds_its_own_is_brought_in(sandbox: Sandbox) -> None:
