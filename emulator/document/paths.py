@@ -20,10 +20,11 @@ def fixtures_folder() -> Path:
 
 def fixture(name: str) -> Any:
     """Return the content of ``NAME.yaml`` in the folder of the fixtures, which is the emulator's own."""
-    # Not where this module is imported: a build of the package, which needs only its paths, has nothing that is compiled.
-    import msgspec
+    # By PyYAML itself: a build of the package, which makes the documents, has no msgspec. On first use: it is slow to import.
+    import yaml
 
-    return msgspec.yaml.decode((fixtures_folder() / f"{name}.yaml").read_bytes())
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((fixtures_folder() / f"{name}.yaml").read_bytes(), loader)  # noqa: S506  # both loaders are the safe one
 
 
 def guide_folder() -> Path:

@@ -6,6 +6,7 @@ a key of their own.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -298,7 +299,22 @@ def to_openapi_3_0(document: Document) -> Document:
         schema = _strict_bounds(schema)
         return _strict(schema) if schema.get("nullable") else schema
 
-    return map_schemas(document, change)
+    return _without_written_out(map_schemas(document, change), _referred(document))
+
+
+def _without_written_out(document: Document, referred: set[str]) -> Document:
+    """Return the document without schemas that were referred to, and now only stand in the places of their references."""
+    components = document["components"]
+    while gone := (referred & components["schemas"].keys()) - _referred(document):
+        schemas = {name: schema for name, schema in components["schemas"].items() if name not in gone}
+        components = components | {"schemas": schemas}
+        document = document | {"components": components}
+    return document
+
+
+def _referred(document: Document) -> set[str]:
+    """Return the names of the schemas that references, and the mappings of discriminators, lead to."""
+    return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
 
 
 def _strict_bounds(schema: Schema) -> Schema:

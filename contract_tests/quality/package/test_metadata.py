@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -71,6 +71,27 @@ def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
     }
     assert needed - named == set()
+
+
+BUNDLED = """
+import sys
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in {others!r}:
+            raise ModuleNotFoundError(name=name)
+
+sys.meta_path.insert(0, Missing())
+from emulator.document.bundles import fresh_bundles
+fresh_bundles()
+"""
+
+
+def test_the_documents_are_made_with_what_a_build_takes() -> None:
+    named = {canonicalize_name(each.name) for each in BUILD}
+    modules = packages_distributions().items()
+    others = {module for module, owners in modules if not named & {canonicalize_name(each) for each in owners}}
+    subprocess.run([sys.executable, "-c", BUNDLED.format(others=others - {"emulator"})], cwd=ROOT, check=True)
 
 
 def test_no_file_needs_the_compiled_reader_of_yaml() -> None:
