@@ -22,4 +22,3 @@ def test_metadata_has_fifty_keys_at_most(sandbox: Sandbox, receiver: Receiver, k
     path = PREREQUISITES[kind].path
     sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=body | {"metadata": {**fifty, "one more": 51}})
     assert len(sandbox.api.post(path, body | {"metadata": fifty})["metadata"]) == 50
-    stage.http.close()
