@@ -1,6 +1,6 @@
 """``python -m contract_tests.surfaces.clients``: clients of four generators, workflows and a proxy, against a running server.
 
-Needs Node 20 and, for the samples that verify signatures, Go, a JDK and PHP (``.ci/run`` names the packages), and the
+Needs Node 20 and, for the samples that verify signatures, Go and PHP (``.ci/run`` names the packages), and the
 network for what it installs into a temporary folder, or into ``--folder``, where the next run finds it. ``--only NAME``
 (repeatable) takes some steps.
 """

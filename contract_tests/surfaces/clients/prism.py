@@ -8,19 +8,21 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from contract_tests.surfaces.clients.workshop import GateError, Workshop
 from emulator.checks.document.links import headers
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.checks.document.report import Report
+from emulator.checks.document.report import DocumentResults
 from emulator.checks.document.suite import Suite
+from emulator.client.messages import ApiResponse
 from emulator.document import bundles
 
 
 def prism(work: Workshop, url: str) -> None:
     """Walk every link through the proxy."""
     with _proxy(work, url) as proxy, webhook_receiver() as receiver:
-        stage = ObjectFactory(proxy, headers("sk_test_prism"), receiver.url, "prism")
+        stage = _Proxied(proxy, headers("sk_test_prism"), receiver.url, "prism")
         suite = Suite(bundles.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
         found = _failures(suite.run())
     if found:
@@ -55,7 +57,21 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise GateError("prism did not start")
 
 
-def _failures(report: Report) -> list[str]:
+class _Proxied(ObjectFactory):
+    """Fails where Prism says that an answer breaks the document."""
+
+    def send(self, method: str, path: str, body: Any) -> ApiResponse:
+        response = super().send(method, path, body)
+        _no_violation(response)
+        return response
+
+
+def _no_violation(response: ApiResponse) -> None:
+    assert "sl-violations" not in response.headers, response.headers["sl-violations"]
+    assert "stoplight.io/prism" not in response.text, response.text
+
+
+def _failures(report: DocumentResults) -> list[str]:
     """What broke the document on the way."""
     return report.problems + [
         f"{tally.operation}: {each.message}\n{each.curl}\n{each.status} {each.answer}"

@@ -82,17 +82,10 @@ def go(work: Workshop) -> Sequence[object]:
     return (work.folder / "verify",)
 
 
-def java(work: Workshop) -> Sequence[object]:
-    """Compiled with every warning."""
-    _sample(work, "java", "Signatures.java", "Main.java")
-    work.run("javac", "-Xlint:all", "-Werror", "-d", "out", "Signatures.java", "Main.java")
-    return "java", "-cp", "out", "Main"
-
-
 def php(work: Workshop) -> Sequence[object]:
     """Return a notice fails it, as it would be a line of its own."""
     _sample(work, "php", "signatures.php", "main.php")
     return "php", "-d", "error_reporting=-1", "-d", "display_errors=1", "main.php"
 
 
-VERIFIERS: tuple[Verifier, ...] = (python, typescript, go, java, php)
+VERIFIERS: tuple[Verifier, ...] = (python, typescript, go, php)

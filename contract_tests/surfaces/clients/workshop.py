@@ -34,7 +34,7 @@ NODE_TOOLS = (
 OF_GENERATED = ("httpx", "attrs", "python-dateutil", "pydantic[email]", "types-python-dateutil")
 """What the generated Python clients import."""
 
-COMMANDS = ("npm", "go", "javac", "java", "php")
+COMMANDS = ("npm", "go", "php")
 """What must be installed: ``.ci/run`` says by which packages of Debian."""
 
 KNOWN_WARNINGS = (
