@@ -27,7 +27,7 @@ pytestmark = pytest.mark.long
 Surf = Callable[..., Any]
 Ways = Callable[[int], Iterable[tuple[View, str]]]
 
-GUIDE = (".", "testing", "quickstart", "security", "webhooks", "fr/webhooks")
+GUIDE = (".", "testing", "quickstart", "security", "webhooks")
 """Pages that have between them everything that a page of the guide can have."""
 
 REFERENCE = ("errors", "events", "assumptions")
