@@ -34,6 +34,7 @@ SETTINGS: Mapping[str, Sequence[Any]] = {
     "renewal_retry_days": [[1, 3, 5, 7], [], [2]],
     "reactivation_days": [30, 0],
     "operator_delay": [0, 90],
+    "confirmation_timeout": [900, 60],
     "mobile_money": ["auto", "handset"],
     "refund_timing": ["documented", "instant"],
     "refund_review": [False, True],
