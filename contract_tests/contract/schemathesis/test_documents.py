@@ -196,6 +196,7 @@ UNREPEATABLE = {
     "POST /phones/{number}/answer",
     "PUT /snapshots/{name}",
     "PATCH /objects/{id}",
+    "GET /recording",
     "GET /requests/{req_id}",
 }
 """What can be done once, or takes values that no schema describes, or asks for what a long run has forgotten: they have
