@@ -45,6 +45,9 @@ logger = logging.getLogger("emulator")
 
 T = TypeVar("T")
 
+CANCELED_AGAIN = 0.5
+"""Seconds (real time) after which what still goes on is canceled once more."""
+
 
 class WorkQueues(Generic[T]):
     """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
@@ -82,10 +85,12 @@ class WorkQueues(Generic[T]):
     async def close(self) -> None:
         """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
         workers = dict(self._workers)
-        for worker in workers.values():
-            worker.cancel()
-        if workers:  # tens of thousands of worlds that do nothing are closed at once
-            await asyncio.gather(*workers.values(), return_exceptions=True)
+        pending = set(workers.values())
+        while pending:
+            for worker in pending:
+                worker.cancel()
+            # Python 3.11's wait_for swallows a cancellation that meets the end of what it waits for.
+            _, pending = await asyncio.wait(pending, timeout=CANCELED_AGAIN)
         for key, worker in workers.items():
             if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
                 del self._workers[key], self._waiting[key]

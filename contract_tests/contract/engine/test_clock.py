@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -256,6 +257,25 @@ def test_closing_ends_when_what_is_handled_has_been_canceled() -> None:
         return list(cleared)
 
     assert asyncio.run(play()) == ["delivery"]
+
+
+def test_closing_cancels_again_what_swallowed_a_cancellation() -> None:
+    """As ``wait_for`` of Python 3.11, when a server has just been connected to."""
+
+    async def handle(item: str) -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    async def play() -> None:
+        queues = WorkQueues(handle)
+        queues.put("a key", "email")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await asyncio.wait_for(queues.close(), 30)
+        assert not queues.is_working
+
+    asyncio.run(play())
 
 
 def test_items_that_wait_for_nothing_let_others_run() -> None:
