@@ -114,17 +114,16 @@ def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -
     amount, currency = new.amount, new.currency
     if new.type != "refund" and (rest := _rest(new) - (_rest(old) if old else 0)):
         sums["books", new.id, currency] += rest
-    if new.status not in SETTLED:
-        return
     if new.type == "refund":
         sums["returned", None, currency] -= 0 if old else amount
         return
-    if old is None or old.status not in SETTLED:
-        sums["spending", new.customer, currency] += amount
+    before = old.amount_refunded if old else 0
+    counts = new.status in SETTLED
+    if counts and (old is None or old.status not in SETTLED):
+        sums["spending", new.customer, currency] += amount - before
         sums["deposits", new.payment_intent, currency] += amount
-    refunded = new.amount_refunded - (old.amount_refunded if old else 0)
-    if refunded:
-        sums["spending", new.customer, currency] -= refunded
+    if refunded := new.amount_refunded - before:
+        sums["spending", new.customer, currency] -= refunded if counts else 0
         sums["refunds", new.id, currency] -= refunded
 
 

@@ -236,6 +236,23 @@ def test_a_deposit_that_settles_once_more_is_counted_once(sandbox: Sandbox) -> N
     assert sandbox.control.get("/ledger")["balanced"] is True
 
 
+@pytest.mark.parametrize(("statuses", "after_a_day"), [(("approved",), 4500), (("disputed", "failed"), 0)])
+def test_a_refund_under_way_is_taken_once_from_what_a_customer_spent(
+    statuses: tuple[str, ...], after_a_day: int, sandbox: Sandbox
+) -> None:
+    """A deposit that does not count when its refund succeeds lets no total fall below nothing (B-30, B-56)."""
+    method = sandbox.method()
+    deposit = sandbox.deposit(method)
+    refund = sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 500})
+    for status in statuses:
+        put(sandbox, deposit, status=status)
+    sandbox.control.post(f"/refunds/{refund['id']}/answer", {"result": "succeeded"})
+    assert sandbox.api.get(f"/customers/{method['customer']}/")["total_spent"] == 0
+    sandbox.advance("1d")
+    assert sandbox.api.get(f"/customers/{method['customer']}/")["total_spent"] == after_a_day
+    assert sandbox.control.get("/ledger")["balanced"] is True
+
+
 def test_the_rest_follows_its_status_too(sandbox: Sandbox) -> None:
     deposit = sandbox.deposit()
     refund = sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})

@@ -157,11 +157,12 @@ def settle_later(world: World, job: Job) -> None:
 def complete(world: World, transaction: Transaction) -> Transaction:
     """Complete a transaction whose money has arrived: the customer's totals count it (B-30), and an event is sent."""
     customer = world.get(Customer, transaction.customer)
+    rest = transaction.amount - transaction.amount_refunded
     if customer is not None:
         world.replace(
             customer,
             transactions_count=customer.transactions_count + 1,
-            total_spent=customer.total_spent + spent(customer, transaction, transaction.amount),
+            total_spent=customer.total_spent + spent(customer, transaction, rest),
         )
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
@@ -183,7 +184,8 @@ def dispute(world: World, job: Job) -> None:
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
     """Record ``amount`` minor units returned to the buyer as a transaction of type ``refund`` (B-57).
 
-    The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes down.
+    The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes down, unless a tester set
+    the deposit to a status in which it does not count.
     """
     STATE_MACHINE.create(
         world,
@@ -206,7 +208,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
         ),
     )
     customer = world.get(Customer, deposit.customer)
-    if customer is not None:
+    if customer is not None and deposit.status in COUNTED:
         world.replace(customer, total_spent=customer.total_spent - spent(customer, deposit, amount))
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
     fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
