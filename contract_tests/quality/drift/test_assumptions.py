@@ -51,6 +51,7 @@ ELSEWHERE = {
     "B-96": "when a subscription recovers; statuses are as documented",
     "B-99": "assumptions, which are settings",
     "B-100": "how often a client tries again; the examinations look at that",
+    "B-101": "how servers share a database; the error is a documented one",
 }
 """Assumptions that no place of a document shows, each with the cause."""
 
