@@ -115,7 +115,7 @@ def of_the_tree() -> list[Size]:
     pages = [*GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.md")]
     return [
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
-        Size("lines of emulator/", lines(HOUSE), 49_900, 45_000),
+        Size("lines of emulator/", lines(HOUSE), 49_950, 45_000),
         Size("lines of contract_tests/", lines(ROOT / "contract_tests"), 64_300, 38_000),
         Size(
             "words of guide and contributors' pages",
