@@ -81,7 +81,7 @@ MANY = 150
 @pytest.fixture
 def pause_after_each_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tasks run after every single job, however quick it was."""
-    monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("emulator.engine.time_slices.SLICE_SECONDS", -1.0)
 
 
 def plan(runtime: Runtime, *jobs: tuple[float, str]) -> None:
