@@ -19,6 +19,7 @@ from payments_and_recurring_billing_api_client.models import (
     CheckoutSession,
     CheckoutSessionCreate,
     CheckoutSessionStatus,
+    Currency,
     Customer,
     CustomerCreate,
     ErrorCode,
@@ -49,13 +50,14 @@ customer = create_customer.sync(
 )
 assert isinstance(customer, Customer), customer
 plan = create_subscription_plan.sync(
-    client=client, body=SubscriptionPlanCreate(name="Basic", amount=5000, currency="XAF", interval=Interval.MONTH)
+    client=client,
+    body=SubscriptionPlanCreate(name="Basic", amount=5000, currency=Currency.XAF, interval=Interval.MONTH),
 )
 assert isinstance(plan, SubscriptionPlan), plan
 
 basket = CheckoutSessionCreate(
     mode=CheckoutMode.SUBSCRIPTION,
-    currency="XAF",
+    currency=Currency.XAF,
     customer=customer.id,
     line_items=[CheckoutLineInput(plan=plan.id)],
 )
