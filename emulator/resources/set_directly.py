@@ -145,23 +145,37 @@ def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
 
 
 def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
-    """Settle an approved one; of a dispute that was lost the customer has spent nothing (B-56).
+    """Settle an approved one; the customer's totals count the deposits whose money is there (B-30, B-56).
 
-    One that is to be completed once more is not counted until then.
+    Of a dispute that was lost the customer has spent nothing; one that is to settle once more counts when it does.
     """
     if new.status == "approved":
         default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)
         world.schedule(operator.settles(world, new.instrument) or default, "transaction.settle", new)
-    is_lost = (old.status, new.status) == ("disputed", "failed")
-    comes_again = old.status in transactions.COUNTED and new.status in ("pending", "approved")
     customer = world.get(Customer, new.customer)
-    if customer is not None and (is_lost or comes_again):
-        lost = transactions.spent(customer, new, new.amount - new.amount_refunded)
-        count = customer.transactions_count - (1 if comes_again else 0)
-        world.replace(customer, total_spent=max(customer.total_spent - lost, 0), transactions_count=max(count, 0))
+    counted, counts = old.status in transactions.COUNTED, new.status in transactions.COUNTED
+    if customer is None or new.type == "refund" or counted == counts:
+        return
+    sign = 1 if counts else -1
+    rest = transactions.spent(customer, new, new.amount - new.amount_refunded)
+    # One that was lost stays in the count.
+    stays = "failed" in (old.status, new.status) and new.processed_at is not None
+    world.replace(
+        customer,
+        total_spent=max(customer.total_spent + sign * rest, 0),
+        transactions_count=max(customer.transactions_count + (0 if stays else sign), 0),
+    )
 
 
 def _plan_refund(world: World, old: Refund, new: Refund) -> None:
+    """Send it or wait for its answer; what one that had succeeded returned counts as spent until it succeeds again."""
+    deposit = world.get(Transaction, new.transaction)
+    if deposit is not None and old.status == "succeeded" and new.status != "succeeded":
+        world.replace(deposit, amount_refunded=max(deposit.amount_refunded - new.amount, 0))
+        customer = world.get(Customer, deposit.customer)
+        if customer is not None and deposit.status in transactions.COUNTED:
+            spent = customer.total_spent + transactions.spent(customer, deposit, new.amount)
+            world.replace(customer, total_spent=spent)
     refunds.plan(world, new)
 
 

@@ -167,6 +167,22 @@ def _set_statuses(emulator: Emulator) -> None:
         made = [emulator.api.post("/_emulator/trigger", {"event": type})["data"]["object"] for type in types[:1]]
         for each in made or emulator.api.get("/_emulator/objects", kind=kind)["data"][:1]:
             _try(emulator, "PATCH", f"/_emulator/objects/{each['id']}", {"status": status})
+    _leave_a_refund_under_way(emulator)
+
+
+def _leave_a_refund_under_way(emulator: Emulator) -> None:
+    """One whose operator never answers (B-54): another is answered as soon as it is set to ``processing``."""
+    with suppress(RequestRefused):
+        customer = emulator.api.post("/v1/customers/", {"email": "never@example.com", "name": "Ama Never"})["id"]
+        method = {"customer": customer, "type": "mobile_money", "phone": "+24177000009"}
+        method = emulator.api.post("/v1/payment-methods/", method)
+        intent = {"amount": 5000, "currency": "XAF", "payment_method": method["id"]}
+        intent = emulator.api.post("/v1/payment-intents/", intent)
+        emulator.api.post(f"/v1/payment-intents/{intent['id']}/confirm/", {})
+        emulator.settle()
+        paid = emulator.api.get(f"/v1/payment-intents/{intent['id']}/")
+        _try(emulator, "POST", "/v1/refunds/", {"transaction": paid["transaction"], "amount": 500})
+        emulator.settle()
 
 
 def present(emulator: Emulator) -> set[tuple[str, str]]:
