@@ -172,7 +172,8 @@ def _set_statuses(emulator: Emulator) -> None:
 
 def _leave_a_refund_under_way(emulator: Emulator) -> None:
     """One whose operator never answers (B-54): another is answered as soon as it is set to ``processing``."""
-    _try(emulator, "PATCH", "/_emulator/app", {"settings": {"refund_timing": "documented", "mobile_money": "auto"}})
+    usual = {"refund_timing": "documented", "mobile_money": "auto", "operator_delay": 0}
+    _try(emulator, "PATCH", "/_emulator/app", {"settings": usual})
     with suppress(RequestRefused):
         customer = emulator.api.post("/v1/customers/", {"email": "never@example.com", "name": "Ama Never"})["id"]
         method = {"customer": customer, "type": "mobile_money", "phone": "+24177000009"}
