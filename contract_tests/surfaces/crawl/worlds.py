@@ -172,7 +172,7 @@ def _set_statuses(emulator: Emulator) -> None:
 
 def _leave_a_refund_under_way(emulator: Emulator) -> None:
     """One whose operator never answers (B-54): another is answered as soon as it is set to ``processing``."""
-    usual = {"refund_timing": "documented", "mobile_money": "auto", "operator_delay": 0}
+    usual = {"refund_timing": "documented", "mobile_money": "auto", "operator_delay": 0, "refund_review": False}
     _try(emulator, "PATCH", "/_emulator/app", {"settings": usual})
     with suppress(RequestRefused):
         customer = emulator.api.post("/v1/customers/", {"email": "never@example.com", "name": "Ama Never"})["id"]
