@@ -32,16 +32,14 @@ NEEDS = {"surfaces/browser": ["chromium"], "robustness/shared": ["postgresql", "
 
 
 FAST = {
-    "contract/core": ("handlers", "money", "state_machine", "worlds"),
     "contract/document": ("bundler", "examples", "schemas"),
     "quality/drift": (
         *("command_line", "numbers", "faces", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
-    "contract/engine": ("http_client", "redaction"),
-    "contract/http": ("keys", "order"),
+    "contract/engine": ("handlers", "http_client", "money", "redaction", "state_machine", "worlds"),
+    "contract/http": ("keys", "order", "uvicorn"),
     "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states", "subscriptions"),
-    "contract/web": ("uvicorn",),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
 

@@ -25,8 +25,7 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 REQUIRED = ("3.11", "3.12", "3.13")
 
 WITHOUT_UVLOOP = tuple(
-    f"contract_tests/{folder}"
-    for folder in ("contract/web", "contract/http", "contract/engine", "surfaces/testing", "surfaces/cli")
+    f"contract_tests/{folder}" for folder in ("contract/http", "contract/engine", "surfaces/testing", "surfaces/cli")
 )
 """What is run again without uvloop: everything in which an event loop takes part."""
 

@@ -1,1 +1,1 @@
-"""The engine at work: clocks, units of work, jobs, advances and deliveries."""
+"""The kernel and the engine at work: tables, worlds and jobs against naive models, clocks and deliveries."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.contract.core.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
+from contract_tests.contract.engine.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
 from emulator.core import calendar
 from emulator.core.jobs import Job, JobQueue
 from emulator.core.unit_of_work import HttpResult, PingEndpoint

@@ -25,7 +25,7 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "node_mo
 CHECKS = (
     "contract_tests/quality/drift",
     "contract_tests/contract/document",
-    "contract_tests/contract/rules",
+    "contract_tests/contract/every",
     "contract_tests/robustness/lives",
     "contract_tests/quality/docs/test_tables.py",
     "contract_tests/surfaces/i18n/test_catalogs.py",
@@ -36,6 +36,7 @@ CHECKS = (
 ABOUT_OTHERS = (
     "contract_tests/contract/document/test_bundles.py",
     "contract_tests/contract/document/test_openapi31.py",
+    "contract_tests/contract/every/test_schemathesis.py",
     "contract_tests/quality/drift/test_command_line.py",
     "contract_tests/quality/drift/test_private_names.py",
     "contract_tests/surfaces/control/test_request_code.py",

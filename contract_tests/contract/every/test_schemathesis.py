@@ -1,6 +1,6 @@
 """schemathesis takes both documents at their word: with requests they allow and requests they do not, every check on.
 
-A long run: ``EXAMPLES=1000 pytest -n 2 contract_tests/contract/schemathesis``, which looks elsewhere each time.
+A long run: ``EXAMPLES=1000 pytest -n 2 contract_tests/contract/every/test_schemathesis.py``, which looks elsewhere each time.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from contract_tests.contract.core.toys import FIELDS, LABELS, Toy
+from contract_tests.contract.engine.toys import FIELDS, LABELS, Toy
 from emulator.core import tables
 from emulator.core.tables import PartedDict, Table
 

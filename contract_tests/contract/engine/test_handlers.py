@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.contract.core.toys import COLOURS, FIELDS, INSTANTS, SIZES, STATUSES, Toy, make, toy_world, toys
+from contract_tests.contract.engine.toys import COLOURS, FIELDS, INSTANTS, SIZES, STATUSES, Toy, make, toy_world, toys
 from emulator.core import handlers
 from emulator.core.errors import ApiError
 from emulator.core.handlers import BOUNDS, get_handler, get_or_404, paginate

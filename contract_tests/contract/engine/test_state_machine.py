@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.contract.core.toys import Toy, make, toy_world
+from contract_tests.contract.engine.toys import Toy, make, toy_world
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine

@@ -1,1 +1,0 @@
-"""The core against naive models of itself, with records that mean nothing."""
