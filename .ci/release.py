@@ -1,4 +1,4 @@
-"""Prepares a release: checks that changelog and stored states are ready for a tag, and writes what depends on it.
+"""Prepares a release: checks that the changelog is ready for a tag, and writes what depends on it.
 
 python .ci/release.py check v0.2.0                     exit status 1, with the reasons, where something is missing
 python .ci/release.py stamp v0.2.0 OWNER/NAME          writes the tag's version, and the repository in place of placeholders

@@ -1,6 +1,6 @@
 """The limits of every input: how much of it is read, and what a client gets beyond that.
 
-The table of them is in the guide (``docs/guide/security.md``). ``contract_tests/robustness/hostile`` plays every row.
+The table of them is in the guide (``docs/guide/security.md``). ``contract_tests/simulator/hostile`` plays every row.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from contract_tests.quality.benchmarks import wrk
 from contract_tests.quality.benchmarks.measures import Row, Size, beside
 from contract_tests.quality.benchmarks.servers import EMULATOR, Server, running
-from contract_tests.robustness.crashes.proxy import nginx
+from contract_tests.simulator.crashes.proxy import nginx
 from contract_tests.support import postgres
 
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from contract_tests.quality.docs.pages import ROOT
-from contract_tests.robustness.hostile import table
-from contract_tests.robustness.hostile.budget import ROWS
+from contract_tests.simulator.hostile import table
+from contract_tests.simulator.hostile.budget import ROWS
 
 TESTS = {
     "It listens on loopback unless": ["surfaces/cli/test_serve.py::test_without_a_host_only_this_machine_reaches_it"],
@@ -46,15 +46,15 @@ TESTS = {
         "contract/resources/test_webhooks.py::test_metadata_addresses_are_rejected",
         "contract/resources/test_webhooks.py::test_a_name_that_leads_to_a_metadata_address_is_not_called",
     ],
-    "Every input has a limit": ["robustness/hostile/test_crowd.py::test_a_row_of_the_budget"],
+    "Every input has a limit": ["simulator/hostile/test_crowd.py::test_a_row_of_the_budget"],
     "Of a payment method's card at most": [
         "contract/resources/test_payment_methods.py::test_no_full_number_is_stored_sent_or_logged"
     ],
-    "What a client writes into metadata": ["robustness/hostile/test_spellings.py::test_no_spelling_is_shown"],
+    "What a client writes into metadata": ["simulator/hostile/test_spellings.py::test_no_spelling_is_shown"],
     "Card numbers, accounts": [
-        "robustness/hostile/test_spellings.py::test_a_spelling_is_masked_in_whatever_holds_it",
-        "robustness/hostile/test_spellings.py::test_no_spelling_is_shown",
-        "robustness/hostile/test_spellings.py::test_no_spelling_is_in_the_report_of_certify",
+        "simulator/hostile/test_spellings.py::test_a_spelling_is_masked_in_whatever_holds_it",
+        "simulator/hostile/test_spellings.py::test_no_spelling_is_shown",
+        "simulator/hostile/test_spellings.py::test_no_spelling_is_in_the_report_of_certify",
         "contract/engine/test_redaction.py::test_secrets_in_any_spelling_become_unreadable",
         "surfaces/control/test_requests.py::test_no_card_number_key_or_secret_is_shown",
         "surfaces/control/test_request_code.py::test_no_secret_is_in_it",

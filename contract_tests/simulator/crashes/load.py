@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from contract_tests.robustness.crashes.servers import KEY
+from contract_tests.simulator.crashes.servers import KEY
 
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 

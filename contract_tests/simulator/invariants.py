@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from contract_tests.robustness.simulate import expected_sums
-from contract_tests.robustness.simulate.disk import Disk
-from contract_tests.robustness.simulate.network import Network
-from contract_tests.robustness.simulate.server import Server
-from contract_tests.robustness.simulate.virtual_time import VirtualTime
+from contract_tests.simulator import expected_sums
+from contract_tests.simulator.disk import Disk
+from contract_tests.simulator.network import Network
+from contract_tests.simulator.server import Server
+from contract_tests.simulator.virtual_time import VirtualTime
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import Job

@@ -1,4 +1,4 @@
-"""``python -m contract_tests.robustness.simulate``: plays the stories of many seeds; exit status 1 if one breaks an invariant.
+"""``python -m contract_tests.simulator``: plays the stories of many seeds; exit status 1 if one breaks an invariant.
 
 ``--minutes 5`` plays seeds that no one has played before, for five minutes; it is the long version for continuous
 integration. ``--replay FILE`` plays a story that was written by ``--out``.
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from contract_tests.robustness.simulate import search
-from contract_tests.robustness.simulate.simulation import Outcome
+from contract_tests.simulator import search
+from contract_tests.simulator.simulation import Outcome
 
 
 @click.command()
@@ -40,7 +40,7 @@ def main(seed: int | None, steps: int, runs: int, minutes: float | None, replay:
             _say(failure.outcome)
             search.write(out, failure.story)
             click.echo(
-                f"{out.read_text('utf-8')}Written to {out}; again: python -m contract_tests.robustness.simulate --replay {out}"
+                f"{out.read_text('utf-8')}Written to {out}; again: python -m contract_tests.simulator --replay {out}"
             )
             break
         if number % 50 == 0:

@@ -17,11 +17,11 @@ import httpx
 import psycopg
 import pytest
 
-from contract_tests.robustness.crashes import chaos, proxy
-from contract_tests.robustness.crashes.crash_rounds import play
-from contract_tests.robustness.crashes.load import HEADERS
-from contract_tests.robustness.crashes.servers import Emulator, started
-from contract_tests.robustness.state.story import played_through, with_restarts
+from contract_tests.contract.engine.state.story import played_through, with_restarts
+from contract_tests.simulator.crashes import chaos, proxy
+from contract_tests.simulator.crashes.crash_rounds import play
+from contract_tests.simulator.crashes.load import HEADERS
+from contract_tests.simulator.crashes.servers import Emulator, started
 from contract_tests.support import postgres
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
@@ -55,13 +55,13 @@ def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
 
 @pytest.mark.long
 def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.robustness.crashes postgresql`` plays as many as one likes."""
+    """A few rounds; ``python -m contract_tests.simulator.crashes postgresql`` plays as many as one likes."""
     assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
 
 
 @pytest.mark.long
 def test_nothing_is_lost_in_chaos(place: str, tmp_path: Path) -> None:
-    """Two rounds; ``python -m contract_tests.robustness.crashes --minutes 10 --store postgres`` plays on."""
+    """Two rounds; ``python -m contract_tests.simulator.crashes --minutes 10 --store postgres`` plays on."""
     assert len(list(islice(chaos.play(tmp_path, place, random.Random(7)), 2))) == 2
 
 
@@ -397,6 +397,6 @@ def test_a_row_that_is_removed_and_stored_again_is_the_new_one(
 def test_the_death_of_either_loses_nothing(place: str, tmp_path: Path) -> None:
     """Of two servers behind nginx, as docs/guide/state.md configures it, under load.
 
-    ``python -m contract_tests.robustness.crashes proxy`` plays more rounds.
+    ``python -m contract_tests.simulator.crashes proxy`` plays more rounds.
     """
     assert len(list(proxy.play(tmp_path, place, 2, random.Random(7)))) == 2

@@ -12,11 +12,11 @@ from itertools import count
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from contract_tests.robustness.simulate.disk import Disk, simulated_disk
-from contract_tests.robustness.simulate.invariants import Invariants, Violation
-from contract_tests.robustness.simulate.network import Network
-from contract_tests.robustness.simulate.server import Answer, Server
-from contract_tests.robustness.simulate.virtual_time import Stalled, VirtualTime, virtual_time
+from contract_tests.simulator.disk import Disk, simulated_disk
+from contract_tests.simulator.invariants import Invariants, Violation
+from contract_tests.simulator.network import Network
+from contract_tests.simulator.server import Answer, Server
+from contract_tests.simulator.virtual_time import Stalled, VirtualTime, virtual_time
 from contract_tests.support.rules_harness import FACTS
 from emulator.core import calendar
 from emulator.core.records import Record

@@ -1,7 +1,7 @@
 """Measures what hostile clients cost a server of its own: each row of the budget, and crowds of connections.
 
-    python -m contract_tests.robustness.hostile budget [ROW…]  the budget, or rows of it; writes its table into the guide
-    python -m contract_tests.robustness.hostile crowds [N]     crowds of N connections, by default as many as the limit
+    python -m contract_tests.simulator.hostile budget [ROW…]  the budget, or rows of it; writes its table into the guide
+    python -m contract_tests.simulator.hostile crowds [N]     crowds of N connections, by default as many as the limit
 
 Each line about a crowd has the memory that the server had at most, and what it had once they were gone. Exit status 1
 if others had to wait, a connection cost more than ALLOWED, connections stayed open, or the server ended. Of the clients
@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from contract_tests.robustness.hostile import table
-from contract_tests.robustness.hostile.crowd import (
+from contract_tests.simulator.hostile import table
+from contract_tests.simulator.hostile.crowd import (
     BEGINNINGS,
     BODY,
     HEAD,
@@ -26,7 +26,7 @@ from contract_tests.robustness.hostile.crowd import (
     heard,
     pour,
 )
-from contract_tests.robustness.hostile.server import Server, running
+from contract_tests.simulator.hostile.server import Server, running
 from emulator.core.limits import CONNECTIONS
 
 ALLOWED = 64

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 
-from contract_tests.robustness.crashes.invariants import World, broken
-from contract_tests.robustness.crashes.load import HEADERS, Load, ask_again, at_last
-from contract_tests.robustness.crashes.servers import Emulator, started
+from contract_tests.simulator.crashes.invariants import World, broken
+from contract_tests.simulator.crashes.load import HEADERS, Load, ask_again, at_last
+from contract_tests.simulator.crashes.servers import Emulator, started
 from contract_tests.support.receiver import Receiver
 
 LONGEST = 0.8

@@ -8,11 +8,11 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from contract_tests.robustness.simulate.disk import KINDS
-from contract_tests.robustness.simulate.invariants import dump, is_still
-from contract_tests.robustness.simulate.network import BEHAVIOURS
-from contract_tests.robustness.simulate.server import MAX_WORLDS
-from contract_tests.robustness.simulate.simulation import KEYS, Place, Rejected, Simulation, Step, Story
+from contract_tests.simulator.disk import KINDS
+from contract_tests.simulator.invariants import dump, is_still
+from contract_tests.simulator.network import BEHAVIOURS
+from contract_tests.simulator.server import MAX_WORLDS
+from contract_tests.simulator.simulation import KEYS, Place, Rejected, Simulation, Step, Story
 from contract_tests.support.walker import ACTIONS, METHODS, VARIANTS
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries

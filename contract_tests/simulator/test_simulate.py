@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.robustness.simulate import expected_sums, search
-from contract_tests.robustness.simulate.defects import DEFECTS, Defect
-from contract_tests.robustness.simulate.disk import KINDS
-from contract_tests.robustness.simulate.steps import STEPS, draw_story
+from contract_tests.simulator import expected_sums, search
+from contract_tests.simulator.defects import DEFECTS, Defect
+from contract_tests.simulator.disk import KINDS
+from contract_tests.simulator.steps import STEPS, draw_story
 from emulator.testing import Emulator
 
 SEEDS = range(100, 124)
-"""Seeds that each run of the tests plays; ``python -m contract_tests.robustness.simulate --minutes 5`` plays new ones."""
+"""Seeds that each run of the tests plays; ``python -m contract_tests.simulator --minutes 5`` plays new ones."""
 
 
 @pytest.mark.parametrize("state", KINDS)
@@ -28,7 +28,7 @@ def test_a_seed_decides_everything(state: str) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_invariant_is_broken(seed: int) -> None:
     outcome = search.played(draw_story(seed, 80))
-    assert outcome.violation is None, f"python -m contract_tests.robustness.simulate --seed {seed} --steps 80"
+    assert outcome.violation is None, f"python -m contract_tests.simulator --seed {seed} --steps 80"
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)

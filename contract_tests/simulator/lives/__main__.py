@@ -1,4 +1,4 @@
-"""``python -m contract_tests.robustness.lives``: many walks in memory and on SQLite; exit status 1 on any difference."""
+"""``python -m contract_tests.simulator.lives``: many walks in memory and on SQLite; exit status 1 on any difference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from contract_tests.robustness.lives.model import TRANSITIONS
-from contract_tests.robustness.lives.walks import Transition, walk
+from contract_tests.simulator.lives.model import TRANSITIONS
+from contract_tests.simulator.lives.walks import Transition, walk
 from emulator.testing import LocalServer
 
 

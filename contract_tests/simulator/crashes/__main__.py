@@ -1,8 +1,8 @@
-"""Long versions: ``python -m contract_tests.robustness.crashes sqlite|postgresql|proxy [ROUNDS] [--seed 1]``
+"""Long versions: ``python -m contract_tests.simulator.crashes sqlite|postgresql|proxy [ROUNDS] [--seed 1]``
 
 ROUNDS is 200 unless given: so many kills of a server, and a line for each. ``proxy`` is two servers behind nginx.
 
-``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite|postgres [--seed 1]``: chaos for so long.
+``python -m contract_tests.simulator.crashes --minutes 10 --store sqlite|postgres [--seed 1]``: chaos for so long.
 
 Exit status 1 and a traceback if a world was not as it must be. PostgreSQL and nginx are Debian's, and are started for
 the occasion.
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from contract_tests.robustness.crashes import chaos, crash_rounds, proxy
+from contract_tests.simulator.crashes import chaos, crash_rounds, proxy
 from contract_tests.support import postgres
 
 

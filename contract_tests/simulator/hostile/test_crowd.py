@@ -1,6 +1,6 @@
 """A crowd of hostile clients keeps no other client from being served, and none of them gets a failure of ours.
 
-The long version, which also measures memory: ``python -m contract_tests.robustness.hostile``.
+The long version, which also measures memory: ``python -m contract_tests.simulator.hostile``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from contextlib import ExitStack
 import pytest
 
 from contract_tests.contract.http.line import Line
-from contract_tests.robustness.hostile import table
-from contract_tests.robustness.hostile.budget import ROWS, Row, Target
-from contract_tests.robustness.hostile.crowd import (
+from contract_tests.simulator.hostile import table
+from contract_tests.simulator.hostile.budget import ROWS, Row, Target
+from contract_tests.simulator.hostile.crowd import (
     BEGINNINGS,
     BODY,
     HEAD,
@@ -26,7 +26,7 @@ from contract_tests.robustness.hostile.crowd import (
     heard,
     pour,
 )
-from contract_tests.robustness.hostile.server import running
+from contract_tests.simulator.hostile.server import running
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core import limits
 from emulator.core.limits import KIB, MIB, Limit

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from contract_tests.quality.docs.pages import ROOT
-from contract_tests.robustness.hostile.budget import ROWS, Row, Target
-from contract_tests.robustness.hostile.server import Server, running
+from contract_tests.simulator.hostile.budget import ROWS, Row, Target
+from contract_tests.simulator.hostile.server import Server, running
 from emulator.core.limits import KIB, MIB, Limit
 
 PAGE = ROOT / "docs" / "guide" / "security.md"

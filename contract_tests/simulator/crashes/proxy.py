@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from contract_tests import ROOT
-from contract_tests.robustness.crashes.crash_rounds import LONGEST, START, look, receiving, wipe
-from contract_tests.robustness.crashes.load import Load, at_last
-from contract_tests.robustness.crashes.servers import Emulator, free_port, started
+from contract_tests.simulator.crashes.crash_rounds import LONGEST, START, look, receiving, wipe
+from contract_tests.simulator.crashes.load import Load, at_last
+from contract_tests.simulator.crashes.servers import Emulator, free_port, started
 from contract_tests.support import postgres
 from contract_tests.support.postgres import NGINX
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from contract_tests.robustness.simulate.simulation import Outcome, Step, Story, play
-from contract_tests.robustness.simulate.steps import ACTIONS_BY_NAME, draw_story
+from contract_tests.simulator.simulation import Outcome, Step, Story, play
+from contract_tests.simulator.steps import ACTIONS_BY_NAME, draw_story
 
 MOST_PLAYS = 400
 """Plays that shrinking a story may take."""

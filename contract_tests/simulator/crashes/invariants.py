@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from contract_tests.robustness.crashes.load import HEADERS, at_last
-from contract_tests.robustness.crashes.servers import KEY
+from contract_tests.simulator.crashes.load import HEADERS, at_last
+from contract_tests.simulator.crashes.servers import KEY
 
 Rows = dict[str, dict[str, Any]]
 

@@ -20,12 +20,12 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from contract_tests.robustness.crashes import chaos
-from contract_tests.robustness.crashes.crash_rounds import START, play
-from contract_tests.robustness.crashes.invariants import World, broken
-from contract_tests.robustness.crashes.load import HEADERS
-from contract_tests.robustness.crashes.servers import Emulator, started
-from contract_tests.robustness.state.conftest import Serve
+from contract_tests.contract.engine.state.conftest import Serve
+from contract_tests.simulator.crashes import chaos
+from contract_tests.simulator.crashes.crash_rounds import START, play
+from contract_tests.simulator.crashes.invariants import World, broken
+from contract_tests.simulator.crashes.load import HEADERS
+from contract_tests.simulator.crashes.servers import Emulator, started
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.cli.main import cli, one_line
 from emulator.engine.storage import maintenance, state_file
@@ -435,13 +435,13 @@ def fail(*_: object) -> None:
 
 
 def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.robustness.crashes`` plays as many as one likes."""
+    """A few rounds; ``python -m contract_tests.simulator.crashes`` plays as many as one likes."""
     assert len(list(play(tmp_path, f"sqlite:{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
 
 
 @pytest.mark.long
 def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
-    """One round; ``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite`` plays on."""
+    """One round; ``python -m contract_tests.simulator.crashes --minutes 10 --store sqlite`` plays on."""
     assert len(list(islice(chaos.play(tmp_path, f"sqlite:{tmp_path}/worlds.db", random.Random(7)), 1))) == 1
 
 

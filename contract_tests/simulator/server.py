@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from contract_tests.robustness.simulate.disk import Disk
-from contract_tests.robustness.simulate.network import ANSWER_TIME
+from contract_tests.simulator.disk import Disk
+from contract_tests.simulator.network import ANSWER_TIME
 from contract_tests.support.sandbox import START
 from emulator.core.ids import IdSource
 from emulator.engine.engine import Engine

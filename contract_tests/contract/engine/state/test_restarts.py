@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tinydb import TinyDB
 
+from contract_tests.contract.engine.state.conftest import Serve
+from contract_tests.contract.engine.state.story import played_through, with_restarts
 from contract_tests.contract.engine.test_smtp import Mailbox
-from contract_tests.robustness.state.conftest import Serve
-from contract_tests.robustness.state.story import played_through, with_restarts
 from contract_tests.support.receiver import Receiver, Reply
 from emulator.engine.outbox import SmtpServer
 from emulator.engine.storage import maintenance

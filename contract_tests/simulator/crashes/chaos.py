@@ -18,9 +18,9 @@ from typing import NamedTuple
 import httpx
 import psycopg
 
-from contract_tests.robustness.crashes.crash_rounds import AFRESH, LONGEST, START, look, receiving, wipe
-from contract_tests.robustness.crashes.load import HEADERS, Load, at_last
-from contract_tests.robustness.crashes.servers import CLIENT, Emulator, started
+from contract_tests.simulator.crashes.crash_rounds import AFRESH, LONGEST, START, look, receiving, wipe
+from contract_tests.simulator.crashes.load import HEADERS, Load, at_last
+from contract_tests.simulator.crashes.servers import CLIENT, Emulator, started
 from contract_tests.support import postgres
 
 SERVES_WITHIN = 5.0

@@ -1,1 +1,0 @@
-"""Random histories, crashes, damaged and shared state, hostile input."""
