@@ -19,7 +19,7 @@ from emulator.core.event_types import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.paths import PACKAGE, fixtures_folder, openapi_folder
 from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits
-from emulator.document.tree import Document, Node, operations, properties, resolve, with_if, with_not
+from emulator.document.tree import Document, Node, operations, properties, resolve, with_if, with_kinds, with_not
 
 # -- bundles
 
@@ -54,7 +54,7 @@ def write_bundles() -> list[Path]:
 def fresh_bundles() -> dict[str, str]:
     """Return every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
-    served = {name: published(document) for name, document in originals.items()}
+    served = {name: with_kinds(published(document)) for name, document in originals.items()}
     strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}
     twins = {name + OPENAPI_3_1: to_openapi_3_1(with_if(document)) for name, document in served.items()}
     return {name: _text(document) for name, document in (originals | strict | twins).items()}

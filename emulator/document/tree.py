@@ -177,6 +177,48 @@ class Condition(NamedTuple):
     then: Schema
 
 
+def with_kinds(document: Document) -> Document:
+    """Return the document with a schema of its own for each kind of object where all conditions ask for one field's value.
+
+    ``oneOf`` these kinds is a union that generators make types of, and that renderers show; conditions are neither.
+    """
+    components = document.get("components", {})
+    schemas: dict[str, Schema] = {}
+    for name, schema in components.get("schemas", {}).items():
+        schemas |= _kinds(name, schema) or {name: schema}
+    return document | {"components": components | {"schemas": schemas}}
+
+
+def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
+    """Return a schema and that of each of its kinds, or nothing where its conditions ask for more than one field's value."""
+    kinds: dict[str, Schema] = {}
+    for condition in _conditions(schema):
+        match condition:
+            case ({"properties": asked, **other}, {"required": needed, "not": {"anyOf": excluded}, **more}) if (
+                len(asked) == 1 and not other and not more
+            ):
+                [(field, choice)] = asked.items()
+            case _:
+                return {}
+        [value] = choice["enum"]
+        foreign = {each for part in excluded for each in part["required"]}
+        properties = {each: part for each, part in schema["properties"].items() if each not in foreign}
+        properties[field] = {"description": properties[field]["description"], "type": "string", "enum": [value]}
+        kinds[name + value.title().replace("_", "")] = _plain(schema) | {
+            "description": f"The form of `{name}` whose `{field}` is `{value}`.",
+            "required": [*schema["required"], *needed],
+            "properties": properties,
+        }
+    if not kinds:
+        return {}
+    # No discriminator: openapi-schema-validator fails on a value of it that is a list. One value of an enum tells kinds apart.
+    union = {
+        "description": schema["description"],
+        "oneOf": [{"$ref": f"#/components/schemas/{each}"} for each in kinds],
+    }
+    return {name: union} | kinds
+
+
 def with_not(document: Document) -> Document:
     """Return the document with its conditions within ``not``, as OpenAPI 3.0 can say them."""
     return map_schemas(document, forbid)
@@ -194,12 +236,16 @@ def forbid(schema: Schema) -> Schema:
 
 
 def _broken(condition: Condition) -> Schema:
-    """Return the schema of an object that breaks a condition."""
-    match condition.when:
-        case {"not": exception}:
-            return {"not": {"anyOf": [exception, condition.then]}}
-        case when:
-            return when | {"not": condition.then}
+    """Return the schema of an object that breaks a condition, without a ``not`` within a ``not`` where there is a way."""
+    match condition:
+        case {"not": exception}, then:
+            return {"not": {"anyOf": [exception, then]}}
+        case when, {"not": {"required": names, **others}, **more} if not others and not more:
+            return when | {"required": [*when.get("required", ()), *names]}
+        case when, {"not": {"anyOf": choices}, **more} if not more:
+            return when | {"anyOf": choices}
+        case when, then:
+            return when | {"not": then}
 
 
 def _depend(schema: Schema) -> Schema:

@@ -13,7 +13,7 @@ from openapi_schema_validator import OAS30Validator
 from contract_tests.contract.document.judges import Validator31
 from emulator.document import bundles
 from emulator.document.published import CODES, LIMITS, published, to_openapi_3_0, to_openapi_3_1
-from emulator.document.tree import resolve, with_if, with_not
+from emulator.document.tree import resolve, with_if, with_kinds, with_not
 from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
 from emulator.ui.buyer.request import KINDS
@@ -159,6 +159,52 @@ def test_a_field_that_is_required_unless_another_is_given(body: dict[str, Any], 
         "then": {"required": ["unit_amount", "interval"]},
     }
     assert Validator31(twin_of(written)).is_valid(body) is is_valid
+
+
+@pytest.mark.parametrize("version", ["3.0", "3.1"])
+def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version: str) -> None:
+    """Generators make a type of each of ``oneOf``; of a ``not`` they make nothing, or classes without a name."""
+    schemas = bundles.load(f"service-{version}")["components"]["schemas"]
+    kinds = [resolve({"components": {"schemas": schemas}}, each) for each in schemas["PaymentMethodCreate"]["oneOf"]]
+    own = {
+        kind["properties"]["type"]["enum"][0]: kind["properties"].keys()
+        - {"customer", "type", "is_default", "metadata"}
+        for kind in kinds
+    }
+    assert own == {
+        "mobile_money": {"phone"},
+        "bank_card": {"number", "exp_month", "exp_year", "cvc"},
+        "bank_transfer": {"iban"},
+        "paypal": {"email"},
+    }
+    for kind in kinds:
+        assert own[kind["properties"]["type"]["enum"][0]] | {"customer", "type"} == set(kind["required"])
+        assert kind["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("then", "written"),
+    [
+        ({"not": {"required": ["y"]}}, {"required": ["x", "y"]}),
+        ({"not": {"anyOf": [{"required": ["y"]}]}}, {"required": ["x"], "anyOf": [{"required": ["y"]}]}),
+        ({"required": ["y"]}, {"required": ["x"], "not": {"required": ["y"]}}),
+    ],
+)
+def test_no_not_is_within_a_not_where_there_is_a_way(then: dict[str, Any], written: dict[str, Any]) -> None:
+    condition = {"if": {"required": ["x"]}, "then": then}
+    assert schema_of({"type": "object", "x-conditions": [condition]})["not"]["anyOf"] == [written]
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        [{"if": {"properties": {"kind": {"enum": ["a"]}}}, "then": {"required": ["x"]}}],
+        [{"if": {"required": ["kind"]}, "then": {"required": ["x"], "not": {"anyOf": [{"required": ["y"]}]}}}],
+    ],
+)
+def test_conditions_that_do_not_tell_kinds_apart_stay(conditions: list[dict[str, Any]]) -> None:
+    document = {"components": {"schemas": {"A": {"type": "object", "x-conditions": conditions}}}}
+    assert with_kinds(document) == document
 
 
 @pytest.mark.parametrize(
