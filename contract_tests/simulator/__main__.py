@@ -1,32 +1,46 @@
-"""``python -m contract_tests.simulator``: plays the stories of many seeds; exit status 1 if one breaks an invariant.
-
-``--minutes 5`` plays seeds that no one has played before, for five minutes; it is the long version for continuous
-integration. ``--replay FILE`` plays a story that was written by ``--out``.
-"""
+"""The long versions of the simulator: each plays for as long as it is asked to, and ends with exit status 1 on any fault."""
 
 from __future__ import annotations
 
+import random
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
 import click
 
 from contract_tests.simulator import search
+from contract_tests.simulator.crashes import rounds
+from contract_tests.simulator.hostile import table
+from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.simulation import Outcome
+from contract_tests.simulator.walks import Transition, walk
+from contract_tests.support import postgres
+from emulator.testing import LocalServer
+
+SERVES_WITHIN = 5.0
+"""Seconds after which a server that was disturbed serves again, if it has a processor."""
 
 
-@click.command()
+@click.group()
+def main() -> None:
+    """Play what users, buyers, clocks, disks and machines may do."""
+
+
+@main.command()
 @click.option("--seed", type=int, help="The first seed; with --minutes one of the time of day unless given.")
 @click.option("--steps", default=500, show_default=True, help="Steps of each story.")
 @click.option("--runs", default=1, show_default=True, help="How many seeds, one after the other.")
 @click.option("--minutes", type=float, help="Play seeds for so long, however many they are.")
 @click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Play the story in a file.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("story.json"), help="Where a failure is written.")
-def main(seed: int | None, steps: int, runs: int, minutes: float | None, replay: Path | None, out: Path) -> None:
-    """Play stories, and shrink the first that breaks an invariant."""
+def stories(seed: int | None, steps: int, runs: int, minutes: float | None, replay: Path | None, out: Path) -> None:
+    """Play the stories of many seeds, and shrink the first that breaks an invariant."""
     if replay is not None:
         outcome = search.played(search.read(replay))
         _say(outcome)
@@ -39,17 +53,13 @@ def main(seed: int | None, steps: int, runs: int, minutes: float | None, replay:
             click.echo(f"seed {played}: after {outcome.steps} steps")
             _say(failure.outcome)
             search.write(out, failure.story)
-            click.echo(
-                f"{out.read_text('utf-8')}Written to {out}; again: python -m contract_tests.simulator --replay {out}"
-            )
-            break
+            again = f"python -m contract_tests.simulator stories --replay {out}"
+            click.echo(f"{out.read_text('utf-8')}Written to {out}; again: {again}")
+            sys.exit(1)
         if number % 50 == 0:
             click.echo(f"{number} seeds, {total} steps, {time.monotonic() - began:.0f} s", err=True)
-    else:
-        seconds = time.monotonic() - began
-        click.echo(f"{number} seeds from {first}, {total} steps, no broken invariant, {seconds:.0f} s")
-        return
-    sys.exit(1)
+    seconds = time.monotonic() - began
+    click.echo(f"{number} seeds from {first}, {total} steps, no broken invariant, {seconds:.0f} s")
 
 
 def _seeds(first: int, runs: int, minutes: float | None) -> Iterator[int]:
@@ -65,6 +75,59 @@ def _say(outcome: Outcome) -> None:
     click.echo(
         f"{violation.rule}: {violation.text}" if violation else f"no broken invariant; trace {outcome.trace[:16]}"
     )
+
+
+@main.command()
+@click.option("--walks", "most", default=2000, show_default=True, help="How many walks, half of them on SQLite.")
+@click.option("--steps", default=25, show_default=True, help="Actions and moves of the clock in each.")
+@click.option("--first", default=0, show_default=True, help="The first seed.")
+def walks(most: int, steps: int, first: int) -> None:
+    """Walk a subscription beside its model, and print each difference; each transition has to be walked."""
+    differences = 0
+    reached: Counter[Transition] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for number, state in enumerate(["memory", f"sqlite:{Path(folder, 'worlds.db')}"]):
+            server = LocalServer(state=state)
+            try:
+                for seed in range(first + number, first + most, 2):
+                    for difference in walk(server, seed, steps, reached):
+                        differences += 1
+                        click.echo(difference)
+            finally:
+                server.stop()
+    click.echo(f"{most} walks of {steps} steps from {first}: {differences} differences.")
+    for before, after in sorted(TRANSITIONS):
+        click.echo(f"  {before or 'new'} → {after}: {reached[before, after]} walks")
+    sys.exit(1 if differences or TRANSITIONS - reached.keys() else 0)
+
+
+@main.command()
+@click.argument("kind", type=click.Choice(list(rounds.KINDS)), default="kills")
+@click.option("--store", type=click.Choice(["sqlite", "postgres"]), help="postgres is Debian's; proxy always has it.")
+@click.option("--rounds", "most", default=200, show_default=True, help="How many.")
+@click.option("--minutes", type=float, help="Play for so long, however many rounds that takes.")
+@click.option("--seed", default=1, show_default=True)
+def crashes(kind: str, store: str | None, most: int, minutes: float | None, seed: int) -> None:
+    """Kill and disturb servers under load, and look at what is there: a line for each round."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        in_file = store != "postgres" and kind != "proxy"
+        place = f"sqlite:{folder / 'worlds.db'}" if in_file else stack.enter_context(postgres.running())
+        began = time.monotonic()
+        for number, played in enumerate(rounds.play(folder, place, random.Random(seed), kind), 1):
+            passed = time.monotonic() - began
+            click.echo(f"round {number}: {played}  [{passed:.0f} s]")
+            taken, starved = played.taken
+            assert taken - starved < SERVES_WITHIN, "a server served too late"
+            if passed > minutes * 60 if minutes else number >= most:
+                break
+
+
+@main.command()
+@click.argument("rows", nargs=-1)
+def limits(rows: tuple[str, ...]) -> None:
+    """Measure each limit of hostile input, or some ROWS, and write the table of the guide."""
+    table.write(table.measured(rows))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from contract_tests.simulator import expected_sums
+from contract_tests.simulator import world_rules
 from contract_tests.simulator.disk import Disk
 from contract_tests.simulator.network import Network
 from contract_tests.simulator.server import Server
@@ -272,20 +271,18 @@ class Invariants(logging.Handler):
     def check_all(self, server: Server) -> None:
         """Sums, and deliveries."""
         for runtime in list(server.engine.runtimes.values()):
-            self._check_sums(runtime.world)
+            self._check_sums(runtime)
             self._check_outcomes(runtime)
 
-    def _check_sums(self, world: World) -> None:
-        """What the objects of a world say of its money, added up independently."""
-        kinds = {kind.kind.replace("_", "-") + "s": kind for kind in world.kinds}
-        totals: dict[str, dict[str, int]] = {}
+    def _check_sums(self, runtime: Runtime) -> None:
+        """What the objects of a world say of each other, and of its books."""
+        world = runtime.world
+        kinds = {kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)] for kind in world.kinds}
+        rows = world_rules.Rows(kinds, runtime.now(), msgspec.to_builtins(settings(world).assumptions))
+        books: dict[str, dict[str, int]] = {}
         for (account, currency), amount in ledger.totals(world).items():
-            totals.setdefault(currency, {})[account] = amount
-        api = SimpleNamespace(
-            oldest=lambda path: [msgspec.to_builtins(each) for each in world.table(kinds[path.split("/")[2]])]
-        )
-        emulator: Any = SimpleNamespace(api=api, ledger=SimpleNamespace(balanced=True, totals=totals))
-        for flag in expected_sums.flags(emulator, msgspec.to_builtins(settings(world).assumptions)):
+            books.setdefault(currency, {})[account] = amount
+        for flag in (*world_rules.flags(rows), *world_rules.ledger(rows, books)):
             self.violated("money", f"{world.name}: {flag}")
 
     def _check_outcomes(self, runtime: Runtime) -> None:

@@ -14,6 +14,7 @@ from contract_tests.simulator.network import BEHAVIOURS
 from contract_tests.simulator.server import MAX_WORLDS
 from contract_tests.simulator.simulation import KEYS, Place, Rejected, Simulation, Step, Story
 from contract_tests.support.walker import ACTIONS, METHODS, VARIANTS
+from emulator.engine.runtime import Runtime
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries
 
@@ -373,17 +374,22 @@ async def undo(at: Place, then: Step) -> None:
     await at.post("/v1/products/", {"name": "Basket", "unit_amount": 100, "currency": "XAF"})
     if runtime.is_in_use:
         await runtime.outbox.deliveries_settled()
-    before, answered = dump(runtime), len(runtime.journal.entries)
+    before, answered = dump(runtime), _counted(runtime)
     await at.simulation.act({**then, "key": at.key})
     # Receivers may call back: what they ask for is undone as well.
     await runtime.outbox.deliveries_settled()
-    done = len(runtime.journal.entries) - answered
+    done = _counted(runtime) - answered
     at.forget()
     if done > 0:
         await at.post("/_emulator/rewind", {"steps": done})
         if not runtime.is_in_use:
             before["snapshots"] = dict.fromkeys(runtime.history.snapshots)
             at.simulation.invariants.same("rewind", before, runtime)
+
+
+def _counted(runtime: Runtime) -> int:
+    """Return how many requests a rewind can go back by: another rewind is none of them, also one that was rejected."""
+    return sum(entry.operation != "rewind" for entry in runtime.journal.entries)
 
 
 DAMAGES: dict[str, Callable[[Any], object]] = {

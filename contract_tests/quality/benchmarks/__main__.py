@@ -16,9 +16,9 @@ import click
 from contract_tests.quality.benchmarks import load
 from contract_tests.quality.benchmarks.clock import clock
 from contract_tests.quality.benchmarks.footprint import commands, installed, room
-from contract_tests.quality.benchmarks.limits import instructions, limit
+from contract_tests.quality.benchmarks.instructions import instructions
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, start
-from contract_tests.quality.benchmarks.outside import two_servers
+from contract_tests.quality.benchmarks.outside import several_servers
 from contract_tests.quality.benchmarks.states import stored
 from contract_tests.quality.benchmarks.worlds import worlds
 
@@ -33,7 +33,8 @@ MEASURES: dict[str, Measure] = {
     "clock": clock,
     "worlds": worlds,
     "states": stored,
-    "servers": two_servers,
+    "servers": several_servers,
+    "instructions": instructions,
 }
 
 INSTALLED = ("start", "commands", "memory", "room")
@@ -92,13 +93,37 @@ class Run(NamedTuple):
     minutes: float
 
 
+LIMITS = {
+    "start to first": "imports, two thirds of them [Connexion's](connexion-start.md)",
+    "--help": "the start of Python and click",
+    "exec": "one start of a server",
+    "plugin": "nothing is imported before a fixture is used",
+    "room": "fonts and Connexion's libraries",
+    "memory at start": "Connexion and its libraries",
+    "memory per customer": "the customer, its event and the places of both",
+    "GET one: rate": "many short calls: operation, world, id, journal, coverage",
+    "list 20: rate": "JSON; else as a GET",
+    "servers beside one: list": "two cores for nginx, database, load and servers",
+    "create, tinydb": "JSON of what has changed",
+    "create, sqlite": "one transaction",
+    "create, postgresql": "one round trip to the database, and the driver",
+    "create: rate": "three records with their indexes, undo, the search for secrets",
+    "renewals": "9 new records, 7 replaced",
+    "longest wait": "time slices of 4 ms, and memory",
+    "each renewal": "versions of records, instants, ids, places in tables",
+    "worlds of tests: each, one": "the records and parts of a world",
+}
+"""By what is in the name of a measure, what limits it; the first that fits."""
+
 HEAD = """# Benchmarks
 
 What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/contributing/benchmarks.md` measured in
 {run.minutes:.0f} minutes: {machine}. Servers run side by side and are loaded alternately, over 16 connections, with
 1,000 customers where no other number stands. Figures are medians; in brackets, the least and the greatest of the runs.
 They depend on the machine; compare the ratios. Request rates are answers per second of the server's processor time.
-The emulator runs with `--quiet`. With `--only` a part is measured again, and the rest of the page stays.
+The emulator runs with `--quiet`, unless a row says that it prints a line for each request, as it does by itself.
+Instructions are those of bytecode, the same on every machine; what runs as C counts as one. With `--only` a part is
+measured again, and the rest of the page stays.
 """
 
 TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
@@ -112,28 +137,24 @@ the column *bare* shows the emulator in memory or as one server.
 
 
 def page(measured: Sequence[Row], run: Run, earlier: str = "") -> str:
-    """Return the tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
+    """Return the table as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
-    lines = _lines_of(earlier) | {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
-    if lines:
-        head = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
-        parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), instructions()]
-    return "\n".join(parts) + "\n"
-
-
-def _lines_of(earlier: str) -> dict[str, str]:
-    """Return the rows of a page's first table, by their measures."""
-    table = earlier.partition(TITLE_BESIDE_BARE)[2].partition("## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| ")]
-    return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}
+    head = earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()
+    own, _, after = earlier.partition(TITLE_BESIDE_BARE)[2].partition("\n## ")
+    rows = [line for line in own.splitlines() if line.startswith("| ")][1:]
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in rows}
+    lines |= {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
+    title = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
+    parts = [head, f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *title, *lines.values()]
+    return "\n".join(parts) + "\n" + (f"\n## {after}" if after else "")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     spread = "" if row.spread is None else f" ({_figure(row.spread[0])} to {_figure(row.spread[1])})"
     judged = [_figure(row.emulator), _figure(row.ratio)]
     judged[row.ratio is not None] += spread
-    return (row.measure, row.unit, _figure(row.bare), *judged, row.aim, limit(row.measure))
+    limit = next((phrase for part, phrase in LIMITS.items() if part in row.measure), "")
+    return (row.measure, row.unit, _figure(row.bare), *judged, row.aim, limit)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,9 @@ the emulator does, on uvicorn with uvloop and httptools.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import socket
 import sys
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -25,8 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from contract_tests.quality.benchmarks.servers import KEY, bind, say_ready
-from emulator.engine.time_slices import LOOPS_PER_PAUSE, SLICE_SECONDS
+from contract_tests.quality.benchmarks.servers import KEY
 
 Metadata = dict[Annotated[str, Meta(min_length=1, max_length=40)], str | int | float | bool]
 
@@ -219,24 +216,6 @@ app = Starlette(
 )
 
 
-async def be_busy() -> None:
-    """Work without end, in slices and with pauses as long as those of the emulator's scheduler."""
-    while True:
-        until = time.perf_counter() + SLICE_SECONDS
-        while time.perf_counter() < until:
-            pass
-        for _ in range(LOOPS_PER_PAUSE):
-            await asyncio.sleep(0)
-
-
-class _Server(uvicorn.Server):
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if "--busy" in sys.argv:
-            self.work = asyncio.create_task(be_busy())
-        say_ready()
-
-
 def config() -> uvicorn.Config:
     """Return how uvicorn serves it."""
     return uvicorn.Config(
@@ -252,10 +231,5 @@ def config() -> uvicorn.Config:
     )
 
 
-def main() -> None:
-    """Serve on a free port until SIGTERM."""
-    _Server(config()).run(sockets=[bind()])
-
-
 if __name__ == "__main__":
-    main()
+    uvicorn.Server(config()).run(sockets=[socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=2048)])

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from contract_tests import ROOT
 from contract_tests.quality.benchmarks.measures import Row, Size, beside
-from contract_tests.quality.benchmarks.servers import EMULATOR, ENVIRONMENT, ROOT, running
+from contract_tests.quality.benchmarks.servers import EMULATOR, ENVIRONMENT, running
 
 PROGRAM = ("-P", "-m", "emulator.cli.main")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 
-from contract_tests.contract.document.reader import operations
 from contract_tests.quality.drift.commands import PAGES, commands, options, variables
 from emulator.checks.receiver import checks
 from emulator.checks.report import SEVERITIES
@@ -128,19 +127,3 @@ def test_methods_of_certify_are_those_of_the_checks() -> None:
 
 def test_severities_are_those_of_the_document() -> None:
     assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
-
-
-def test_the_control_api_has_what_the_commands_call() -> None:
-    """Whatever they call is tried in contract_tests/surfaces/cli; this finds what was renamed and is tried nowhere."""
-    here = {each.path for each in operations(bundles.load("control"))}
-    assert here >= {
-        "/clock",
-        "/clock/advance",
-        "/schedule",
-        "/trigger",
-        "/events",
-        "/requests",
-        "/emails",
-        "/snapshots",
-    }
-    assert here >= {"/rewind", "/reset", "/stream", "/audit", "/coverage"}

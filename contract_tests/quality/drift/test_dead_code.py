@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,31 +54,8 @@ def _properties(node: Any) -> Iterator[str]:
             yield from _properties(each)
 
 
-def unused(*paths: Path, excused: Sequence[str] = (*CALLED_BY_OTHERS, *FOR_TESTS)) -> dict[str, str]:
-    """What is used neither in these modules nor by others: by name, a sentence each."""
-    vulture = Vulture(ignore_names=[*excused], ignore_decorators=COMMANDS)
-    vulture.scavenge([str(path) for path in paths])
-    used = set(names())
-    return {
-        item.name: f"{item.filename}:{item.first_lineno}: {item.message}"
-        for item in vulture.get_unused_code(60)
-        if item.name not in used
-    }
-
-
 def test_nothing_is_unused() -> None:
-    assert [*unused(FOLDER).values()] == []
-
-
-def test_each_exception_is_needed() -> None:
-    found = unused(FOLDER, excused=())
-    assert [name for name in (*CALLED_BY_OTHERS, *FOR_TESTS) if not fnmatch.filter(found, name)] == []
-
-
-def test_what_is_unused_is_found(tmp_path: Path) -> None:
-    module = tmp_path / "module.py"
-    module.write_text("LIMIT = 1\n\n\ndef helper():\n    return 2\n")
-    assert [each.rpartition(": ")[2] for each in unused(module).values()] == [
-        "unused variable 'LIMIT'",
-        "unused function 'helper'",
-    ]
+    vulture = Vulture(ignore_names=[*CALLED_BY_OTHERS, *FOR_TESTS], ignore_decorators=COMMANDS)
+    vulture.scavenge([str(FOLDER)])
+    found = {each.name: f"{each.filename}:{each.first_lineno}: {each.message}" for each in vulture.get_unused_code(60)}
+    assert [found[name] for name in found.keys() - set(names())] == []

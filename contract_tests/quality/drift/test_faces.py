@@ -25,77 +25,28 @@ SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys",
 """The options of ``serve`` that scripts rely on."""
 
 CONTROL = """
-GET /health
-GET /clock
-POST /clock/advance
-GET /clock/advances/{id}
-DELETE /clock/advances/{id}
-POST /clock/freeze
-POST /clock/run
-GET /schedule
-GET /events
-POST /trigger
-POST /checkout-sessions/{id}/pay
-POST /payment-links/{id}/pay
-POST /invoices/{id}/pay
-POST /payment-intents/{id}/answer
-POST /checkout-sessions/{id}/answer
-POST /refunds/{id}/answer
-POST /outcomes
-GET /outcomes
-DELETE /outcomes
-POST /faults
-GET /faults
-DELETE /faults
-GET /app
-PATCH /app
-GET /objects/{id}
-GET /objects
-GET /counts
-GET /search
-GET /apps
-PATCH /objects/{id}
-GET /requests
-GET /requests/{id}
-GET /recording
-GET /recording/state
-POST /recording/start
-POST /recording/stop
-GET /inboxes
-GET /inbox/{id}
-PUT /inbox/{id}/response
-DELETE /inbox/{id}/response
-GET /emails
-GET /emails/{id}
-GET /emails/{id}/html
-GET /emails/{id}/raw
-GET /snapshots
-POST /snapshots
-POST /snapshots/{id}/restore
-GET /snapshots/{id}
-PUT /snapshots/{id}
-DELETE /snapshots/{id}
-POST /rewind
-POST /reset
-GET /audit
-GET /coverage
-GET /ledger
-GET /metrics
-GET /assumptions
-GET /stream
-GET /phones/{id}
-POST /phones/{id}/answer
-GET /explain/{id}
-GET /names
-GET /catalog
+GET /health, GET /clock, POST /clock/advance, GET|DELETE /clock/advances/{id}, POST /clock/freeze, POST /clock/run,
+GET /schedule, GET /events, POST /trigger, POST /checkout-sessions/{id}/pay, POST /payment-links/{id}/pay,
+POST /invoices/{id}/pay, POST /payment-intents/{id}/answer, POST /checkout-sessions/{id}/answer,
+POST /refunds/{id}/answer, POST|GET|DELETE /outcomes, POST|GET|DELETE /faults, GET|PATCH /app, GET|PATCH /objects/{id},
+GET /objects, GET /counts, GET /search, GET /apps, GET /requests, GET /requests/{id}, GET /recording,
+GET /recording/state, POST /recording/start, POST /recording/stop, GET /inboxes, GET /inbox/{id},
+PUT|DELETE /inbox/{id}/response, GET /emails, GET /emails/{id}, GET /emails/{id}/html, GET /emails/{id}/raw,
+GET|POST /snapshots, POST /snapshots/{id}/restore, GET|PUT|DELETE /snapshots/{id}, POST /rewind, POST /reset,
+GET /audit, GET /coverage, GET /ledger, GET /metrics, GET /assumptions, GET /stream, GET /phones/{id},
+POST /phones/{id}/answer, GET /explain/{id}, GET /names, GET /catalog
 """
-"""The table's rows; every parameter of a path is written ``{id}`` here."""
+"""Every parameter of a path is written ``{id}`` here."""
+
+
+def rows(text: str) -> list[str]:
+    return list(filter(None, text.strip(", \n").split(", ")))
 
 
 def test_commands_have_the_names_that_are_fixed() -> None:
     fixed = [
         (*each.split()[:-1], last)
-        for each in COMMANDS.strip().replace("\n", ", ").split(", ")
+        for each in rows(COMMANDS.replace("\n", ", "))
         for last in each.split()[-1].split("|")
     ]
     assert [path for path, _ in commands()] == fixed
@@ -114,7 +65,8 @@ def test_options_of_serve_have_the_names_that_are_fixed() -> None:
 
 
 def test_the_control_api_is_at_the_addresses_that_are_fixed() -> None:
-    fixed = {line for line in CONTROL.splitlines() if line}
+    lines = (each.split() for each in rows(CONTROL.replace("\n", " ")))
+    fixed = {f"{method} {path}" for methods, path in lines for method in methods.split("|")}
     here = {
         " ".join([each.method, "/".join("{id}" if part.startswith("{") else part for part in each.path.split("/"))])
         for each in operations(bundles.load("control"))

@@ -42,11 +42,6 @@ def test_each_style_is_of_something_on_a_page(file: Path) -> None:
     assert {name for name in styled(file.read_text("utf-8")) if name not in words and not COMPUTED.match(name)} == set()
 
 
-def test_a_style_of_nothing_is_found() -> None:
-    css = ".a > .b:hover, #c[data-d='.e'] { color: #fff } /* .f { } */"
-    assert styled(css) == {"a", "b", "c"}
-
-
 # -- packages
 
 

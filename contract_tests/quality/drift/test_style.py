@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import emulator
-from contract_tests import ROOT
 
 HOUSE = Path(emulator.__path__[0])
 MODULES = {str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))}
@@ -49,20 +48,3 @@ def left(name: str, source: str) -> Iterator[str]:
         for excuse in ("# type: ignore", "# noqa"):
             if excuse in line and not line.split(excuse, 1)[1].partition("  #")[2].strip():
                 yield f"{name}:{number}: {excuse}"
-
-
-def test_what_is_left_is_found() -> None:
-    source = "x = 1  # noqa: A1\ny = 2  # noqa: A1  # its cause\n# TODO"
-    assert [*left("m", source)] == ["m:1: # noqa", "m:3: TODO"]
-
-
-def test_a_client_of_a_module_leaves_no_connection_open() -> None:
-    """No one closes it: its socket would be open when the run ends, which is a warning."""
-    clients = {
-        f"{file}: {ast.unparse(call)}"
-        for file in (ROOT / "contract_tests").rglob("*.py")
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.Assign) and isinstance(call := node.value, ast.Call)
-        if ast.unparse(call.func) in ("http_client", "httpx.Client", "Client")
-    }
-    assert {each for each in clients if "max_keepalive_connections=0" not in each} == set()

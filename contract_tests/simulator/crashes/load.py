@@ -14,8 +14,7 @@ from typing import Any
 
 import httpx
 
-from contract_tests.simulator.crashes.servers import KEY
-
+KEY = "sk_test_crash"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 BUYERS = 3
@@ -24,50 +23,43 @@ HOURS = 20
 """How far the clock is moved at most while answers may still be asked for again: keys are stored for a day (B-16)."""
 
 PATIENCE = 60.0
-"""Seconds in which a service with more than one server must answer at last."""
+"""Seconds in which a service that is disturbed must answer at last."""
 
 
 class Write:
     """One write: what was asked, and the answer, if it came."""
 
     def __init__(self, key: str, path: str, body: dict[str, Any]) -> None:
-        self.key = key
-        self.path = path
-        self.body = body
+        self.key, self.path, self.body = key, path, body
         self.answer: bytes | None = None
 
 
 class Stopped(Exception):
-    """The server is gone, or the load is over."""
+    """The load is over."""
 
 
 class Load:
-    """Clients of one world. ``keeps_trying`` if another server takes the place of one that is gone."""
+    """Clients of one world, who ask again until they are answered."""
 
-    def __init__(self, url: str, *, retries: bool = False) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
         self.writes: list[Write] = []
         self.instant = ""
-        self._retries = retries
+        self.failures: list[BaseException] = []
         self._numbers = count(1)
         self._name = f"{time.time_ns():x}"
         self._begun, self._over = threading.Event(), threading.Event()
-        self._threads: list[threading.Thread] = []
-        self.failures: list[BaseException] = []
+        works = [self._buy] * BUYERS + [self._move]
+        self._threads = [threading.Thread(target=self._run, args=(work,), daemon=True) for work in works]
 
     def start(self) -> None:
         """Begin, in threads; there is an answer by then."""
-        for work in [self._buy] * BUYERS + [self._move]:
-            thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        for thread in self._threads:
             thread.start()
-            self._threads.append(thread)
         assert self._begun.wait(PATIENCE), "nothing is answered"
 
-    def __str__(self) -> str:
-        return f"{len(self.writes)} writes, {sum(write.answer is None for write in self.writes)} of them unanswered"
-
     def stop(self) -> None:
-        """Wait until every client has noticed that it is over, or that the server is gone."""
+        """Wait until every client has noticed that it is over. Raises what a client has raised."""
         self._over.set()
         for thread in self._threads:
             thread.join(PATIENCE + 30)
@@ -88,50 +80,38 @@ class Load:
     def _buy(self, client: httpx.Client) -> None:
         """A customer who pays once and subscribes by the day."""
         number = next(self._numbers)
-        customer = self._write(
-            client,
-            "/v1/customers/",
-            {"email": f"{self._name}-{number}@example.com", "name": "Awa Diop", "phone": f"+2417{number:07}0"},
-        )
+        contact = {"email": f"{self._name}-{number}@example.com", "name": "Awa Diop", "phone": f"+2417{number:07}0"}
+        customer = self._write(client, "/v1/customers/", contact)
         card = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2090, "cvc": "123"}
         method = self._write(client, "/v1/payment-methods/", {"customer": customer["id"], **card})
         bill = {"amount": 1000 + number, "currency": "XAF", "customer": customer["id"], "payment_method": method["id"]}
         intent = self._write(client, "/v1/payment-intents/", bill)
         self._write(client, f"/v1/payment-intents/{intent['id']}/confirm/", {})
-        terms = {"customer": customer["id"], "unit_amount": 500, "interval": "day"}
-        self._write(client, "/v1/subscriptions/", terms)
+        self._write(client, "/v1/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "day"})
 
     def _write(self, client: httpx.Client, path: str, body: dict[str, Any]) -> Any:
         if self._over.is_set():
             raise Stopped
         write = Write(f"{self._name}-{next(self._numbers)}", path, body)
         self.writes.append(write)
-        response = self._answered(lambda: client.post(path, json=body, headers={"Idempotency-Key": write.key}))
+        response = at_last(partial(client.post, path, json=body, headers={"Idempotency-Key": write.key}))
         assert response.is_success, response.text
         write.answer = response.content
         self._begun.set()
         return response.json()
 
     def _move(self, client: httpx.Client) -> None:
-        now = datetime.fromisoformat(self._answered(lambda: client.get("/_emulator/clock")).json()["now"])
+        now = datetime.fromisoformat(at_last(partial(client.get, "/_emulator/clock")).json()["now"])
         for hours in range(1, HOURS + 1):
             if self._over.is_set():
                 return
             # To an instant, so that one whose outcome is unknown can be asked for again.
             to = {"to": f"{now + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"}
-            response = self._answered(partial(client.post, "/_emulator/clock/advance", json=to))
+            response = at_last(partial(client.post, "/_emulator/clock/advance", json=to))
             assert response.is_success, response.text
             assert response.json()["failures"] == []
             self.instant = max(self.instant, response.json()["now"])
         self._over.wait(PATIENCE)
-
-    def _answered(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        if self._retries:
-            return at_last(ask)
-        try:
-            return ask()
-        except httpx.HTTPError:
-            raise Stopped from None
 
 
 def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
@@ -140,16 +120,12 @@ def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
     while True:
         with suppress(httpx.HTTPError):
             response = ask()
-            # 409: what was asked before is still being done.
-            if response.status_code not in (409, 502, 503, 504) and not lost_database(response):
+            # 409: what was asked before is still being done. 500: the database is not there.
+            is_away = response.status_code == 500 and response.json()["code"] == "DATABASE_ERROR"
+            if response.status_code not in (409, 502, 503, 504) and not is_away:
                 return response
         assert time.monotonic() < until, "the server no longer answers"
         time.sleep(0.05)
-
-
-def lost_database(response: httpx.Response) -> bool:
-    """Return whether a request was answered while the database was not there."""
-    return response.status_code == 500 and response.json()["code"] == "DATABASE_ERROR"
 
 
 def ask_again(url: str, writes: list[Write]) -> None:

@@ -1,6 +1,6 @@
 """A crowd of hostile clients keeps no other client from being served, and none of them gets a failure of ours.
 
-The long version, which also measures memory: ``python -m contract_tests.simulator.hostile``.
+``python -m contract_tests.simulator limits`` measures each limit itself, and memory.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from contract_tests.simulator.hostile.crowd import (
     heard,
     pour,
 )
-from contract_tests.simulator.hostile.server import running
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.servers import ServerProcess
 from emulator.core import limits
 from emulator.core.limits import KIB, MIB, Limit
 
@@ -49,6 +49,22 @@ def test_a_thousand_connections_closed_half_way(sandbox: Sandbox, beginning: byt
         answers = {heard(line)[:12] for line in lines}
     whole = beginning == BEGINNINGS["an answer untaken"]
     assert answers == {b"HTTP/1.1 200"} if whole else answers <= {b"", b"HTTP/1.1 400"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("beginning", BEGINNINGS.values(), ids=BEGINNINGS)
+def test_a_connection_takes_little_memory_and_is_gone_afterwards(beginning: bytes) -> None:
+    with ServerProcess() as server:
+        server.wait()
+        files, before = server.open_files(), server.memory()
+        with crowd(server.url, 1000, beginning) as lines:
+            server.wait()
+            assert server.memory() - before < 1000 * 64 * KIB
+            hang_up(lines)
+            for line in lines:
+                heard(line)
+        server.wait()
+        assert server.open_files() <= files + 5
 
 
 def test_a_thousand_connections_dropped_half_way(sandbox: Sandbox) -> None:
@@ -73,7 +89,7 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
 def test_what_waits_for_streams_that_pause_takes_little_memory() -> None:
     """Forty readers miss 6 MiB of events each, and then read on."""
     body = {"email": "awa@example.com", "name": "Awa", "metadata": {f"key {n}": "x" * 490 for n in range(50)}}
-    with running() as server, Target(server.url, "sk_test_streams") as target, ExitStack() as stack:
+    with ServerProcess() as server, Target(server.url, "sk_test_streams") as target, ExitStack() as stack:
         lines = [stack.enter_context(Line(target.url, target.key, 60, buffer=4096)) for _ in range(40)]
         for line in lines:
             line.request(b"GET /_emulator/stream?types=event HTTP/1.1")
@@ -83,7 +99,7 @@ def test_what_waits_for_streams_that_pause_takes_little_memory() -> None:
         with ThreadPoolExecutor(len(lines)) as pool, server.highest_memory() as highest:
             last = customer["id"].encode()
             assert all(pool.map(lambda line: line.hears(last), lines))
-    assert highest[0] - before < 20 * KIB  # in KiB
+    assert highest[0] - before < 20 * MIB
 
 
 @pytest.mark.parametrize(

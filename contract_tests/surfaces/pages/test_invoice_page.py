@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from contract_tests.simulator.expected_sums import per_cent
+from contract_tests.simulator.world_rules import per_cent
 from contract_tests.support.sandbox import CHARGED, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
 from contract_tests.surfaces.rendering import pdfs

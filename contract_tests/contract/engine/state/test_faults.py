@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import resource
 import sqlite3
@@ -12,7 +11,6 @@ import stat
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +19,10 @@ import pytest
 from click.testing import CliRunner
 
 from contract_tests.contract.engine.state.conftest import Serve
-from contract_tests.simulator.crashes import chaos
-from contract_tests.simulator.crashes.crash_rounds import START, play
-from contract_tests.simulator.crashes.invariants import World, broken
+from contract_tests.simulator.crashes import rounds
 from contract_tests.simulator.crashes.load import HEADERS
-from contract_tests.simulator.crashes.servers import Emulator, started
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli, one_line
 from emulator.engine.storage import maintenance, state_file
 from emulator.engine.storage.serialization import StoredTables
@@ -334,14 +330,13 @@ def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: st
 def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
     """A write that cannot be stored is undone and answered with ``DATABASE_ERROR``; reading still works, and
     writing works again once there is room."""
-    place = f"sqlite:{tmp_path}/worlds.db"
-    emulator = Emulator(tmp_path, place, *START)
+    emulator = ServerProcess("--state", f"sqlite:{tmp_path}/worlds.db", *rounds.START)
 
     def make(number: int) -> httpx.Response:
         body = {"email": f"c{number}@example.com", "name": "Awa", "phone": f"+2417{number:07}0"}
         return httpx.post(f"{emulator.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False)
 
-    with started(emulator):
+    with emulator:
         made = [make(0).json()["id"]]
         limited(emulator, 300_000)
         answers = [make(number) for number in range(1, 60)]
@@ -358,16 +353,15 @@ def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
         emulator.kill()
         emulator.start()
         assert known(emulator) == made
-        assert broken(World(emulator.url)) == []
+        assert rounds.faults(rounds.truth(emulator.url)) == []
 
 
-def limited(emulator: Emulator, size: int) -> None:
+def limited(emulator: ServerProcess, size: int) -> None:
     """Let no file of this server grow beyond so many bytes."""
-    assert emulator.process is not None
-    resource.prlimit(emulator.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    resource.prlimit(emulator.id, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def known(emulator: Emulator) -> list[str]:
+def known(emulator: ServerProcess) -> list[str]:
     """Return the ids of all customers, oldest first."""
     query = {"page_size": 100, "ordering": "created_at"}
     found = httpx.get(f"{emulator.url}/v1/customers/", params=query, headers=HEADERS, timeout=60, trust_env=False)
@@ -376,13 +370,13 @@ def known(emulator: Emulator) -> list[str]:
 
 def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) -> None:
     """TinyDB writes afterwards, so one change may be answered before it is noticed; then nothing is taken any more."""
-    emulator = Emulator(tmp_path, f"tinydb:{tmp_path}/worlds.json", *START)
+    emulator = ServerProcess("--state", f"tinydb:{tmp_path}/worlds.json", *rounds.START)
 
     def make(number: int) -> httpx.Response:
         body = {"email": f"c{number}@example.com", "name": "Awa"}
         return httpx.post(f"{emulator.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False)
 
-    with started(emulator):
+    with emulator:
         limited(emulator, 100)
         made, rejected = [], None
         for number in range(100_000):
@@ -432,17 +426,6 @@ def test_reading_goes_on_while_nothing_can_be_stored(tmp_path: Path, monkeypatch
 
 def fail(*_: object) -> None:
     raise StorageError("the disk is full")
-
-
-def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.simulator.crashes`` plays as many as one likes."""
-    assert len(list(play(tmp_path, f"sqlite:{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
-
-
-@pytest.mark.long
-def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
-    """One round; ``python -m contract_tests.simulator.crashes --minutes 10 --store sqlite`` plays on."""
-    assert len(list(islice(chaos.play(tmp_path, f"sqlite:{tmp_path}/worlds.db", random.Random(7)), 1))) == 1
 
 
 TABLES = {"emulator": {"1": {"format": 2}}}

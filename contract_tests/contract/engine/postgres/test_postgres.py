@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,12 @@ import psycopg
 import pytest
 
 from contract_tests.contract.engine.state.story import played_through, with_restarts
-from contract_tests.simulator.crashes import chaos, proxy
-from contract_tests.simulator.crashes.crash_rounds import play
 from contract_tests.simulator.crashes.load import HEADERS
-from contract_tests.simulator.crashes.servers import Emulator, started
 from contract_tests.support import postgres
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.servers import ServerProcess
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore
 from emulator.server.sandbox import Options
@@ -53,29 +50,17 @@ def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
     assert with_restarts(f"{place}?schema=worlds_1") == played_through(f"{place}?schema=worlds_2")
 
 
-@pytest.mark.long
-def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.simulator.crashes postgresql`` plays as many as one likes."""
-    assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
-
-
-@pytest.mark.long
-def test_nothing_is_lost_in_chaos(place: str, tmp_path: Path) -> None:
-    """Two rounds; ``python -m contract_tests.simulator.crashes --minutes 10 --store postgres`` plays on."""
-    assert len(list(islice(chaos.play(tmp_path, place, random.Random(7)), 2))) == 2
-
-
 # -- who holds a schema
 
 
-def create(emulator: Emulator, number: int, **headers: str) -> httpx.Response:
+def create(emulator: ServerProcess, number: int, **headers: str) -> httpx.Response:
     """The response to one attempt at creating a customer."""
     body = {"email": f"{number}@example.com", "name": "Awa"}
     url = f"{emulator.url}/v1/customers/"
     return httpx.post(url, json=body, headers=HEADERS | headers, timeout=60, trust_env=False)
 
 
-def emails(emulator: Emulator) -> list[str]:
+def emails(emulator: ServerProcess) -> list[str]:
     """Return the emails of the customers, oldest first."""
     query = {"page_size": 100, "ordering": "created_at"}
     found = httpx.get(f"{emulator.url}/v1/customers/", params=query, headers=HEADERS, timeout=60, trust_env=False)
@@ -93,11 +78,18 @@ def until(ask: Callable[[], httpx.Response], status: int) -> httpx.Response:
     return response
 
 
+@contextmanager
+def two(place: str, *options: str) -> Iterator[tuple[ServerProcess, ServerProcess]]:
+    """Two servers started on one schema, the first one first."""
+    at = ("--state", f"{place}?schema=worlds_1", *options)
+    with ServerProcess(*at) as first, ServerProcess(*at) as second:
+        yield first, second
+
+
 @pytest.mark.long
-def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str, tmp_path: Path) -> None:
+def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str) -> None:
     """Until then it answers 503, and nothing is done. Jobs that fall due run without being asked."""
-    first, second = (Emulator(tmp_path, f"{place}?schema=worlds_1", "--clock", "running") for _ in range(2))
-    with started(first, second):
+    with two(place, "--clock", "running") as (first, second):
         assert create(first, 1).status_code == 201
         rejected = create(second, 2)
         assert (rejected.status_code, rejected.headers["retry-after"]) == (503, "1")
@@ -111,10 +103,9 @@ def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str, tm
 
 
 @pytest.mark.long
-def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock(place: str, tmp_path: Path) -> None:
+def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock(place: str) -> None:
     """Woken, it answers 503 until the other one is gone, and then what the other one has stored."""
-    first, second = (Emulator(tmp_path, f"{place}?schema=worlds_1") for _ in range(2))
-    with started(first, second):
+    with two(place) as (first, second):
         assert create(first, 1).status_code == 201
         with first.frozen():
             until(lambda: create(second, 2), 201)
@@ -161,7 +152,7 @@ AT_ONCE = 2.0
 @pytest.mark.long
 def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str, tmp_path: Path) -> None:
     """After five seconds the outcome is unknown. Once the database is there again, the same key gets what was stored."""
-    emulator = Emulator(tmp_path, place)
+    log = tmp_path / "log"
 
     def answered(path: str, key: str = "sk_test_crash") -> tuple[int, float]:
         began = time.monotonic()
@@ -169,7 +160,7 @@ def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str
         response = httpx.get(emulator.url + path, headers=headers, timeout=60, trust_env=False)
         return response.status_code, time.monotonic() - began
 
-    with started(emulator), ThreadPoolExecutor(1) as client:
+    with ServerProcess("--state", place, log=log) as emulator, ThreadPoolExecutor(1) as client:
         assert create(emulator, 1).status_code == 201
         assert answered("/v1/customers/", "sk_test_other")[0] == 200
         with postgres.frozen(place):
@@ -191,7 +182,7 @@ def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str
             began = time.monotonic()
             assert emulator.stop() == 0
             assert time.monotonic() - began < 5
-        assert "Traceback" not in emulator.log.read_text()
+        assert "Traceback" not in log.read_text()
 
 
 def test_a_buyer_is_asked_for_patience_while_the_database_is_away(alone: Sandbox, place: str) -> None:
@@ -391,12 +382,3 @@ def test_a_row_that_is_removed_and_stored_again_is_the_new_one(
         second = create(sandbox, "awa")
     with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
         assert create(sandbox, "awa").content == second.content
-
-
-@pytest.mark.long
-def test_the_death_of_either_loses_nothing(place: str, tmp_path: Path) -> None:
-    """Of two servers behind nginx, as docs/guide/state.md configures it, under load.
-
-    ``python -m contract_tests.simulator.crashes proxy`` plays more rounds.
-    """
-    assert len(list(proxy.play(tmp_path, place, 2, random.Random(7)))) == 2

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.simulator.lives.model import TRANSITIONS, Life
-from contract_tests.simulator.lives.walks import Transition, walk
+from contract_tests.simulator.model import TRANSITIONS, Life
+from contract_tests.simulator.walks import Transition, walk
 from emulator.testing import LocalServer
 
 

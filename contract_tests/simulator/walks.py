@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contract_tests.simulator.lives.model import MOVED, Life, NotAllowed, text
+from contract_tests.simulator.model import MOVED, Life, NotAllowed, text
 from contract_tests.support.sandbox import BEYOND, CARD
 from emulator.testing import Emulator, LocalServer, RequestRefused
 

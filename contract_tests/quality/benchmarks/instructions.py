@@ -1,7 +1,6 @@
-"""What limits a figure: the bytecode instructions of a request or a renewal, by the part of the program they are in.
+"""The bytecode instructions of a request or a renewal, which are the same on every machine and at every load.
 
-Unlike time, instructions are the same on every machine and at every load. What runs as C (the parser of HTTP, JSON,
-validation, the event loop) is one instruction of the code that calls it.
+What runs as C (the parser of HTTP, JSON, validation, the event loop) is one instruction of the code that calls it.
 """
 
 from __future__ import annotations
@@ -9,18 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
 from uvicorn.server import ServerState
 
 from contract_tests.quality.benchmarks import bare
 from contract_tests.quality.benchmarks.load import request
-from contract_tests.quality.benchmarks.measures import creates
+from contract_tests.quality.benchmarks.measures import Row, Size, beside, creates
 from contract_tests.support.rules_harness import RulesHarness
 from emulator.engine.world_clock import FROZEN
 from emulator.server.sandbox import Options, Sandbox
@@ -32,58 +31,23 @@ COUNTED = 64
 PRESENT = 64
 """Customers there are before: the coverage is up to date then, and none of them is counted with what follows."""
 
-PARTS = {
-    "/uvicorn/": "HTTP server",
-    "/asyncio/": "HTTP server",
-    "/starlette/": "framework",
-    "/connexion/": "framework",
-    "/emulator/web/": "request path",
-    "/emulator/engine/": "journal, coverage, clock",
-    "/emulator/core/": "records, events",
-    "/emulator/resources/": "rules",
-    "/benchmarks/bare.py": "rules",
-}
-"""By what is in the path of a module, the part of the program; anything else is a library."""
-
-COLUMNS = (*dict.fromkeys(PARTS.values()), "libraries")
-
-
-class Profile(NamedTuple):
-    """Instructions of one request, or of one renewal, by part."""
-
-    of: str
-    server: str
-    parts: dict[str, float]
-
-
-def part_of(path: str) -> str:
-    """Return the part of the program a module belongs to."""
-    return next((part for within, part in PARTS.items() if within in path), "libraries")
-
 
 @contextmanager
-def counting() -> Iterator[Counter[str]]:
-    """Counts the instructions that are executed in the context, by the path of their module."""
-    counts: Counter[str] = Counter()
+def counting() -> Iterator[list[int]]:
+    """Counts the instructions that are executed in the context."""
+    counted = [0]
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
-            counts[frame.f_code.co_filename] += 1
+            counted[0] += 1
         return trace
 
     sys.settrace(trace)
     try:
-        yield counts
+        yield counted
     finally:
         sys.settrace(None)
-
-
-def _by_part(counts: Counter[str], acts: int) -> dict[str, float]:
-    parts = dict.fromkeys(COLUMNS, 0.0)
-    for path, count in counts.items():
-        parts[part_of(path)] += count / acts
-    return parts
 
 
 class Wire(asyncio.Transport):
@@ -149,7 +113,8 @@ async def _connected(name: str) -> Any:
         protocol.connection_lost(None)
 
 
-async def _requests(name: str) -> list[Profile]:
+async def _requests(name: str) -> dict[str, float]:
+    """Return the instructions of each kind of request."""
     async with _connected(name) as send:
         for sent in creates("profile", PRESENT):
             answer = await send(sent)
@@ -159,45 +124,31 @@ async def _requests(name: str) -> list[Profile]:
             "list 20": [request("GET", "/v1/customers/?page_size=20")] * COUNTED,
             "create": creates("counted", COUNTED),
         }
-        found = []
-        for kind, batch in kinds.items():
-            await send(batch[0])
-            rest = batch[1:]
-            with counting() as counts:
+        found = {}
+        for kind, (first, *rest) in kinds.items():
+            await send(first)
+            with counting() as counted:
                 for sent in rest:
                     await send(sent)
-            found.append(Profile(kind, name, _by_part(counts, len(rest))))
+            found[kind] = counted[0] / len(rest)
         return found
 
 
-def _renewals() -> Profile:
+def _renewal() -> float:
     harness = RulesHarness()
     harness.subscribe(interval="day")
     harness.advance(days=2)
-    with counting() as counts:
+    with counting() as counted:
         harness.advance(days=COUNTED)
-    return Profile("renewal", "emulator", _by_part(counts, COUNTED))
+    return counted[0] / COUNTED
 
 
-def profiles() -> list[Profile]:
-    """Of each kind of request on each server, and of a renewal."""
+def instructions(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Yield those of each kind of request on each server, and of a renewal."""
     # Imported here: tests that use parts of the benchmarks also run where there is no uvloop.
     import uvloop
 
-    found = [each for name in ("bare", "emulator") for each in uvloop.run(_requests(name))]
-    kinds = list(dict.fromkeys(each.of for each in found))
-    return [*sorted(found, key=lambda each: kinds.index(each.of)), _renewals()]
-
-
-def markdown(found: Sequence[Profile]) -> str:
-    """Return the table: all instructions, and the share of each part."""
-    lines = [f"| | server | all | {' | '.join(COLUMNS)} |", "|---|---|--:|" + "--:|" * len(COLUMNS)]
-    for each in found:
-        whole = sum(each.parts.values())
-        shares = " | ".join(f"{each.parts[part] / whole:.0%}" if each.parts[part] else "–" for part in COLUMNS)
-        lines.append(f"| {each.of} | {each.server} | {whole:,.0f} | {shares} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(markdown(profiles()))
+    bare_one, ours = (uvloop.run(_requests(name)) for name in ("bare", "emulator"))
+    for kind, count in ours.items():
+        yield beside(f"{kind}: instructions", "", [bare_one[kind]], [count])
+    yield Row("renewal: instructions", "", None, _renewal(), None)

@@ -1,0 +1,231 @@
+"""Where it grows: the cost of each operation against the customers of a world, as a plot and a table on the page of figures.
+
+``python -m contract_tests.quality.benchmarks.curves`` fills one world in memory, and one that is stored, up to each size, and
+measures there. Exit status 1 if a cost grows by more than the size.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import click
+
+from contract_tests import ROOT
+from contract_tests.quality.benchmarks import load
+from contract_tests.quality.benchmarks.clock import PLAN
+from contract_tests.quality.benchmarks.measures import creates, send
+from contract_tests.quality.benchmarks.servers import FROZEN, Server, running
+from contract_tests.quality.benchmarks.states import places
+from emulator.engine.storage import maintenance
+
+PAGE = ROOT / "docs/contributing/benchmarks.md"
+PLOT = PAGE.with_name("curves.svg")
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
+
+SUBSCRIPTIONS = 100
+"""Customers who subscribe by the month, in a world of any size: an advance renews them."""
+
+STEEPEST = 1.15
+"""The exponent beyond which a cost grows by more than the size; 0.15 are for what else the machine does."""
+
+Curves = dict[str, dict[int, float]]
+"""Milliseconds by operation and size."""
+
+
+@click.command()
+@click.option("--size", "sizes", multiple=True, type=click.IntRange(SUBSCRIPTIONS), help="May be repeated.")
+@click.option(
+    "--rounds", default=15, show_default=True, help="Of each operation; the median counts. A fifth of starts."
+)
+@click.option("--write/--no-write", default=True, help="Whether the plot and the page of figures are written.")
+def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
+    """Measure the cost of each operation in worlds of these sizes, by default of 1,000 to 300,000 customers."""
+    curves: Curves = {}
+    for size, name, cost in measured(sorted(sizes) or SIZES, rounds):
+        curves.setdefault(name, {})[size] = cost
+        click.echo(f"{size:>9,}  {name:24} {cost:10.2f} ms")
+    if write:
+        PLOT.write_text(plot(curves), "utf-8")
+        PAGE.write_text(with_section(PAGE.read_text("utf-8"), section(curves)), "utf-8")
+    steep = [name for name, curve in curves.items() if exponent(curve) > STEEPEST]
+    click.echo(f"grow by more than the size: {', '.join(steep) or 'nothing'}")
+    sys.exit(bool(steep))
+
+
+def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, float]]:
+    """Yield the size, the operation and the milliseconds of each figure."""
+    with load.generator() as pool, places() as stores, running(FROZEN) as (world,):
+        _subscribe(world)
+        present = SUBSCRIPTIONS
+        for size in sizes:
+            with running((*FROZEN, "--state", stores["sqlite"])) as (stored,):
+                for server in (world, stored):
+                    send(pool, server, creates(f"to{size}", size - present, phone=None))
+                assert stored.stop() == 0
+            present = size
+            for name, act in operations(world).items():
+                yield size, name, _milliseconds(act, rounds)
+            yield from ((size, f"start, {name}", cost) for name, cost in _starts(stores, max(1, rounds // 5), size))
+
+
+def operations(server: Server) -> Mapping[str, Callable[[], Any]]:
+    """Return what is done in the world, each from one request to its answer."""
+    customers, numbers = "/v1/customers/", iter(range(sys.maxsize))
+    last = server.call("GET", f"{customers}?page_size=20")["pagination"]["total_pages"]
+
+    def create() -> None:
+        email = f"{time.time_ns()}@example.com"
+        server.call("POST", customers, {"email": email, "name": "Awa Diop"})
+
+    def snapshot() -> None:
+        server.call("POST", "/_emulator/snapshots", {"name": f"s{next(numbers) % 2}"})
+
+    return {
+        "create": create,
+        "list, first page": lambda: server.call("GET", f"{customers}?page_size=20"),
+        "list, last page": lambda: server.call("GET", f"{customers}?page_size=20&page={last}"),
+        "filter": lambda: server.call("GET", f"{customers}?status=active&page_size=20"),
+        "search": lambda: server.call("GET", f"{customers}?search=nobody"),
+        "order": lambda: server.call("GET", f"{customers}?ordering=email&page_size=20"),
+        "advance by a month": lambda: server.call("POST", "/_emulator/clock/advance", {"by": "31d"}),
+        "snapshot": snapshot,
+    }
+
+
+def _milliseconds(act: Callable[[], Any], rounds: int) -> float:
+    act()  # what the first one prepares is not the size's doing
+    taken = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        act()
+        taken.append((time.perf_counter() - began) * 1000)
+    return median(taken)
+
+
+def _subscribe(server: Server) -> None:
+    plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
+    for number in range(SUBSCRIPTIONS):
+        contact = {"email": f"subscriber{number}@example.com", "name": "Awa", "phone": "+24177000000"}
+        customer = server.call("POST", "/v1/customers/", contact)["id"]
+        server.call("POST", "/v1/subscriptions/", {"customer": customer, "plan": plan})
+
+
+def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple[str, float]]:
+    """Yield how long a server takes from its command to the first list of the stored world, for each kind of store."""
+    of_size = {"tinydb": stores["tinydb"].replace("worlds", f"worlds{size}"), "sqlite": stores["sqlite"]}
+    if "postgresql" in stores:
+        of_size["postgresql"] = f"{stores['postgresql']}?schema=worlds_{size}"
+    for name, place in of_size.items():
+        if name != "sqlite":
+            maintenance.convert(stores["sqlite"], place)
+        taken = []
+        for _ in range(rounds):
+            began = time.perf_counter()
+            with running((*FROZEN, "--state", place)) as (server,):
+                server.call("GET", "/v1/customers/")
+                taken.append((time.perf_counter() - began) * 1000)
+                assert server.stop() == 0
+        yield name, median(taken)
+
+
+# -- the page
+
+
+def exponent(curve: Mapping[int, float]) -> float:
+    """Return by which power of the size a cost grows at the end: 0 not at all, 1 as the size does."""
+    (before, low), (after, high) = sorted(curve.items())[-2:] if len(curve) > 1 else [(1, 1.0), (10, 1.0)]
+    return math.log(high / low) / math.log(after / before)
+
+
+HEAD = """## Where it grows
+
+![The cost of each operation against the customers of a world](curves.svg)
+
+`python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds from a request to its answer, one client, by the
+customers of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start is from the command to
+the first list of the stored world. The last column is the power of the size by which a cost grows at the end: 0 not at all,
+1 as the size does.
+"""
+
+
+def section(curves: Curves) -> str:
+    """Return the section of the page."""
+    sizes = sorted({size for curve in curves.values() for size in curve})
+    lines = [f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |", "|---|" + "--:|" * (len(sizes) + 1)]
+    for name, curve in curves.items():
+        cells = [f"{curve[size]:,.1f}" if size in curve else "–" for size in sizes]
+        lines.append(f"| {name} | {' | '.join(cells)} | {max(0.0, exponent(curve)):.1f} |")
+    return HEAD.format(subscriptions=SUBSCRIPTIONS) + "\n" + "\n".join(lines) + "\n"
+
+
+def with_section(page: str, text: str) -> str:
+    """Return the page with the section at its end, in the place of an earlier one."""
+    before = re.split(r"^## Where it grows\n", page, flags=re.M)[0]
+    return f"{before.rstrip()}\n\n{text}"
+
+
+COLORS = ("#0969da", "#1a7f37", "#9a6700", "#cf222e", "#8250df", "#bf3989", "#57606a", "#0a7f8c")
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 470, 380, 62, 140, 40, 44
+
+
+def plot(curves: Curves) -> str:
+    """Return both plots, of requests and of starts, side by side on logarithmic axes."""
+    starts = {name: curve for name, curve in curves.items() if name.startswith("start")}
+    requests = {name: curve for name, curve in curves.items() if name not in starts}
+    panels = _panel("Requests", requests, 0) + _panel("Start", starts, WIDTH)
+    style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
+    style += ".grid{stroke:#8c959f55;stroke-width:1}"
+    size = f'width="{2 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {2 * WIDTH} {HEIGHT}"'
+    label = "The cost of each operation in milliseconds against the customers of a world, on logarithmic axes"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">\n'
+        f"<style>{style}</style>\n{panels}</svg>\n"
+    )
+
+
+def _panel(title: str, curves: Curves, left: float) -> str:
+    sizes = [size for curve in curves.values() for size in curve]
+    costs = [cost for curve in curves.values() for cost in curve.values()]
+    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
+    first, last = math.log10(min(sizes)), max(math.log10(max(sizes)), math.log10(min(sizes)) + 0.01)
+
+    def x(size: float) -> float:
+        return left + LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def y(cost: float) -> float:
+        return TOP + (high - math.log10(cost)) / max(high - low, 1) * (HEIGHT - TOP - BOTTOM)
+
+    ends = left + WIDTH - RIGHT
+    parts = [f'<text x="{left + LEFT}" y="20" font-weight="600">{title}: ms by customers</text>']
+    for power in range(low, high + 1):
+        parts.append(f'<path class="grid" d="M{left + LEFT} {y(10.0**power):.1f}H{ends}"/>')
+        parts.append(
+            f'<text x="{left + LEFT - 6}" y="{y(10.0**power) + 4:.1f}" text-anchor="end">{10.0**power:,g}</text>'
+        )
+    parts += [
+        f'<text x="{x(size):.1f}" y="{HEIGHT - 22}" text-anchor="middle">{_short(size)}</text>'
+        for size in sorted(set(sizes))
+    ]
+    placed = -math.inf
+    by_height = sorted(curves.items(), key=lambda item: y(item[1][max(item[1])]))
+    for color, (name, curve) in zip(COLORS, by_height, strict=False):
+        line = "L".join(f"{x(size):.1f} {y(cost):.1f}" for size, cost in sorted(curve.items()))
+        placed = max(y(curve[max(curve)]) + 4, placed + 14)
+        parts.append(f'<path d="M{line}" stroke="{color}"/>')
+        text = name.removeprefix("start, ")
+        parts.append(f'<text x="{ends + 8}" y="{placed:.1f}" style="fill:{color}">{text}</text>')
+    return "\n".join(parts) + "\n"
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size >= 1000 else str(size)
+
+
+if __name__ == "__main__":
+    main()

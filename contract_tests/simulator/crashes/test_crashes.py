@@ -1,0 +1,32 @@
+"""A few rounds of each kind; ``python -m contract_tests.simulator crashes`` plays as many as one likes."""
+
+from __future__ import annotations
+
+import random
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from contract_tests.simulator.crashes import rounds
+from contract_tests.support import postgres
+
+IN_POSTGRES = (pytest.mark.long, pytest.mark.needs("postgresql", "nginx"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "store", "most"),
+    [
+        pytest.param("kills", "sqlite", 2),
+        pytest.param("chaos", "sqlite", 1, marks=pytest.mark.long),
+        pytest.param("kills", "postgres", 2, marks=IN_POSTGRES),
+        pytest.param("chaos", "postgres", 2, marks=IN_POSTGRES),
+        pytest.param("proxy", "postgres", 2, marks=IN_POSTGRES),
+    ],
+)
+def test_nothing_is_lost(kind: str, store: str, most: int, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        in_file = f"sqlite:{tmp_path}/worlds.db"
+        place = in_file if store == "sqlite" else stack.enter_context(postgres.running())
+        assert len([*islice(rounds.play(tmp_path, place, random.Random(7), kind), most)]) == most

@@ -1,0 +1,167 @@
+"""What the objects of a world must say of each other, whatever has happened: sums, and everything once.
+
+The rules read rows by their kind: of a snapshot that was exported, or of a world in this process. They compute nothing as
+the product does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+ARRIVED = ("completed", "refunded", "disputed")
+"""The statuses of a deposit whose money has arrived."""
+
+
+class Rows:
+    """The rows of a world by kind, each kind oldest first; ``assumptions`` are those of its settings."""
+
+    def __init__(self, kinds: Mapping[str, Iterable[Any]], now: str, assumptions: Mapping[str, str]) -> None:
+        self._kinds = {kind: list(rows) for kind, rows in kinds.items()}
+        self.now, self.assumptions = now, assumptions
+
+    def all(self, kind: str, **fields: Any) -> list[Any]:
+        """Return the rows of a kind with these values."""
+        rows = self._kinds.get(kind, ())
+        return [row for row in rows if all(row[name] == value for name, value in fields.items())]
+
+    def by(self, kind: str, field: str, **fields: Any) -> dict[Any, list[Any]]:
+        """Return the rows of a kind with these values, by the value of a field."""
+        found: dict[Any, list[Any]] = defaultdict(list)
+        for row in self.all(kind, **fields):
+            found[row[field]].append(row)
+        return found
+
+
+def exported(snapshot: Mapping[str, Any]) -> Rows:
+    """Return the rows of a world that was exported with its clock frozen."""
+    (head,) = snapshot["worlds"].values()
+    kinds = {name.rpartition("/")[2]: table.values() for name, table in snapshot.items() if "/" in name}
+    (settings,) = kinds["settings"]
+    return Rows(kinds, head["now"], settings["assumptions"])
+
+
+def flags(rows: Rows) -> list[str]:
+    """Return everything that is not as it must be, as sentences."""
+    return [
+        flag for rule in (deposits, customers, invoices, sessions, subscriptions, events, jobs) for flag in rule(rows)
+    ]
+
+
+def per_cent(amount: int, rate: float) -> int:
+    """Return a rate of an amount in minor units, half up."""
+    return int((amount * Decimal(str(rate)) / 100).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def deposits(rows: Rows) -> Iterator[str]:
+    """Each payment has one transaction, with its fee and its refunds; each completed transaction has one receipt."""
+    refunds = rows.by("refund", "transaction", status="succeeded")
+    receipts = rows.by("receipt", "transaction")
+    made = rows.by("transaction", "payment_intent", type="deposit")
+    for intent in rows.all("payment_intent", status="succeeded"):
+        if [each["amount"] for each in made[intent["id"]]] != [intent["amount_received"]]:
+            yield f"{intent['id']} received {intent['amount_received']}, and has {len(made[intent['id']])} transactions"
+    for each in rows.all("transaction", type="deposit"):
+        id, amount = each["id"], each["amount"]
+        returned = sum(refund["amount"] for refund in refunds[id])
+        if each["fee"] != per_cent(amount, each["fee_rate"]):
+            yield f"{id}: fee {each['fee']} of {amount}"
+        if each["net_amount"] != amount - each["fee"] - each["commission"]:
+            yield f"{id}: net amount {each['net_amount']} of {amount}"
+        if each["amount_refunded"] != returned:
+            yield f"{id}: refunded {each['amount_refunded']}, and the refunds are {returned}"
+        if (each["status"] == "refunded") != (returned == amount):
+            yield f"{id}: {each['status']} with {returned} of {amount} refunded"
+        if each["status"] == "completed" and [receipt["amount"] for receipt in receipts[id]] != [amount]:
+            yield f"{id} has {len(receipts[id])} receipts"
+
+
+def customers(rows: Rows) -> Iterator[str]:
+    """A customer has spent what arrived and did not go back, in the currency of the customer."""
+    own = rows.by("transaction", "customer", type="deposit")
+    for customer in rows.all("customer"):
+        arrived = [each for each in own[customer["id"]] if each["status"] in ARRIVED]
+        counted = [each for each in arrived if each["currency"] == customer["currency"]]
+        expected = sum(each["amount"] - each["amount_refunded"] for each in counted), len(arrived)
+        if (customer["total_spent"], customer["transactions_count"]) != expected:
+            yield f"{customer['id']}: spent {customer['total_spent']}, and its transactions are {expected}"
+
+
+def invoices(rows: Rows) -> Iterator[str]:
+    """An invoice is paid once, its amounts add up, and its number is given once."""
+    transactions = {each["id"]: each for each in rows.all("transaction")}
+    paying = rows.by("payment_intent", "invoice", status="succeeded")
+    numbers = [each["invoice_number"] for each in rows.all("invoice") if each["invoice_number"]]
+    if len(set(numbers)) != len(numbers):
+        yield "an invoice number was given twice"
+    for each in rows.all("invoice"):
+        id, subtotal = each["id"], sum(line["amount"] for line in each["line_items"])
+        if len(paying[id]) > 1:
+            yield f"{id}: paid {len(paying[id])} times"
+        if each["subtotal"] != subtotal or each["total"] != subtotal - each["discount_amount"] + each["tax_amount"]:
+            yield f"{id}: total {each['total']} of lines of {subtotal}"
+        if each["amount_paid"] + each["amount_remaining"] != each["total"]:
+            yield f"{id}: {each['amount_paid']} paid and {each['amount_remaining']} remaining of {each['total']}"
+        for intent in paying[id]:
+            settled = transactions[intent["transaction"]]["status"] in ARRIVED
+            if rows.assumptions.get("payment_received") == "transaction" and not settled:
+                continue
+            shown = each.get("payment_intent", intent["id"]), each.get("transaction", intent["transaction"])
+            if (each["status"], each["amount_paid"]) != ("paid", intent["amount_received"]):
+                yield f"{id}: {each['status']} with {each['amount_paid']} paid by {intent['id']}"
+            if shown != (intent["id"], intent["transaction"]):
+                yield f"{id}: paid by {shown}, and its payment is {intent['id']}"
+
+
+def sessions(rows: Rows) -> Iterator[str]:
+    """A session is paid once, and complete only when it is."""
+    paying = rows.by("payment_intent", "checkout_session", status="succeeded")
+    for session in rows.all("checkout_session"):
+        times = len(paying[session["id"]])
+        if times > 1:
+            yield f"{session['id']}: paid {times} times"
+        if session["status"] == "complete" and session["amount_total"] and not times:
+            yield f"{session['id']}: complete without a payment"
+
+
+def subscriptions(rows: Rows) -> Iterator[str]:
+    """A subscription owes something when it is past due, and each of its periods ends once, in the future."""
+    owing = {each["subscription"] for each in rows.all("invoice", status="open")}
+    planned = rows.by("job", "about", name="subscription.renew")
+    for each in rows.all("subscription"):
+        if each["status"] == "past_due" and each["id"] not in owing:
+            yield f"{each['id']}: past due, and nothing is owed"
+        due = [job["due"] for job in planned[each["id"]]]
+        if len(due) > 1 or (each["status"] == "active" and due != [each["current_period_end"]]):
+            yield f"{each['id']}: its period ends at {each['current_period_end']}, and renewals are due at {due}"
+
+
+def events(rows: Rows) -> Iterator[str]:
+    """What is created is announced once."""
+    counts = Counter((event["type"], event["data"]["object"]["id"]) for event in rows.all("event"))
+    for kind in ("customer", "subscription"):
+        for row in rows.all(kind):
+            if counts[f"{kind}.created", row["id"]] != 1:
+                yield f"{kind}.created of {row['id']} was emitted {counts[f'{kind}.created', row['id']]} times"
+
+
+def jobs(rows: Rows) -> Iterator[str]:
+    """No job failed."""
+    yield from (f"failed: {job['name']}: {job}" for job in rows.all("failed_job"))
+
+
+def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """The books of each currency add up, and say of the merchant what the transactions say."""
+    merchant: dict[str, int] = defaultdict(int)
+    for each in rows.all("transaction"):
+        if each["type"] == "refund":
+            merchant[each["currency"]] -= each["amount"]
+        elif each["status"] in ARRIVED:
+            merchant[each["currency"]] += each["net_amount"]
+    for currency, accounts in books.items():
+        if sum(accounts.values()) or "set_directly" in accounts:
+            yield f"the books of {currency} do not add up: {accounts}"
+        if accounts.get("merchant", 0) != merchant[currency]:
+            yield f"the merchant has {accounts.get('merchant', 0)} {currency}, not {merchant[currency]}"

@@ -1,0 +1,154 @@
+"""One way to start a server in a process of its own: to be killed, frozen and started again, and to be measured."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from contract_tests import ROOT
+
+SERVE = ("-m", "emulator.cli.main", "serve")
+
+CLIENT = httpx.Client(trust_env=False, timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
+"""For those who ask again and again: to make a client takes as much time as a start of the server has to spare."""
+
+
+def free_port() -> int:
+    """Return a free port of loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+class ServerProcess:
+    """``serve`` with these options, on a port that stays the same; what it prints goes to a file, or nowhere."""
+
+    def __init__(
+        self,
+        *options: str,
+        log: Path | None = None,
+        program: tuple[str, ...] = SERVE,
+        python: str = sys.executable,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = log
+        self._command = [python, *program, "--port", str(self.port), *options]
+        self._environment = environment
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start_ms = 0.0
+
+    def start(self) -> Self:
+        """Start, and wait until requests are answered."""
+        began = time.perf_counter()
+        with (self.log or Path("/dev/null")).open("ab") as log:
+            self.process = subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
+        while not self._answers():
+            assert self.process.poll() is None, self.log.read_text()[-2000:] if self.log else "the server has ended"
+            assert time.perf_counter() - began < 60, "the server did not start"
+            time.sleep(0.005)
+        self.start_ms = (time.perf_counter() - began) * 1000
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 60).close()
+            return CLIENT.get(f"{self.url}/_emulator/health").status_code < 500
+        except (OSError, httpx.HTTPError):
+            return False
+
+    @property
+    def id(self) -> int:
+        """The number of the process."""
+        assert self.process is not None
+        return self.process.pid
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *failure: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+    # -- its end
+
+    def kill(self) -> None:
+        """The end without a warning: SIGKILL."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(60)
+
+    def stop(self) -> int:
+        """Return the exit status of an end with a warning: SIGTERM."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(60)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The process stands still while the context lasts."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    # -- what it costs (Linux)
+
+    def memory(self, field: str = "VmRSS") -> int:
+        """Return its resident bytes now; ``VmHWM`` is the most there ever were."""
+        found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{self.id}/status").read_text())
+        assert found
+        return int(found[1]) * 1024
+
+    def open_files(self) -> int:
+        """Return its open files, connections among them."""
+        return len(list(Path(f"/proc/{self.id}/fd").iterdir()))
+
+    def processor_seconds(self) -> float:
+        """Return the seconds of a core that its threads have used, in user mode and in the kernel."""
+        return sum(times[0] for times in self._times())
+
+    def starved(self) -> float:
+        """Return the seconds for which its main thread had work but no processor; 0 where that is not known."""
+        return next((times[1] for times in self._times()), 0.0)
+
+    def _times(self) -> Iterator[tuple[float, float]]:
+        for task in sorted(Path(f"/proc/{self.id}/task").glob("*/schedstat")):
+            used, waited, _ = task.read_text().split()
+            yield int(used) / 1e9, int(waited) / 1e9
+
+    def wait(self) -> float:
+        """Return the seconds until another client is answered."""
+        began = time.perf_counter()
+        CLIENT.get(f"{self.url}/_emulator/health").raise_for_status()
+        return time.perf_counter() - began
+
+    @contextmanager
+    def highest_memory(self) -> Iterator[list[int]]:
+        """A list that holds, once the context is left, the most bytes the server had in it."""
+        highest, ended = [self.memory()], threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(0.01):
+                highest[0] = max(highest[0], self.memory())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield highest
+        finally:
+            ended.set()
+            watcher.join()
