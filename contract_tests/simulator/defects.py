@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from contract_tests.simulator.population import VARIANTS
 from contract_tests.simulator.simulation import Story
 from contract_tests.simulator.steps import draw_story
-from contract_tests.support.walker import VARIANTS
 from emulator.control import worlds
 from emulator.core.world import World
 from emulator.engine import journal, outbox

@@ -6,14 +6,15 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from contract_tests.simulator.disk import KINDS
 from contract_tests.simulator.invariants import dump, is_still
 from contract_tests.simulator.network import BEHAVIOURS
+from contract_tests.simulator.population import NUMBERS, OPERATIONS, SPANS, VARIANTS, drawn
 from contract_tests.simulator.server import MAX_WORLDS
 from contract_tests.simulator.simulation import KEYS, Place, Rejected, Simulation, Step, Story
-from contract_tests.support.walker import ACTIONS, METHODS, VARIANTS
 from emulator.engine.runtime import Runtime
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries
@@ -30,13 +31,16 @@ class Kind(NamedTuple):
     act: Act
 
 
+WORLDS = KEYS[:1] * 3 + KEYS[1:]
+"""The first world is drawn most often."""
+
 STEPS: dict[str, Kind] = {}
 """By name."""
 
 
 def step(weight: int, **values: Any) -> Callable[[Act], Act]:
     """Register a step about a world. Each of its data is one of a sequence, or drawn by a function."""
-    return _register(weight, {"key": KEYS[:1] * 3 + KEYS[1:], **values})
+    return _register(weight, {"key": WORLDS, **values})
 
 
 def event(weight: int, **values: Any) -> Callable[[Act], Act]:
@@ -45,11 +49,8 @@ def event(weight: int, **values: Any) -> Callable[[Act], Act]:
 
 
 def _register(weight: int, values: Mapping[str, Any]) -> Callable[[Act], Act]:
-    def draw(chance: random.Random) -> Mapping[str, Any]:
-        return {name: value(chance) if callable(value) else chance.choice(value) for name, value in values.items()}
-
     def register(act: Act) -> Act:
-        STEPS[act.__name__.rstrip("_")] = Kind(weight, draw, act)
+        STEPS[act.__name__.rstrip("_")] = Kind(weight, lambda chance: drawn(chance, values), act)
         return act
 
     return register
@@ -62,11 +63,11 @@ def draw_story(seed: int, steps: int, state: str | None = None, names: Collectio
     few stories.
     """
     chance = random.Random(seed)
-    drawn = chance.choices(KINDS, (6, 2, 2))[0]
+    kind = chance.choices(KINDS, (6, 2, 2))[0]
     settings = VARIANTS[chance.choice(list(VARIANTS))]
-    often = {name: kind.weight * chance.choice((0, 1, 1, 3)) for name, kind in STEPS.items()}
+    often = {name: each.weight * chance.choice((0, 1, 1, 3)) for name, each in STEPS.items()}
     weights = {name: STEPS[name].weight for name in names} or often
-    return Story(seed, state or drawn, settings, tuple(_drawn(chance, weights) for _ in range(steps)))
+    return Story(seed, state or kind, settings, tuple(_drawn(chance, weights) for _ in range(steps)))
 
 
 def _drawn(chance: random.Random, weights: Mapping[str, int]) -> Step:
@@ -84,15 +85,33 @@ def _change(chance: random.Random) -> Step:
     return _drawn(chance, dict.fromkeys(("advance", "reset", "restore", "rewind"), 1))
 
 
-# -- the values of steps
+# -- clients, buyers and testers
 
-NUMBERS = range(5)
-SPANS = ("0s", "1s", "3m", "1h", "12h", "1d", "2d", "5d", "10d", "31d")
+
+async def do(at: Place, name: str, /, **values: Any) -> None:
+    """Send the requests of an operation, one after the other."""
+    number = values.pop("pick", None)
+    requests = OPERATIONS[name].requests(at.pick, next(at.simulation.numbers) if number is None else number, **values)
+    answer = None
+    with suppress(StopIteration):
+        while True:
+            method, path, body = requests.send(answer)
+            answer = await at.ask(method, path, {} if body is None and method == "POST" else body)
+
+
+def _playing(name: str) -> Act:
+    async def play(at: Place, **values: Any) -> None:
+        await do(at, name, **values)
+
+    play.__name__ = name
+    return play
+
+
+for _name, _operation in OPERATIONS.items():
+    step(_operation.weight, **_operation.values)(_playing(_name))
+
+
 NAMES = ("first", "second")
-LINES = [
-    [{"description": "Basket", "quantity": quantity, "unit_amount": amount}]
-    for quantity, amount in ((1, 700), (3, 1999))
-]
 
 
 async def open_(at: Place) -> None:
@@ -105,91 +124,11 @@ async def open_(at: Place) -> None:
         await at.post(
             "/v1/webhooks/", {"name": "Shop", "url": url, "events": ["*"] if number == 1 else ["invoice.paid"]}
         )
-    await customer(at, phone=0)
-    await method(at, pick=0, method=0)
-    await subscribe(at, pick=0, amount=5000, interval="month", trial=0, collection="charge_automatically")
-    await invoice(at, pick=0, lines=0, currency="XAF")
-    await session(at, mode="payment", lines=0)
-
-
-# -- clients
-
-
-@step(4, phone=(0, 0, 1, 3, 6, None))
-async def customer(at: Place, phone: int | None) -> None:
-    own = {} if phone is None else {"phone": f"+2417700000{phone}"}
-    await at.post("/v1/customers/", {"email": f"buyer{next(at.simulation.numbers)}@example.com", "name": "Awa", **own})
-
-
-@step(4, pick=NUMBERS, method=range(len(METHODS)))
-async def method(at: Place, pick: int, method: int) -> None:
-    owner = {"customer": at.pick("customer", pick).id, "is_default": True}
-    await at.post("/v1/payment-methods/", {**owner, **METHODS[method]})
-
-
-@step(
-    3,
-    pick=NUMBERS,
-    amount=(100, 5000),
-    interval=("day", "week", "month"),
-    trial=(0, 0, 5),
-    collection=("charge_automatically", "send_invoice"),
-)
-async def subscribe(at: Place, pick: int, amount: int, interval: str, trial: int, collection: str) -> None:
-    terms = {"unit_amount": amount, "interval": interval, "collection_method": collection}
-    free = {"trial_period_days": trial} if trial else {}
-    await at.post("/v1/subscriptions/", {"customer": at.pick("customer", pick).id, **terms, **free})
-
-
-@step(5, pick=NUMBERS, lines=range(len(LINES)), currency=("XAF", "XAF", "EUR"))
-async def invoice(at: Place, pick: int, lines: int, currency: str) -> None:
-    body = {"customer": at.pick("customer", pick).id, "currency": currency, "line_items": LINES[lines]}
-    made = await at.post("/v1/invoices/", body)
-    await at.post(f"/v1/invoices/{made['id']}/finalize/")
-
-
-@step(4, mode=("payment", "subscription"), lines=range(len(LINES)))
-async def session(at: Place, mode: str, lines: int) -> None:
-    body = {"success_url": "https://shop.example.com/", "currency": "XAF", "line_items": LINES[lines], "mode": mode}
-    await at.post("/v1/checkout-sessions/", body)
-
-
-@step(4, pick=NUMBERS, confirm=(True, True, False))
-async def intent(at: Place, pick: int, confirm: bool) -> None:
-    stored = at.pick("payment_method", pick)
-    body = {"amount": 5000, "currency": "XAF", "customer": stored.customer, "payment_method": stored.id}
-    made = await at.post("/v1/payment-intents/", body)
-    if confirm:
-        await at.post(f"/v1/payment-intents/{made['id']}/confirm/")
-
-
-@step(14, pick=NUMBERS, action=[f"{path}/{action}" for path in ACTIONS for action in ACTIONS[path]])
-async def act(at: Place, pick: int, action: str) -> None:
-    path, _, name = action.partition("/")
-    await at.post(f"/v1/{path}/{at.pick(path[:-1].replace('-', '_'), pick).id}/{name}/")
-
-
-@step(3, pick=NUMBERS, amount=(None, None, 1, 300))
-async def refund(at: Place, pick: int, amount: int | None) -> None:
-    own = {} if amount is None else {"amount": amount}
-    await at.post("/v1/refunds/", {"transaction": at.pick("transaction", pick).id, **own})
-
-
-@step(3, pick=NUMBERS, collection=("charge_automatically", "send_invoice"))
-async def change(at: Place, pick: int, collection: str) -> None:
-    path = f"/v1/subscriptions/{at.pick('subscription', pick).id}/"
-    await at.ask("PATCH", path, {"collection_method": collection})
-
-
-@step(1, kind=("customer", "payment_method", "webhook_endpoint"), pick=NUMBERS)
-async def delete(at: Place, kind: str, pick: int) -> None:
-    path = {"customer": "customers", "payment_method": "payment-methods", "webhook_endpoint": "webhooks"}[kind]
-    await at.ask("DELETE", f"/v1/{path}/{at.pick(kind, pick).id}/")
-
-
-@step(2, pick=NUMBERS, enabled=(True, True, False))
-async def endpoint(at: Place, pick: int, enabled: bool) -> None:
-    await at.ask("PATCH", f"/v1/webhooks/{at.pick('webhook_endpoint', pick).id}/", {"enabled": enabled})
+    await do(at, "customer", phone=0)
+    await do(at, "method", pick=0, method=0)
+    await do(at, "subscribe", pick=0, amount=5000, interval="month", trial=0, collection="charge_automatically")
+    await do(at, "invoice", pick=0, lines=0, currency="XAF")
+    await do(at, "session", mode="payment", lines=0)
 
 
 @step(2, pick=NUMBERS)
@@ -265,19 +204,6 @@ async def card(at: Place, pick: int, number: int) -> None:
 
 
 # -- buyers and testers
-
-
-@step(10, path=("invoices", "checkout-sessions"), pick=NUMBERS, method=range(len(METHODS)))
-async def pay(at: Place, path: str, pick: int, method: int) -> None:
-    buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}} if path == "checkout-sessions" else {}
-    id = at.pick(path[:-1].replace("-", "_"), pick).id
-    await at.post(f"/_emulator/{path}/{id}/pay", {"method": METHODS[method], **buyer})
-
-
-@step(5, path=("payment-intents", "refunds"), pick=NUMBERS, result=("succeeded", "succeeded", "failed"))
-async def answer(at: Place, path: str, pick: int, result: str) -> None:
-    id = at.pick(path[:-1].replace("-", "_"), pick).id
-    await at.post(f"/_emulator/{path}/{id}/answer", {"result": result})
 
 
 @step(

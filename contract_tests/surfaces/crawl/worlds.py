@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, get_args, get_type_hints
 
-from contract_tests.support.walker import STARTS, JobFailed, Walker
+from contract_tests.simulator.population import STARTS, JobFailed, Walker
 from emulator.core.errors import CODES
 from emulator.core.event_types import EVENTS
 from emulator.resources.app.settings import Assumptions

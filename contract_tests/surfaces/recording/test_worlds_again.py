@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from contract_tests.simulator.population import Walker
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.walker import Walker
 from contract_tests.surfaces.recording.conftest import RATE, Played
 from contract_tests.surfaces.recording.story import PastDue
 from contract_tests.surfaces.recording.test_record import RUNNABLE, call
