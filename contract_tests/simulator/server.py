@@ -155,9 +155,12 @@ class Server:
         if key:
             given["authorization"] = f"Bearer {key}"
         sent: list[Any] = []
+        messages = [{"type": "http.request", "body": raw, "more_body": False}]
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": raw, "more_body": False}
+            if not messages:  # the client stays: a stream is sent to its end
+                await asyncio.Event().wait()
+            return messages.pop()
 
         async def send(message: Any) -> None:
             sent.append(message)
