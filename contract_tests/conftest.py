@@ -27,7 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 HERE = Path(__file__).parent
 
-NEEDS = {"surfaces/browser": ["chromium"], "contract/engine/postgres": ["postgresql"]}
+NEEDS = {"surfaces/browser": ["chromium"]}
 """The programs that all tests of a folder need."""
 
 

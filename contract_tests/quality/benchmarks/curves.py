@@ -138,9 +138,10 @@ def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple
 
 
 def exponent(curve: Mapping[int, float]) -> float:
-    """Return by which power of the size a cost grows at the end: 0 not at all, 1 as the size does."""
-    (before, low), (after, high) = sorted(curve.items())[-2:] if len(curve) > 1 else [(1, 1.0), (10, 1.0)]
-    return math.log(high / low) / math.log(after / before)
+    """Return by which power of the size a cost grows over the last decade: 0 not at all, 1 as the size does."""
+    last = max(curve)
+    first = min(size for size in curve if size >= last / 10)
+    return math.log(curve[last] / curve[first]) / math.log(last / first) if last > first else 0.0
 
 
 HEAD = """## Where it grows
@@ -149,8 +150,8 @@ HEAD = """## Where it grows
 
 `python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds from a request to its answer, one client, by the
 customers of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start is from the command to
-the first list of the stored world. The last column is the power of the size by which a cost grows at the end: 0 not at all,
-1 as the size does.
+the first list of the stored world. The last column is the power of the size by which a cost grows over the last decade: 0 not
+at all, 1 as the size does.
 """
 
 

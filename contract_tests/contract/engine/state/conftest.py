@@ -1,14 +1,17 @@
-"""Servers whose worlds last in a file."""
+"""Servers whose worlds last in a file or in a database."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from contract_tests.support import postgres
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
@@ -19,6 +22,25 @@ Serve = Callable[..., Sandbox]
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place of each kind that needs no server."""
     return str(request.param).format(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[str]:
+    """The URL of the first database of a server for all tests that need one."""
+    with postgres.running() as url:
+        yield url
+
+
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def database(database_server: str) -> str:
+    """A new, empty database."""
+    name = f"worlds{next(NUMBERS)}"
+    with psycopg.connect(database_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{database_server.rpartition('/')[0]}/{name}"
 
 
 @pytest.fixture

@@ -27,6 +27,18 @@ from emulator.server.sandbox import Sandbox as Parts
 DAY = 24 * 3600
 
 
+IN_DATABASE = pytest.param("database", marks=[pytest.mark.long, pytest.mark.needs("postgresql")])
+
+
+@pytest.fixture(
+    params=["tinydb:{}/worlds.json", "sqlite:{}/worlds.db", IN_DATABASE], ids=["tinydb", "sqlite", "postgresql"]
+)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place of each kind."""
+    of_kind: str = request.param
+    return request.getfixturevalue(of_kind) if of_kind == "database" else of_kind.format(tmp_path)
+
+
 def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     """Return the same worlds in a TinyDB file, as if they had been put away so long ago."""
     file = tmp_path / f"aged-{days}.json"

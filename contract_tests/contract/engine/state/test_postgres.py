@@ -16,22 +16,25 @@ import httpx
 import psycopg
 import pytest
 
-from contract_tests.contract.engine.state.story import played_through, with_restarts
 from contract_tests.simulator.crashes.load import HEADERS
 from contract_tests.support import postgres
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
-from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
 # That the database is away is answered with 503: the service, which has no such days, has no such answer in its document.
-pytestmark = pytest.mark.breaks_the_document
+pytestmark = [pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document]
 
 KEY = "sk_test_shared"
+
+
+@pytest.fixture
+def place(database: str) -> str:
+    return database
 
 
 @pytest.fixture
@@ -42,12 +45,6 @@ def alone(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]
         closing(Sandbox(server.url, KEY, *contracts)) as sandbox,
     ):
         yield sandbox
-
-
-@pytest.mark.long
-def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
-    """With another server for every step it ends in the same bytes as played through."""
-    assert with_restarts(f"{place}?schema=worlds_1") == played_through(f"{place}?schema=worlds_2")
 
 
 # -- who holds a schema
@@ -337,16 +334,6 @@ def test_nothing_leaves_before_it_is_on_the_disk(place: str, alone: Sandbox, rec
     assert receiver.events[-1]["data"]["object"]["id"] == made
 
 
-def test_it_is_checked_compacted_and_converted(place: str, tmp_path: Path) -> None:
-    server = RunningServer(state=place)
-    httpx.post(f"{server.url}/v1/customers/", json={"email": "a@example.com", "name": "A"}, headers=HEADERS, timeout=60)
-    assert [str(found.key) for found in maintenance.check(place)] == ["sk_test_crash"]
-    server.stop()
-    maintenance.compact(place)
-    maintenance.convert(place, f"tinydb:{tmp_path}/worlds.json")
-    assert maintenance.check(f"tinydb:{tmp_path}/worlds.json") == maintenance.check(place)
-
-
 def test_a_newer_database_is_rejected(place: str) -> None:
     RunningServer(state=place).stop()
     with administrator(place) as connection:
@@ -365,20 +352,3 @@ def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
 def test_a_name_that_is_none_of_a_schema_is_rejected(place: str, schema: str) -> None:
     with pytest.raises(CorruptStore, match="a schema has up to 63 of a-z 0-9 _"):
         Parts(Options(state=f"{place}?schema={schema}"))
-
-
-def test_a_row_that_is_removed_and_stored_again_is_the_new_one(
-    place: str, contracts: tuple[Contract, Contract]
-) -> None:
-    """In one unit of work: the response to an Idempotency-Key whose last response expired."""
-
-    def create(sandbox: Sandbox, name: str) -> httpx.Response:
-        body = {"email": f"{name}@example.com", "name": name}
-        return sandbox.api.http.post("/customers/", json=body, headers={"Idempotency-Key": "used-twice"})
-
-    with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
-        assert create(sandbox, "ada").status_code == 201
-        sandbox.advance("P2D")
-        second = create(sandbox, "awa")
-    with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
-        assert create(sandbox, "awa").content == second.content

@@ -1,1 +1,0 @@
-"""Worlds that several processes share; these tests need PostgreSQL and nginx."""
