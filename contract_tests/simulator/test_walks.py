@@ -1,9 +1,10 @@
-"""Some walks of a subscription beside its model, in memory and on SQLite; the command makes 2,000."""
+"""Some walks of a subscription beside its model, on each kind of state; the command makes 2,000."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,26 +15,29 @@ from contract_tests.simulator.walks import Transition, walk
 from emulator.testing import LocalServer
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    folder: Path = tmp_path_factory.mktemp("lives")
-    local = LocalServer(state="memory" if request.param == "memory" else f"sqlite:{folder / 'worlds.db'}")
-    yield local
-    local.stop()
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[LocalServer]]:
+    """One for each kind of state."""
+    folder: Path = tmp_path_factory.mktemp("walks")
+    with ExitStack() as stack:
+        places = ("memory", f"tinydb:{folder}/worlds.json", f"sqlite:{folder}/worlds.db")
+        servers = [LocalServer(state=place) for place in places]
+        for server in servers:
+            stack.callback(server.stop)
+        yield servers
 
 
-def test_walks_and_the_model_do_not_differ(server: LocalServer) -> None:
+def test_walks_and_the_model_do_not_differ(servers: list[LocalServer]) -> None:
     """A walk that never came to a transition would say nothing of it: all are reached."""
     reached: Counter[Transition] = Counter()
-    differences = [difference for seed in range(15) for difference in walk(server, seed, 20, reached)]
-    assert differences == []
+    assert [found for seed in range(30) for found in walk(servers[seed % 3], seed, 20, reached)] == []
     assert reached.keys() == TRANSITIONS
 
 
-def test_a_model_that_is_wrong_is_noticed(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_wrong_is_noticed(servers: list[LocalServer], monkeypatch: pytest.MonkeyPatch) -> None:
     """One that never sends ``subscription.trial_will_end``."""
     monkeypatch.setattr(Life, "is_to_be_noticed", lambda life: False)
-    assert any(list(walk(server, seed, 20, Counter())) for seed in range(15))
+    assert any(list(walk(servers[0], seed, 20, Counter())) for seed in range(15))
 
 
 def test_months_are_counted_from_the_anchor() -> None:

@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
+
+from contract_tests.support.servers import free_port
 
 ROOT = 0
 
@@ -39,7 +40,7 @@ def running(*, sync: bool = False) -> Iterator[str]:
     user = "postgres" if os.geteuid() == ROOT else pwd.getpwuid(os.geteuid()).pw_name
     shutil.chown(folder, user)
     try:
-        port = _free_port()
+        port = free_port()
         _run(user, folder, "initdb", "-D", str(folder / "data"), "-U", "emulator", "-A", "trust", "--no-sync")
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync={'on' if sync else 'off'}"
         control = ("pg_ctl", "-D", str(folder / "data"), "-w", "-s", "-l", str(folder / "log"))
@@ -108,8 +109,3 @@ def _run(user: str, folder: Path, name: str, *arguments: str) -> None:
         done = subprocess.run(command, user=owner, cwd=folder, stdout=output, stderr=output, check=False, timeout=60)
         output.seek(0)
         assert done.returncode == 0, output.read().decode()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -185,3 +186,5 @@ def test_the_guide_names_each_limit_as_it_is() -> None:
     """The figures beside them are measured now and then; these three cells are the code's."""
     said = [tuple(cells[:3]) for cells in table.read()]
     assert said == [(row.name, table.amount(row.limit), row.limit.beyond) for row in ROWS]
+    measured = [cell for cells in table.read() for cell in cells[3:]]
+    assert [cell for cell in measured if not re.fullmatch(r"[\d.]+ MiB, [\d.]+ s", cell)] == []
