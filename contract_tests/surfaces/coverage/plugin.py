@@ -54,9 +54,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    for kind, name, test in getattr(node, "workeroutput", {}).get("exercised", ()):
+    output = getattr(node, "workeroutput", {})  # A worker that died has none.
+    for kind, name, test in output.get("exercised", ()):
         WATCH.exercised.setdefault(Point(kind, name), test)
-    StrictJudge.judged += node.workeroutput.get("judged", 0)
+    StrictJudge.judged += output.get("judged", 0)
 
 
 @pytest.hookimpl(trylast=True)
