@@ -113,7 +113,7 @@ def method(pick: Pick, number: int, method: int) -> Requests:
     3,
     pick=NUMBERS,
     amount=(100, 5000),
-    interval=("day", "week", "month"),
+    interval=("day", "week", "month", "month", "year"),
     trial=(0, 0, 5),
     collection=(AUTOMATIC, BY_INVOICE),
 )
@@ -162,6 +162,17 @@ def change(pick: Pick, number: int, collection: str) -> Requests:
     yield "PATCH", f"/v1/subscriptions/{pick('subscription', number).id}/", {"collection_method": collection}
 
 
+@operation(2, pick=NUMBERS, later=(True, False))
+def end(pick: Pick, number: int, later: bool) -> Requests:
+    yield "PATCH", f"/v1/subscriptions/{pick('subscription', number).id}/", {"cancel_at_period_end": later}
+
+
+@operation(3, pick=NUMBERS, phone=(0, 1, 3, 6, None))
+def phone(pick: Pick, number: int, phone: int | None) -> Requests:
+    own = None if phone is None else f"+2417700000{phone}"
+    yield "PATCH", f"/v1/customers/{pick('customer', number).id}/", {"phone": own}
+
+
 @operation(1, kind=("customer", "payment_method", "webhook_endpoint"), pick=NUMBERS)
 def delete(pick: Pick, number: int, kind: str) -> Requests:
     yield "DELETE", f"/v1/{path_of(kind)}/{pick(kind, number).id}/", None
@@ -204,12 +215,22 @@ class Walker:
         self.sent = 0
 
     def step(self) -> str | None:
-        """Do one thing; what went wrong inside the emulator. A rejection is its end, and no fault."""
+        """Do one thing; what went wrong inside the emulator."""
+        weights = [10, *(each.weight for each in OPERATIONS.values())]
+        if self.chance.choices(range(len(weights)), weights)[0] == 0:
+            moved = self.emulator.api.post("/_emulator/clock/advance", {"by": self.chance.choice(SPANS)})
+            if moved["failures"]:
+                raise JobFailed(str(moved["failures"]))
+            return None
+        return self.act()
+
+    def act(self) -> str | None:
+        """Do one operation; what went wrong inside the emulator. A rejection is its end, and no fault."""
         self.sent += 1
-        weights = {name: each.weight for name, each in OPERATIONS.items() if name != "endpoint"}
-        name = self.chance.choices(["wait", *weights], [10, *weights.values()])[0]
+        names = [name for name in OPERATIONS if name != "endpoint"]
+        name = self.chance.choices(names, [OPERATIONS[each].weight for each in names])[0]
         try:
-            self._wait() if name == "wait" else self._do(OPERATIONS[name])
+            self._do(OPERATIONS[name])
         except RequestRefused as error:
             return str(error) if error.status >= 500 else None
         except LookupError:
@@ -235,8 +256,3 @@ class Walker:
         if not newest:
             raise LookupError(f"there is no {kind} yet")
         return SimpleNamespace(**newest[number % len(newest)])
-
-    def _wait(self) -> None:
-        moved = self.emulator.api.post("/_emulator/clock/advance", {"by": self.chance.choice(SPANS)})
-        if moved["failures"]:
-            raise JobFailed(str(moved["failures"]))

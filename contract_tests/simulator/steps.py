@@ -65,8 +65,9 @@ def draw_story(seed: int, steps: int, state: str | None = None, names: Collectio
     chance = random.Random(seed)
     kind = chance.choices(KINDS, (6, 2, 2))[0]
     settings = VARIANTS[chance.choice(list(VARIANTS))]
-    often = {name: each.weight * chance.choice((0, 1, 1, 3)) for name, each in STEPS.items()}
-    weights = {name: STEPS[name].weight for name in names} or often
+    weights = {name: STEPS[name].weight for name in names} or {
+        name: each.weight * chance.choice((0, 1, 1, 3)) for name, each in STEPS.items()
+    }
     return Story(seed, state or kind, settings, tuple(_drawn(chance, weights) for _ in range(steps)))
 
 
