@@ -20,17 +20,11 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
-
 from contract_tests import ROOT
 from contract_tests.quality.package import container
-from contract_tests.quality.package.test_ci_files import play
 from contract_tests.quality.pythons import SUPPORTED, found
 from contract_tests.surfaces.node import __main__ as node
 from emulator.version import VERSION
-
-FEATURE = "docs/examples/devcontainer/payments-emulator"
-GITLAB = "docs/examples/gitlab/payments-emulator.gitlab-ci.yml"
 
 REPOSITORY = "rehearsal/payments-emulator"
 
@@ -199,30 +193,6 @@ class Rehearsal:
         self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[postgres,smtp]")
         return f"{container.main(self.source)}; wheels for arm64"
 
-    def ci(self) -> str:
-        """Return the steps of the action, of GitLab's template and of the development container's feature, with the wheel."""
-        action = yaml.safe_load((self.source / "action.yml").read_text("utf-8"))
-        _, install, run = action["runs"]["steps"]
-        asks = 'test "${PAYMENTS_EMULATOR_URL#http://127.0.0.1:}"'
-        exported = "--export-on-exit world.json"
-        given = {"PACKAGE": str(self.wheel), "PYTHON": sys.executable, "RUNNER_TEMP": "."}
-        self.job("action", [install["run"], run["run"]], COMMAND=asks, OPTIONS=exported, **given)
-        (template,) = yaml.safe_load((self.source / GITLAB).read_text("utf-8")).values()
-        scripts = [each.replace("/tmp/", "./") for each in (*template["before_script"], *template["script"])]
-        self.job("gitlab", scripts, PAYMENTS_EMULATOR_PACKAGE=str(self.wheel), RUN=asks, OPTIONS=exported)
-        feature = (self.source / FEATURE / "install.sh").read_text("utf-8").replace("/usr/local/", "./")
-        runs = f"mkdir bin\n{feature}\n./lib/payments-emulator/bin/payments-emulator exec {exported} -- sh -c '{asks}'"
-        self.job("devcontainer", [runs], PACKAGE=str(self.wheel))
-        return "steps of the action, GitLab's template, the feature of development containers, each with the world of its run"
-
-    def job(self, name: str, scripts: list[str], **variables: str) -> None:
-        """Run the scripts of a job in an empty folder; the world of its run must come of it."""
-        empty = self.folder / name
-        empty.mkdir()
-        ended = play(empty, scripts, PIP_NO_INDEX="0", **variables)
-        assert ended.returncode == 0, ended.stderr
-        assert (empty / "world.json").exists()
-
     def assistants(self) -> str:
         """``mcp`` names the command that adds its extra, which works; then ``mcp`` as the entry of the registry starts it."""
         commands = self.environment_of(sys.executable, "assistants", self.wheel)
@@ -287,7 +257,6 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "uvx and pipx": Rehearsal.runners,
     "npm": Rehearsal.node,
     "image": Rehearsal.image,
-    "jobs": Rehearsal.ci,
     "mcp": Rehearsal.assistants,
     "stranger": Rehearsal.stranger,
 }

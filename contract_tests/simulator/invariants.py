@@ -44,6 +44,9 @@ OVERDUE_SECONDS = 0.2
 
 Dump = dict[str, dict[str, Any]]
 
+Transition = tuple[str, str | None, str]
+"""Kind, and the statuses before and after."""
+
 
 class Violation(NamedTuple):
     """A broken invariant."""
@@ -74,11 +77,12 @@ def _stored(record: Any) -> bytes:
 
 
 class Invariants(logging.Handler):
-    """Watches one story. ``broken`` are the violations found so far."""
+    """Watches one story. ``broken`` are the violations found so far, ``reached`` the changes of a status that happened."""
 
     def __init__(self, time: VirtualTime, disk: Disk, network: Network) -> None:
         super().__init__(logging.ERROR)
         self.broken: list[Violation] = []
+        self.reached: set[Transition] = set()
         self.expected: dict[Key, Dump] = {}
         self.touched: set[Runtime] = set()
         self.disk_failed = False
@@ -191,6 +195,7 @@ class Invariants(logging.Handler):
                 step = (old and old.status, new.status)
                 if step not in moves:
                     self.violated("life cycle", f"{new.id} went from {step[0]} to {step[1]}")
+                self.reached.add((type(change.record).kind, *step))
         if unit.events:
             self._check_deliveries(runtime.world, unit)
             self._check_charges(runtime.world, unit)

@@ -37,12 +37,13 @@ SPANS = ("0s", "1s", "3m", "1h", "12h", "1d", "2d", "5d", "10d", "31d")
 NUMBERS = range(5)
 
 
-def _card(number: str) -> dict[str, Any]:
-    return {"type": "bank_card", "number": number, "exp_month": 12, "exp_year": 2035, "cvc": "123"}
+def _card(number: str, exp_year: int = 2035) -> dict[str, Any]:
+    return {"type": "bank_card", "number": number, "exp_month": 3, "exp_year": exp_year, "cvc": "123"}
 
 
 METHODS = (
     *map(_card, ("4242424242424242", "4000000000000077", "4000000000003220", "4000000000009995", "4000000000000259")),
+    _card("5555555555554444", 2026),
     *({"type": "mobile_money", "phone": f"+2417700000{digit}"} for digit in (0, 1, 3, 6, 8)),
     {"type": "bank_transfer", "iban": "FR7630006000011234567890189"},
     {"type": "paypal", "email": "awa@example.com"},
@@ -54,6 +55,8 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "payment-intents": ("confirm", "cancel", "capture"),
     "transactions": ("cancel",),
     "refunds": ("cancel",),
+    "checkout-sessions": ("expire",),
+    "payment-links": ("archive", "restore"),
 }
 """What can be done to the objects of a list without a body."""
 
@@ -115,11 +118,15 @@ def method(pick: Pick, number: int, method: int) -> Requests:
     amount=(100, 5000),
     interval=("day", "week", "month", "month", "year"),
     trial=(0, 0, 5),
-    collection=(AUTOMATIC, BY_INVOICE),
+    collection=(AUTOMATIC, AUTOMATIC, BY_INVOICE),
+    ends=(None, None, None, "2026-02-10T00:00:00Z", "2028-04-01T00:00:00Z"),
 )
-def subscribe(pick: Pick, number: int, amount: int, interval: str, trial: int, collection: str) -> Requests:
+def subscribe(
+    pick: Pick, number: int, amount: int, interval: str, trial: int, collection: str, ends: str | None = None
+) -> Requests:
     terms = {"unit_amount": amount, "interval": interval, "collection_method": collection}
     free = {"trial_period_days": trial} if trial else {}
+    free |= {"ends_at": ends} if ends else {}
     yield "POST", "/v1/subscriptions/", {"customer": pick("customer", number).id, **terms, **free}
 
 
@@ -136,13 +143,24 @@ def session(pick: Pick, number: int, mode: str, lines: int) -> Requests:
     yield "POST", "/v1/checkout-sessions/", body
 
 
-@operation(4, pick=NUMBERS, confirm=(True, True, False))
-def intent(pick: Pick, number: int, confirm: bool) -> Requests:
+@operation(
+    4,
+    pick=NUMBERS,
+    capture=("automatic", "automatic", "manual"),
+    given=(True, True, False),
+    confirm=(True, True, False),
+)
+def intent(pick: Pick, number: int, capture: str, given: bool, confirm: bool) -> Requests:
     stored = pick("payment_method", number)
-    body = {"amount": 5000, "currency": "XAF", "customer": stored.customer, "payment_method": stored.id}
-    made = yield "POST", "/v1/payment-intents/", body
+    own = {"customer": stored.customer, "payment_method": stored.id} if given else {}
+    made = yield "POST", "/v1/payment-intents/", {"amount": 5000, "currency": "XAF", "capture_method": capture, **own}
     if confirm:
-        yield "POST", f"/v1/payment-intents/{made['id']}/confirm/", None
+        yield "POST", f"/v1/payment-intents/{made['id']}/confirm/", None if given else {"payment_method": stored.id}
+
+
+@operation(2)
+def link(pick: Pick, number: int) -> Requests:
+    yield "POST", "/v1/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}
 
 
 @operation(14, pick=NUMBERS, action=[f"{path}/{action}" for path in ACTIONS for action in ACTIONS[path]])
@@ -186,9 +204,9 @@ def endpoint(pick: Pick, number: int, enabled: bool) -> Requests:
 # -- buyers and testers
 
 
-@operation(10, path=("invoices", "checkout-sessions"), pick=NUMBERS, method=range(len(METHODS)))
+@operation(10, path=("invoices", "checkout-sessions", "payment-links"), pick=NUMBERS, method=range(len(METHODS)))
 def pay(pick: Pick, number: int, path: str, method: int) -> Requests:
-    buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}} if path == "checkout-sessions" else {}
+    buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}} if path != "invoices" else {}
     yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/pay", {"method": METHODS[method], **buyer}
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from contract_tests.simulator.disk import Disk, simulated_disk
-from contract_tests.simulator.invariants import Invariants, Violation
+from contract_tests.simulator.invariants import Invariants, Transition, Violation
 from contract_tests.simulator.network import Network
 from contract_tests.simulator.server import Answer, Server
 from contract_tests.simulator.virtual_time import Stalled, VirtualTime, virtual_time
@@ -51,11 +51,15 @@ class Story(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a story ended: the first violation and the number of steps played; ``trace`` is a digest of all answers."""
+    """How a story ended: the first violation and the number of steps played; ``trace`` is a digest of all answers.
+
+    ``reached`` are the transitions of life cycles that happened.
+    """
 
     violation: Violation | None
     steps: int
     trace: str
+    reached: frozenset[Transition]
 
 
 class Rejected(Exception):
@@ -218,7 +222,9 @@ class Simulation:
                 await self._guarded(step)
             self.invariants.check_all(self.server)
         await self.server.crash()
-        return Outcome(next(iter(self.invariants.broken), None), number, self.trace.hexdigest())
+        return Outcome(
+            next(iter(self.invariants.broken), None), number, self.trace.hexdigest(), frozenset(self.invariants.reached)
+        )
 
     async def start(self) -> None:
         """Start the server on what is stored."""

@@ -9,6 +9,8 @@ import pytest
 from contract_tests.simulator import search, world_rules
 from contract_tests.simulator.defects import DEFECTS, Defect
 from contract_tests.simulator.disk import KINDS
+from contract_tests.simulator.invariants import LEGAL
+from contract_tests.simulator.population import OPERATIONS, VARIANTS
 from contract_tests.simulator.steps import STEPS, draw_story
 from emulator.testing import Emulator
 
@@ -29,6 +31,34 @@ def test_a_seed_decides_everything(state: str) -> None:
 def test_no_invariant_is_broken(seed: int) -> None:
     outcome = search.played(draw_story(seed, 80))
     assert outcome.violation is None, f"python -m contract_tests.simulator stories --seed {seed} --steps 80"
+
+
+EVENTFUL = {
+    1: "reviewed refunds",
+    2: "paid by transaction",
+    3: "slow operator",
+    4: "no retries",
+    6: "reviewed refunds",
+    7: "very slow operator",
+    8: "defaults",
+    12: "defaults",
+}
+"""Seeds and settings of worlds in which, together, all happens that a life cycle allows."""
+
+WALKED = {("subscription", "paused", "trialing")}
+"""Transitions that :mod:`contract_tests.simulator.walks` seeks and these stories miss."""
+
+
+def test_stories_make_every_transition() -> None:
+    """What no story reaches, no invariant says anything of."""
+    names = [*OPERATIONS, "advance", "receiver", "deliver_again", "outcome"]
+    outcomes = [
+        search.played(draw_story(seed, 400, "memory", names)._replace(settings=VARIANTS[variant]))
+        for seed, variant in EVENTFUL.items()
+    ]
+    assert [outcome.violation for outcome in outcomes if outcome.violation] == []
+    every = {(kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]}
+    assert every - WALKED - frozenset().union(*(outcome.reached for outcome in outcomes)) == set()
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
