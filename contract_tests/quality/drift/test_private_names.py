@@ -21,7 +21,7 @@ def private(source: str) -> Iterator[str]:
             node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else None,
             node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None,
         }
-        yield from (each for each in names if each and each.startswith("_") and not each.endswith("__"))
+        yield from (each for each in names if each and each.startswith("_") and each != "_" and not each.endswith("__"))
 
 
 @cache
