@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from contract_tests.quality import sizes
-from contract_tests.quality.sizes import HOUSE, ROOMS, Size, report
+from contract_tests.quality.sizes import HOUSE, ROOMS, TESTS, TREE, Size, report
 
 
 def test_every_room_has_a_budget() -> None:
     assert {path.parent.name for path in HOUSE.glob("*/__init__.py")} == ROOMS.keys()
+    assert {path.parent.name for path in TREE.glob("*/__init__.py")} == TESTS.keys()
 
 
 def test_a_size_over_its_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
