@@ -7,7 +7,7 @@ answer, or ``closed`` for a connection that was closed without one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ CLOSED = "closed"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 LIST = b"GET /v1/customers/ HTTP/1.1"
 CREATE = b"POST /v1/customers/ HTTP/1.1"
+CUSTOMERS, PRODUCTS = "/v1/customers/", "/v1/products/"
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 
 
@@ -87,22 +88,25 @@ def headers(target: Target, amount: int) -> str:
     return _raw(target, start, b"a: b\r\n" * (amount - 2), b"\r\n")
 
 
-def _chunked(target: Target, *parts: bytes) -> str:
-    with target.line() as line:
-        start = CREATE + b"\r\n" + line.polite + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
-    return _raw(target, start, *parts)
+def chunked(parts: Callable[[int], Sequence[bytes]]) -> Play:
+    """What is sent after the head of a body in chunks."""
+
+    def play(target: Target, amount: int) -> str:
+        with target.line() as line:
+            start = CREATE + b"\r\n" + line.polite + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+        return _raw(target, start, *parts(amount))
+
+    return play
 
 
-def trailers(target: Target, amount: int) -> str:
-    return _chunked(target, b"0\r\n", b"X: a\r\n" * ((amount - 5) // 6), b"\r\n")
+def posted(path: str, body: Callable[[int], object]) -> Play:
+    """A POST with this body."""
+    return lambda target, amount: target.status("POST", path, body(amount))
 
 
-def trailer(target: Target, amount: int) -> str:
-    return _chunked(target, b"0\r\nX: ", b"a" * (amount - 10), b"\r\n\r\n")
-
-
-def chunk_extension(target: Target, amount: int) -> str:
-    return _chunked(target, b"0;", b"a" * (amount - 6), b"\r\n\r\n")
+def put(body: Callable[[int], object]) -> Play:
+    """A snapshot that is imported."""
+    return lambda target, amount: target.status("PUT", "/_emulator/snapshots/x", body(amount))
 
 
 def pipelined(target: Target, amount: int) -> str:
@@ -145,10 +149,6 @@ def slow_body(target: Target, amount: int) -> str:
     return _slow(target, start, b"}", ever=amount <= limits.BODY_SECONDS.most)
 
 
-def body(target: Target, amount: int) -> str:
-    return target.status("POST", "/v1/customers/", b"{}".ljust(amount))
-
-
 def unread_body(target: Target, amount: int) -> str:
     """Return a body that nothing reads, and another request after it."""
     with target.line() as line:
@@ -159,18 +159,6 @@ def unread_body(target: Target, amount: int) -> str:
                 line.say(b" " * min(65536, amount - start))
             line.request(LIST)
         return _said(line)
-
-
-def depth(target: Target, amount: int) -> str:
-    return target.status("POST", "/v1/customers/", b'{"a":' * amount + b"1" + b"}" * amount)
-
-
-def digits(target: Target, amount: int) -> str:
-    return target.status("POST", "/v1/customers/", b'{"a":' + b"9" * amount + b"}")
-
-
-def values(target: Target, amount: int) -> str:
-    return target.status("PUT", "/_emulator/snapshots/x", b'{"a":[' + b"0," * (amount - 3) + b"0]}")
 
 
 def query(target: Target, amount: int) -> str:
@@ -197,21 +185,8 @@ def string(target: Target, amount: int) -> str:
     return target.status("POST", "/v1/checkout-sessions/", _session(target, cancel_url=url))
 
 
-def _metadata(target: Target, metadata: dict[str, str]) -> str:
-    product = {"name": "Basket", "unit_amount": 2000, "currency": "XAF", "metadata": metadata}
-    return target.status("POST", "/v1/products/", product)
-
-
-def metadata(target: Target, amount: int) -> str:
-    return _metadata(target, {str(number): "x" for number in range(amount)})
-
-
-def metadata_key(target: Target, amount: int) -> str:
-    return _metadata(target, {"x" * amount: "x"})
-
-
-def metadata_value(target: Target, amount: int) -> str:
-    return _metadata(target, {"x": "x" * amount})
+def _noted(metadata: dict[str, str]) -> object:
+    return {"name": "Basket", "unit_amount": 2000, "currency": "XAF", "metadata": metadata}
 
 
 def event(target: Target, amount: int) -> str:
@@ -259,24 +234,12 @@ def polls(target: Target, amount: int) -> str:
         return _said(line)
 
 
-def inbox_body(target: Target, amount: int) -> str:
-    return str(target.http.post("/_emulator/inbox/budget?app=budget", content=b"x" * amount).status_code)
-
-
 def _inbox(target: Target, amount: int, content: bytes) -> str:
     with target.line() as line:
         for _ in range(amount):
             line.request(b"POST /_emulator/inbox/budget HTTP/1.1", b"Content-Length: %d" % len(content), body=content)
             assert _said(line) == "200"
     return f"{target.http.get('/_emulator/inbox/budget').json()['pagination']['count']} stored"
-
-
-def inbox(target: Target, amount: int) -> str:
-    return _inbox(target, amount, b"")
-
-
-def inbox_bytes(target: Target, amount: int) -> str:
-    return _inbox(target, amount // 65536, b"x" * 65536)
 
 
 def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
@@ -291,14 +254,13 @@ def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
         return target.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
 
 
+def answer_body(target: Target, amount: int) -> str:
+    return f"{len(_delivery(target, {}, b'x' * amount)['attempts'][-1]['response_body'])} read"
+
+
 def answer_head(target: Target, amount: int) -> str:
     attempt = _delivery(target, {"X": "x" * (amount - 200)}, b"")["attempts"][-1]
     return "an answer" if attempt["status_code"] else "a failure"
-
-
-def answer_body(target: Target, amount: int) -> str:
-    attempt = _delivery(target, {}, b"x" * amount)["attempts"][-1]
-    return f"{len(attempt['response_body'])} read"
 
 
 def worlds(target: Target, amount: int) -> str:
@@ -314,18 +276,10 @@ def worlds(target: Target, amount: int) -> str:
     return "all open" if count >= amount else "no more than the limit"
 
 
-def snapshot(target: Target, amount: int) -> str:
-    return target.status("PUT", "/_emulator/snapshots/x", b"{}".ljust(amount))
-
-
 def snapshots(target: Target, amount: int) -> str:
     """Return the answer to the last one."""
     answers = [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)]
     return answers[-1]
-
-
-def fixture(target: Target, amount: int) -> str:
-    return target.status("POST", "/_emulator/reset", b"{}".ljust(amount))
 
 
 class Row(NamedTuple):
@@ -350,37 +304,37 @@ class Row(NamedTuple):
 ROWS = (
     Row(limits.HEAD, head, "200", "400"),
     Row(limits.HEADERS, headers, "200", "400"),
-    Row(limits.FRAMING, trailers, "422", "400", "Trailers"),
-    Row(limits.FRAMING, trailer, "422", "400", "One trailer"),
-    Row(limits.FRAMING, chunk_extension, "422", "400", "Chunk extension"),
+    Row(limits.FRAMING, chunked(lambda n: (b"0\r\n", b"X: a\r\n" * ((n - 5) // 6), b"\r\n")), "422", "400", "Trailers"),
+    Row(limits.FRAMING, chunked(lambda n: (b"0\r\nX: ", b"a" * (n - 10), b"\r\n\r\n")), "422", "400", "One trailer"),
+    Row(limits.FRAMING, chunked(lambda n: (b"0;", b"a" * (n - 6), b"\r\n\r\n")), "422", "400", "Chunk extension"),
     Row(limits.PIPELINED, pipelined, "200", CLOSED),
     Row(limits.CONNECTIONS, connections, "200", "503", times=1.2),
     Row(limits.HEAD_SECONDS, slow_head, "200", "408"),
     Row(limits.BODY_SECONDS, slow_body, "200", "408"),
-    Row(limits.BODY, body, "422", "400"),
+    Row(limits.BODY, posted(CUSTOMERS, b"{}".ljust), "422", "400"),
     Row(limits.UNREAD_BODY, unread_body, "200", CLOSED),
-    Row(limits.DEPTH, depth, "422", "400"),
-    Row(limits.DIGITS, digits, "422", "400"),
-    Row(limits.VALUES, values, "422", "400"),
+    Row(limits.DEPTH, posted(CUSTOMERS, lambda n: b'{"a":' * n + b"1" + b"}" * n), "422", "400"),
+    Row(limits.DIGITS, posted(CUSTOMERS, lambda n: b'{"a":' + b"9" * n + b"}"), "422", "400"),
+    Row(limits.VALUES, put(lambda n: b'{"a":[' + b"0," * (n - 3) + b"0]}"), "422", "400"),
     Row(limits.QUERY, query, "422 for each", "422"),
     Row(limits.ITEMS, array, "201", "422"),
     Row(limits.STRING, string, "201", "422"),
-    Row(limits.METADATA, metadata, "201", "422"),
-    Row(limits.METADATA_KEY, metadata_key, "201", "422"),
-    Row(limits.METADATA_VALUE, metadata_value, "201", "422"),
+    Row(limits.METADATA, posted(PRODUCTS, lambda n: _noted({str(number): "x" for number in range(n)})), "201", "422"),
+    Row(limits.METADATA_KEY, posted(PRODUCTS, lambda n: _noted({"x" * n: "x"})), "201", "422"),
+    Row(limits.METADATA_VALUE, posted(PRODUCTS, lambda n: _noted({"x": "x" * n})), "201", "422"),
     Row(limits.BODY, event, "201", "400", "Event, by the request that causes it"),
     Row(limits.FORM, form, "422", "403"),
     Row(limits.CONSOLE_FORM, console_form, "303", "413"),
     Row(limits.STREAMS, streams, "200", "429", "Open streams of a world"),
     Row(limits.STREAMS, polls, "200", "429", "Held polls of a world"),
-    Row(limits.INBOX_BODY, inbox_body, "200", "400"),
-    Row(limits.INBOX, inbox, "1000 stored", "1000 stored"),
-    Row(limits.INBOX_BYTES, inbox_bytes, "128 stored", "128 stored"),
+    Row(limits.INBOX_BODY, posted("/_emulator/inbox/budget?app=budget", lambda n: b"x" * n), "200", "400"),
+    Row(limits.INBOX, lambda target, n: _inbox(target, n, b""), "1000 stored", "1000 stored"),
+    Row(limits.INBOX_BYTES, lambda target, n: _inbox(target, n // 65536, b"x" * 65536), "128 stored", "128 stored"),
     Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
     Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
     Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
-    Row(limits.SNAPSHOT, snapshot, "422", "400"),
+    Row(limits.SNAPSHOT, put(b"{}".ljust), "422", "400"),
     Row(limits.SNAPSHOTS, snapshots, "201", "422"),
-    Row(limits.BODY, fixture, "200", "400", "Uploaded fixture"),
+    Row(limits.BODY, posted("/_emulator/reset", b"{}".ljust), "200", "400", "Uploaded fixture"),
 )
 """Every row of the table in the guide, in its order."""
