@@ -136,33 +136,18 @@ def test_the_field_that_is_wrong_within_a_setting_is_named(sandbox: Sandbox, val
     )
 
 
-def test_assumptions_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
-    """B-99: a change of one assumption is merged with the others."""
-    before = settings(sandbox)["assumptions"]
-    sandbox.control.patch("/app", {"settings": {"assumptions": {"payment_received": "transaction"}}})
-    changed = sandbox.control.patch("/app", {"settings": {"assumptions": {"success_url": "required"}}})
-    own = {"payment_received": "transaction", "success_url": "required"}
-    assert changed["settings"]["assumptions"] == {**before, **own}
-
-
-def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:
-    """B-21."""
+def test_what_is_not_sent_stays_as_it_is(sandbox: Sandbox, live: Sandbox) -> None:
+    """B-99: a change of one assumption is merged with the others. B-02, B-07, B-21: the live side has settings of its
+    own, and they survive a reset of the data.
+    """
     before = settings(sandbox)
-    assert sandbox.control.patch("/app", {})["settings"] == before
-
-
-def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:
-    """B-07."""
-    sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
+    own = {"payment_received": "transaction", "success_url": "required"}
+    for name, value in own.items():
+        sandbox.settings(assumptions={name: value})
     sandbox.api.post("/reset")
-    assert settings(sandbox)["tax_rate"] == 18
-
-
-def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox, live: Sandbox) -> None:
-    """B-02: two separate worlds."""
-    live.settings(tax_rate=18)
-    assert live.control.get("/app")["livemode"] is True
-    assert settings(sandbox)["tax_rate"] == 0
+    assert sandbox.control.patch("/app", {})["settings"] == settings(sandbox)
+    assert settings(sandbox) == {**before, "assumptions": {**before["assumptions"], **own}}
+    assert (live.control.get("/app")["livemode"], settings(live)) == (True, before)
 
 
 def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:
@@ -176,28 +161,20 @@ def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None
     keyless.close()
 
 
-def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -> None:
-    """B-10: ``customer_email_exists`` reads ``DUPLICATE_EMAIL``, 409."""
+def test_the_shape_of_errors_is_a_setting(sandbox: Sandbox) -> None:
+    """B-10: flat, ``customer_email_exists`` reads ``DUPLICATE_EMAIL``; nested, all are in lower case, and the message
+    names all faults (B-12), though the shape has no ``errors``.
+    """
     body = {"email": "a@example.com", "name": "A"}
     sandbox.api.post("/customers/", body)
-    sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
+    sandbox.settings(error_shape="flat")
     error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
     assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
     assert set(error["errors"]) == {"email"}
-
-
-def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:
-    """B-10."""
-    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    sandbox.settings(error_shape="nested")
     answer = sandbox.api.request("GET", "/customers/cust_x/")
-    assert answer.status_code == 404
     error = answer.json()["error"]
-    assert (error["type"], error["code"]) == ("not_found_error", "customer_not_found")
-
-
-def test_the_nested_shape_names_several_violations_in_its_message(sandbox: Sandbox) -> None:
-    """B-12: all faults at once, though the shape has no ``errors`` (B-10)."""
-    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    assert (answer.status_code, error["type"], error["code"]) == (404, "not_found_error", "customer_not_found")
     error = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
     assert error["code"] == "validation_error"
     assert sorted(error["message"].split("; ")) == ["email: is required", "name: must be a string"]

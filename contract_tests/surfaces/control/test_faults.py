@@ -13,7 +13,6 @@ import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
-from emulator.core.errors import CODES, ERRORS
 
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 FAILING = {"code": "DATABASE_ERROR"}
@@ -41,7 +40,6 @@ def customers(sandbox: Sandbox) -> int:
 
 
 def cut(sandbox: Sandbox, **options: Any) -> bool:
-    """Return whether a request ends without any answer."""
     try:
         sandbox.api.http.post("/customers/", json=AWA, **options)
     except httpx.TransportError:
@@ -75,19 +73,6 @@ def test_a_fault_is_stored_until_it_strikes(sandbox: Sandbox) -> None:
     assert status(sandbox, "POST", json=AWA) == 201
 
 
-def test_without_times_it_strikes_once(sandbox: Sandbox) -> None:
-    assert arrange(sandbox, FAILING)["times"] == 1
-    assert [status(sandbox), status(sandbox)] == [500, 200]
-
-
-def test_they_are_listed_newest_first_and_cleared_together(sandbox: Sandbox) -> None:
-    made = [arrange(sandbox, {"status": code}) for code in (501, 502, 503)]
-    assert arranged(sandbox) == made[::-1]
-    assert sandbox.control.request("DELETE", "/faults").status_code == 204
-    assert arranged(sandbox) == []
-    assert status(sandbox) == 200
-
-
 @undocumented
 def test_the_one_arranged_first_strikes_first(sandbox: Sandbox) -> None:
     for code in (501, 502, 503):
@@ -96,24 +81,15 @@ def test_the_one_arranged_first_strikes_first(sandbox: Sandbox) -> None:
     assert status(sandbox, "POST") == 502
 
 
-def test_another_world_is_not_concerned(sandbox: Sandbox) -> None:
-    """B-01; nor is the control API."""
-    arrange(sandbox, FAILING)
-    other = {"Authorization": f"Bearer {sandbox.key.replace('test', 'prod', 1)}"}
-    assert status(sandbox, headers=other) == 200
-    assert sandbox.now == START
-    assert len(arranged(sandbox)) == 1
-
-
-def test_a_reset_clears_them_and_does_not_count_them(sandbox: Sandbox) -> None:
-    """B-07."""
+def test_they_are_listed_newest_first_and_cleared_together(sandbox: Sandbox) -> None:
+    """Without ``times`` each strikes once. They are no objects: a reset clears them and does not count them (B-07)."""
+    made = [arrange(sandbox, {"status": code}) for code in (501, 502, 503)]
+    assert (arranged(sandbox), {each["times"] for each in made}) == (made[::-1], {1})
+    sandbox.control.rejected("GET", f"/objects/{made[0]['id']}", 404, "NOT_FOUND")
+    assert sandbox.control.request("DELETE", "/faults").status_code == 204
+    assert (arranged(sandbox), status(sandbox)) == ([], 200)
     arrange(sandbox, FAILING, match={"method": "GET"})
-    assert sandbox.api.post("/reset")["deleted"] == 0
-    assert arranged(sandbox) == []
-
-
-def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
-    sandbox.control.rejected("GET", f"/objects/{arrange(sandbox, FAILING)['id']}", 404, "NOT_FOUND")
+    assert (sandbox.api.post("/reset")["deleted"], arranged(sandbox)) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -166,6 +142,7 @@ def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
         ({"then": {"delay": "soon"}}, "then.delay"),
         ({"then": {"delay": "0s"}}, "then.delay"),
         ({"then": {"delay": "P9999Y"}}, "then.delay"),
+        *(({"then": FAILING, "match": {"nth": nth}}, "match.nth") for nth in (0, -1, "2", 1.5)),
     ],
     ids=str,
 )
@@ -232,13 +209,6 @@ def test_a_body_in_pieces_is_looked_at_whole(sandbox: Sandbox) -> None:
 # -- how often
 
 
-@pytest.mark.parametrize(("probability", "struck"), [(0, 0), (1, 40)])
-def test_never_and_always(sandbox: Sandbox, probability: float, struck: int) -> None:
-    arrange(sandbox, FAILING, probability=probability)
-    assert [status(sandbox) for _ in range(40)].count(500) == struck
-    assert len(arranged(sandbox)) == 1
-
-
 def strikes(seed: int) -> list[int]:
     """Which of a hundred requests a fault with an even chance strikes, in a new world."""
     with RunningServer(seed=seed) as server, http_client(base_url=server.url) as http:
@@ -256,19 +226,6 @@ def test_with_a_seed_the_same_ones_are_struck(sandbox: Sandbox) -> None:
 
 
 # -- what goes wrong
-
-
-@undocumented
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_can_be_had(sandbox: Sandbox, code: str) -> None:
-    """Control API: every code of the error model can be had this way, with its documented status."""
-    arrange(sandbox, {"code": code})
-    answer = sandbox.api.http.post("/customers/", json=AWA)
-    error = answer.json().get("error", answer.json())
-    assert (answer.status_code, error["code"]) == (ERRORS[code].status, code)
-    if answer.status_code == 429:
-        assert answer.headers["retry-after"]
-    assert customers(sandbox) == 0
 
 
 @undocumented
@@ -292,8 +249,9 @@ def test_any_answer_at_all(sandbox: Sandbox, then: Any, content_type: str | None
     assert customers(sandbox) == 0
 
 
-def test_a_delay_is_real_and_changes_nothing_else(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"delay_ms": 300})
+@pytest.mark.parametrize("then", [{"delay_ms": 300}, {"hold_ms": 300}], ids=str)
+def test_a_delay_is_real_and_changes_nothing_else(sandbox: Sandbox, then: Any) -> None:
+    arrange(sandbox, then)
     started = time.monotonic()
     assert sandbox.api.post("/customers/", AWA)["created_at"] == START
     assert time.monotonic() - started >= 0.3
@@ -308,17 +266,41 @@ def test_others_are_served_while_one_waits(sandbox: Sandbox) -> None:
         assert status(sandbox) == 200
 
 
-def test_a_connection_cut_before_leaves_nothing_done(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"drop": "before"})
-    with sandbox.expect():
-        assert cut(sandbox)
-    assert customers(sandbox) == 0
+KEY = {"Idempotency-Key": "attempt-1"}
 
 
-def test_a_connection_cut_after_leaves_it_done(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"drop": "after"})
-    with sandbox.expect("customer.created"):
-        assert cut(sandbox)
+@undocumented
+@pytest.mark.parametrize(
+    ("then", "answer", "is_done"),
+    [
+        (FAILING, (500, "DATABASE_ERROR"), False),
+        ({"drop": "before"}, None, False),
+        ({"drop": "after"}, None, True),
+        ({"hang_ms": 50}, None, True),
+        ({"garble": True}, (201, "}"), True),
+        ({"code": "INTERNAL_ERROR", "executed": True}, (500, "INTERNAL_ERROR"), True),
+        ({"status": 502, "body": "Bad gateway", "executed": True}, (502, "Bad gateway"), True),
+        ({"delay_ms": 50, "executed": True}, (201, "created_at"), True),
+    ],
+    ids=str,
+)
+def test_whether_it_was_done_and_the_key_gets_what_was_lost(
+    sandbox: Sandbox, then: Any, answer: tuple[int, str] | None, is_done: bool
+) -> None:
+    """B-05, B-16: faults come before idempotency, and the answer that a request got is kept for its key."""
+    arrange(sandbox, then, match={"method": "POST", "nth": 2})
+    assert status(sandbox, "POST", json={}) == 422
+    with sandbox.expect(*["customer.created"] * is_done):
+        if answer:
+            given = sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
+            assert given.status_code == answer[0]
+            assert answer[1] in given.text
+            assert given.text.startswith("}") is ("garble" in then)
+        else:
+            assert cut(sandbox, headers=KEY)
+    assert customers(sandbox) == is_done
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=KEY)
+    assert (again.status_code, again.headers.get("idempotent-replayed")) == (201, "true" if is_done else None)
     assert customers(sandbox) == 1
 
 
@@ -332,72 +314,12 @@ def test_an_error_response_is_lost_like_any_answer(sandbox: Sandbox) -> None:
     assert (answer.status_code, answer.content[:1]) == (409, b"}")
 
 
-def test_with_a_key_the_lost_answer_can_be_had_again(sandbox: Sandbox) -> None:
-    """B-16: this is what Idempotency-Key is for. Without one there would be a second refund, a second customer."""
-    key = {"Idempotency-Key": "attempt-1"}
-    arrange(sandbox, {"drop": "after"})
-    assert cut(sandbox, headers=key)
-    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
-    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
-    assert customers(sandbox) == 1
-
-
-def test_an_arranged_error_is_not_what_a_key_remembers(sandbox: Sandbox) -> None:
-    """B-05, B-16: faults come before idempotency."""
-    key = {"Idempotency-Key": "attempt-1"}
-    arrange(sandbox, FAILING)
-    assert status(sandbox, "POST", json=AWA, headers=key) == 500
-    assert status(sandbox, "POST", json=AWA, headers=key) == 201
-
-
-@undocumented
-def test_a_garbled_answer_cannot_be_read_but_the_work_is_done(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"garble": True})
-    answer = sandbox.api.http.post("/customers/", json=AWA)
-    assert (answer.status_code, answer.headers["content-type"]) == (201, "application/json")
-    with pytest.raises(ValueError, match="Expecting value"):
-        answer.json()
-    assert customers(sandbox) == 1
-
-
-def test_an_error_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
-    """B-16: an error after the execution; the key still has the answer that was lost."""
-    key = {"Idempotency-Key": "attempt-1"}
-    arrange(sandbox, {"code": "INTERNAL_ERROR", "executed": True})
-    with sandbox.expect("customer.created"):
-        failed = sandbox.api.http.post("/customers/", json=AWA, headers=key)
-    assert (failed.status_code, failed.json()["code"]) == (500, "INTERNAL_ERROR")
-    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
-    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
-    assert customers(sandbox) == 1
-
-
-@undocumented
-def test_a_status_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"status": 502, "body": "Bad gateway", "executed": True}, match={"nth": 2})
-    sandbox.api.get("/customers/")
-    answer = sandbox.api.http.post("/customers/", json=AWA)
-    assert (answer.status_code, answer.text) == (502, "Bad gateway")
-    assert customers(sandbox) == 1
-
-
-def test_an_answer_that_waits_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"delay_ms": 600_000, "executed": True}, match={"method": "POST"})
+@pytest.mark.parametrize("then", [{"delay_ms": 600_000, "executed": True}, {"hang_ms": 600_000}], ids=str)
+def test_an_answer_that_is_waited_for_in_vain_is_that_of_a_request_that_is_done(sandbox: Sandbox, then: Any) -> None:
+    arrange(sandbox, then, match={"method": "POST"})
     with pytest.raises(httpx.ReadTimeout):
         sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
     assert any(customers(sandbox) == 1 for _ in range(1000))
-    arrange(sandbox, {"delay_ms": 50, "executed": True}, match={"method": "POST"})
-    assert sandbox.api.post("/customers/", {**AWA, "email": "ida@example.com"})["created_at"] == START
-
-
-def test_an_answer_that_never_comes_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
-    """The client sees its own timeout, or, if it is patient, a connection that is cut."""
-    arrange(sandbox, {"hang_ms": 600_000}, match={"method": "POST"})
-    with pytest.raises(httpx.ReadTimeout):
-        sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
-    assert any(customers(sandbox) == 1 for _ in range(1000))
-    arrange(sandbox, {"hang_ms": 50}, match={"method": "POST"})
-    assert cut(sandbox)
 
 
 # -- their place
@@ -418,27 +340,24 @@ def test_they_come_after_key_profile_and_limit_and_before_the_body(sandbox: Sand
 # -- at a place, and inside the idempotency window
 
 
-def test_the_nth_request_is_counted_from_now(sandbox: Sandbox) -> None:
-    sandbox.api.get("/customers/")
-    fault = arrange(sandbox, LIMITED, match={"method": "GET", "path": "/customers/", "nth": 3})
-    assert fault["match"] == {"method": "GET", "path": "/customers/", "nth": 3}
-    status(sandbox, path="/products/")
-    assert [status(sandbox) for _ in range(5)] == [200, 200, 429, 200, 200]
-    assert arranged(sandbox) == []
-
-
 @pytest.mark.parametrize(
     ("faults", "statuses"),
     [
+        ([{"match": {"path": "/customers/", "nth": 3}}], [200, 200, 429, 200]),
         ([{"match": {"nth": 2}}, {"match": {"nth": 4}}], [200, 429, 200, 429, 200]),
         ([{"match": {"nth": 2}, "times": 2}], [200, 429, 429, 200]),
+        ([{"probability": 0}], [200] * 20),
+        ([{"probability": 1}], [429] * 20),
     ],
+    ids=str,
 )
-def test_several_faults_count_the_same_requests(sandbox: Sandbox, faults: list[Any], statuses: list[int]) -> None:
-    """And each strikes from its nth one on, so many times."""
+def test_how_often_a_fault_strikes(sandbox: Sandbox, faults: list[Any], statuses: list[int]) -> None:
+    """Requests are counted from now on, by all faults alike, and each strikes from its nth one on, so many times."""
+    sandbox.api.get("/customers/")
     for fault in faults:
-        arrange(sandbox, LIMITED, **fault)
+        assert arrange(sandbox, LIMITED, **fault)["match"] == fault.get("match", {})
     assert [status(sandbox) for _ in statuses] == statuses
+    assert len(arranged(sandbox)) == ("probability" in faults[0])
 
 
 def test_the_nth_delivery(sandbox: Sandbox) -> None:
@@ -448,11 +367,6 @@ def test_the_nth_delivery(sandbox: Sandbox) -> None:
         sandbox.customer()
     errors = [each["attempts"][0]["error"] for each in sandbox.deliveries(endpoint)]
     assert [error is None for error in errors] == [True, False, True]
-
-
-@pytest.mark.parametrize("nth", [0, -1, "2", 1.5])
-def test_an_nth_is_a_whole_number_from_one(sandbox: Sandbox, nth: Any) -> None:
-    sandbox.control.rejected("POST", "/faults", 422, "INVALID_FIELD", json={"match": {"nth": nth}, "then": LIMITED})
 
 
 def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
@@ -471,24 +385,13 @@ def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
     assert customers(sandbox) == 1
 
 
-def test_a_request_without_a_key_is_held_as_well(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"hold_ms": 300})
-    started = time.perf_counter()
-    assert status(sandbox, "POST", json=AWA) == 201
-    assert time.perf_counter() - started >= 0.3
-
-
-def test_a_429_says_when_to_come_back(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"status": 429})
-    answer = sandbox.api.request("GET", "/customers/")
-    assert (answer.status_code, answer.headers["retry-after"], answer.json()["retry_after"]) == (429, "1", 1)
-
-
 @undocumented
-def test_a_429_of_ones_own_too(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"status": 429, "body": {"slow": "down"}})
+@pytest.mark.parametrize("body", [{}, {"body": {"slow": "down"}}], ids=str)
+def test_a_429_says_when_to_come_back(sandbox: Sandbox, body: Any) -> None:
+    arrange(sandbox, {"status": 429, **body})
     answer = sandbox.api.http.get("/customers/")
-    assert (answer.status_code, answer.headers["retry-after"], answer.json()) == (429, "1", {"slow": "down"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+    assert answer.json() == body["body"] if body else answer.json()["retry_after"] == 1
 
 
 def payments(sandbox: Sandbox) -> list[Any]:
@@ -496,7 +399,6 @@ def payments(sandbox: Sandbox) -> list[Any]:
 
 
 def pay(sandbox: Sandbox) -> Any:
-    """Return a payment by a phone of Airtel."""
     return sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))
 
 

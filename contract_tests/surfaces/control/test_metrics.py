@@ -33,18 +33,12 @@ def test_metrics_follow_what_happens(sandbox: Sandbox) -> None:
     assert before.get('objectskind="customer"', 0) == 0
     sandbox.subscribe()
     sandbox.api.request("GET", "/customers/cust_missing/")
+    sandbox.advance("1d")
     after = metrics(sandbox)
-    assert after['objectskind="customer"'] == 1
-    assert after['subscriptionsstatus="active"'] == 1
-    assert after['invoicesstatus="paid"'] == 1
+    for name in ('objectskind="customer"', 'subscriptionsstatus="active"', 'invoicesstatus="paid"'):
+        assert after[name] == 1
     assert after['requests_totalstatus="404"'] == 1
     assert after["changes_total"] > before["changes_total"]
     assert after["jobs"] >= 1
-
-
-def test_metrics_show_the_clock(sandbox: Sandbox) -> None:
-    before = metrics(sandbox)
-    sandbox.advance("1d")
-    after = metrics(sandbox)
     assert after["clock_seconds"] - before["clock_seconds"] == 86400
     assert after["clock_lag_seconds"] == 0

@@ -15,45 +15,30 @@ def paid(sandbox: Sandbox, path: str, **body: Any) -> Any:
 
 @pytest.mark.parametrize("type", ["mobile_money", "bank_card", "paypal"])
 def test_by_what_the_session_allows(sandbox: Sandbox, type: str) -> None:
+    """No body at all will do."""
     session = sandbox.session(payment_method_types=[type])
-    intent = paid(sandbox, f"/checkout-sessions/{session['id']}")
+    intent = sandbox.control.request("POST", f"/checkout-sessions/{session['id']}/pay").json()
     assert (intent["status"], intent["payment_method_types"]) == ("succeeded", [type])
 
 
-def test_a_link_and_an_invoice_alike(sandbox: Sandbox) -> None:
+def test_the_default_method_of_the_customer_goes_first(sandbox: Sandbox) -> None:
+    """Unless it is not allowed; a stored card behaves as it did. A link and an invoice are paid alike."""
+    poor, card = sandbox.customer(phone=FAILING_PHONE), sandbox.customer()
+    sandbox.method(card, number="4000 0000 0000 9995", is_default=True)
+    for customer, types, code in [
+        (poor, [], "INSUFFICIENT_FUNDS"),
+        (card, [], "INSUFFICIENT_FUNDS"),
+        (poor, ["bank_card"], None),
+    ]:
+        session = sandbox.session(customer=customer["id"], payment_method_types=types)
+        intent = paid(sandbox, f"/checkout-sessions/{session['id']}")
+        assert (intent["last_error"] or {}).get("code") == code
     link = sandbox.link(collect_customer_info=False)
     assert paid(sandbox, f"/payment-links/{link['id']}")["status"] == "succeeded"
     sandbox.subscribe(collection_method="send_invoice")
     (invoice,) = sandbox.invoices("id")
     assert paid(sandbox, f"/invoices/{invoice}")["status"] == "succeeded"
-
-
-def test_no_body_at_all_will_do(sandbox: Sandbox) -> None:
-    response = sandbox.control.request("POST", f"/checkout-sessions/{sandbox.session()['id']}/pay")
-    assert response.json()["status"] == "succeeded"
-
-
-def test_the_default_method_of_the_customer_goes_first(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(phone=FAILING_PHONE)
-    session = sandbox.session(customer=customer["id"])
-    assert paid(sandbox, f"/checkout-sessions/{session['id']}")["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-
-
-def test_unless_it_is_not_allowed(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(phone=FAILING_PHONE)
-    session = sandbox.session(customer=customer["id"], payment_method_types=["bank_card"])
-    assert paid(sandbox, f"/checkout-sessions/{session['id']}")["status"] == "succeeded"
-
-
-def test_a_stored_card_behaves_as_it_did(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
-    sandbox.method(customer, number="4000 0000 0000 9995", is_default=True)
-    session = sandbox.session(customer=customer["id"])
-    assert paid(sandbox, f"/checkout-sessions/{session['id']}")["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-
-
-def test_no_handset_has_to_approve(sandbox: Sandbox) -> None:
-    sandbox.settings(mobile_money="handset")
+    sandbox.settings(mobile_money="handset")  # which no handset has to approve
     assert paid(sandbox, f"/checkout-sessions/{sandbox.session()['id']}")["status"] == "succeeded"
 
 
@@ -71,7 +56,6 @@ def handset(sandbox: Sandbox) -> Sandbox:
 
 
 def asked(sandbox: Sandbox, phone: str = PHONE, **fields: Any) -> Any:
-    """Return a payment that waits for its buyer."""
     intent = sandbox.pay(sandbox.method(type="mobile_money", phone=phone), **fields)
     assert intent["status"] == "requires_action"
     return intent
@@ -103,59 +87,42 @@ def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "status", "code"),
+    ("given", "phone", "code"),
     [
-        ({"answer": "approve"}, "succeeded", None),
-        ({"answer": "approve", "pin": "1234"}, "succeeded", None),
-        ({"answer": "reject"}, "canceled", "MOBILE_MONEY_REJECTED"),
+        ({"answer": "approve"}, PHONE, None),
+        ({"answer": "approve", "pin": "9173"}, PHONE, None),
+        ({"answer": "reject"}, PHONE, "MOBILE_MONEY_REJECTED"),
+        ({"answer": "approve"}, "+24177000001", "INSUFFICIENT_FUNDS"),
+        ({"answer": "approve"}, "+24177000002", None),
+        ({"answer": "approve"}, "+24177000003", None),
+        ({"answer": "approve"}, "+24177000007", "UPSTREAM_ERROR"),
     ],
     ids=str,
 )
-def test_what_the_buyer_says_counts_at_once(handset: Sandbox, given: Any, status: str, code: str | None) -> None:
-    intent = asked(handset)
-    response = answer(handset, given)
-    assert (response["id"], response["status"], (response["last_error"] or {}).get("code")) == (
-        intent["id"],
-        status,
-        code,
-    )
-    assert response == handset.api.get(f"/payment-intents/{intent['id']}/")
-    assert prompts(handset) == []
-
-
-def test_a_prompt_that_is_ignored_times_out(handset: Sandbox) -> None:
-    intent = asked(handset)
-    assert answer(handset, {"answer": "ignore"})["status"] == "requires_action"
-    assert [prompt["payment_intent"] for prompt in prompts(handset)] == [intent["id"]]
-    with handset.expect("payment_intent.failed"):
-        handset.advance("3m")
-    failed = handset.api.get(f"/payment-intents/{intent['id']}/")
-    assert failed["last_error"]["code"] == "MOBILE_MONEY_TIMEOUT"
-    assert prompts(handset) == []
-
-
-def test_who_ignores_a_slow_operator_has_not_paid(sandbox: Sandbox) -> None:
-    """Without a handset an operator that takes its time would succeed by itself (B-54)."""
-    intent = asked(sandbox, phone="+24177000006")
-    answer(sandbox, {"answer": "ignore"}, "+24177000006")
-    sandbox.advance("1h")
-    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["last_error"]["code"] == "MOBILE_MONEY_TIMEOUT"
-
-
-@pytest.mark.parametrize(
-    ("phone", "code"),
-    [
-        ("+24177000001", "INSUFFICIENT_FUNDS"),
-        ("+24177000002", None),
-        ("+24177000003", None),
-        ("+24177000007", "UPSTREAM_ERROR"),
-    ],
-)
-def test_once_it_is_approved_the_operator_goes_by_the_number(handset: Sandbox, phone: str, code: str | None) -> None:
-    """B-54; what the buyer of a magic number would have done is the tester's to do."""
-    asked(handset, phone=phone)
-    response = answer(handset, {"answer": "approve"}, phone)
+def test_what_the_buyer_says_counts_at_once(handset: Sandbox, given: Any, phone: str, code: str | None) -> None:
+    """Once it is approved the operator goes by the number (B-54); no PIN is stored."""
+    intent = asked(handset, phone)
+    response = answer(handset, given, phone)
+    assert (response["id"], response["status"]) == (intent["id"], "canceled" if code else "succeeded")
     assert (response["last_error"] or {}).get("code") == code
+    assert response == handset.api.get(f"/payment-intents/{intent['id']}/")
+    assert prompts(handset, phone) == []
+    entry = handset.control.get("/requests", operation="answerPrompt")["data"][0]
+    assert "9173" not in str(handset.control.get(f"/requests/{entry['id']}"))
+
+
+@pytest.mark.parametrize(("phone", "mode"), [(PHONE, "handset"), ("+24177000006", "auto")])
+def test_a_prompt_that_is_ignored_times_out(sandbox: Sandbox, phone: str, mode: str) -> None:
+    """Without a handset an operator that takes its time would succeed by itself (B-54)."""
+    sandbox.settings(mobile_money=mode)
+    intent = asked(sandbox, phone)
+    assert answer(sandbox, {"answer": "ignore"}, phone)["status"] == "requires_action"
+    assert [prompt["payment_intent"] for prompt in prompts(sandbox, phone)] == [intent["id"]]
+    with sandbox.expect("payment_intent.failed"):
+        sandbox.advance("1h")
+    failed = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    assert failed["last_error"]["code"] == "MOBILE_MONEY_TIMEOUT"
+    assert prompts(sandbox, phone) == []
 
 
 def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox) -> None:
@@ -188,10 +155,3 @@ def test_an_answer_is_one_of_three(handset: Sandbox, body: Any) -> None:
     asked(handset)
     assert handset.control.request("POST", f"/phones/{PHONE}/answer", json=body).status_code == 422
     assert len(prompts(handset)) == 1
-
-
-def test_no_pin_is_stored(handset: Sandbox) -> None:
-    asked(handset)
-    answer(handset, {"answer": "approve", "pin": "9173"})
-    entry = handset.control.get("/requests", operation="answerPrompt")["data"][0]
-    assert "9173" not in str(handset.control.get(f"/requests/{entry['id']}"))

@@ -36,7 +36,6 @@ def run(sandbox: Sandbox, *command: str) -> str:
 
 
 def sent_again(sandbox: Sandbox) -> Any:
-    """Return the body of the newest request to the service."""
     newest = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     return sandbox.control.get(f"/requests/{newest}")["request_body"]
 
@@ -76,40 +75,13 @@ def test_as_a_test_it_runs_by_itself(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
-def test_no_secret_is_in_it(sandbox: Sandbox, form: str) -> None:
+def test_headers_that_matter_are_in_it_and_no_secret_is(sandbox: Sandbox, form: str) -> None:
     body = {"customer": sandbox.customer()["id"], **CARD}
-    id = sandbox.api.request("POST", "/payment-methods/", json=body).headers["request-id"]
+    answer = sandbox.api.request("POST", "/payment-methods/", json=body, headers={"Idempotency-Key": "order-1"})
+    id = answer.headers["request-id"]
     code = as_code(sandbox, id, form)
-    assert sandbox.key not in code
-    assert "4242 4242" not in code
-    assert "/v1/payment-methods/" in code
-
-
-@pytest.mark.parametrize("form", sorted(FORMS))
-def test_headers_that_matter_are_in_it(sandbox: Sandbox, form: str) -> None:
-    code = as_code(sandbox, created(sandbox, **{"Idempotency-Key": "order-1"}), form)
-    assert "order-1" in code
-    assert "user-agent" not in code.lower()
-
-
-def test_another_form_is_rejected(sandbox: Sandbox) -> None:
-    id = created(sandbox)
+    for part in ("/v1/payment-methods/", "order-1"):
+        assert part in code
+    for part in (sandbox.key, "4242 4242", "user-agent", "User-Agent"):
+        assert part not in code
     sandbox.control.rejected("GET", f"/requests/{id}", 422, "INVALID_FILTER_PARAM", params={"as": "php"})
-
-
-def test_changes_show_each_field_before_and_after(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
-    answer = sandbox.api.request("PATCH", f"/customers/{customer['id']}/", json={"metadata": {"tier": "gold"}})
-    (change,) = sandbox.control.get(f"/requests/{answer.headers['request-id']}")["changes"]
-    assert (change["id"], change["change"]) == (customer["id"], "updated")
-    assert change["fields"]["metadata"] == {"before": {}, "after": {"tier": "gold"}}
-    assert "email" not in change["fields"]
-
-
-def test_what_was_created_had_nothing_before(sandbox: Sandbox) -> None:
-    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
-    newest = sandbox.control.get("/requests", operation="createWebhook")["data"][0]["id"]
-    entry = sandbox.control.get(f"/requests/{newest}")
-    (fields,) = [each["fields"] for each in entry["changes"] if each["id"] == endpoint["id"]]
-    assert fields["url"] == {"before": None, "after": endpoint["url"]}
-    assert endpoint["secret"] not in str(entry)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from contract_tests.support.sandbox import START, Sandbox
 
 
 def everything(sandbox: Sandbox) -> Any:
-    """Return all there is to a world, as its export says."""
     sandbox.control.post("/snapshots", {"name": "look"})
     return sandbox.control.get("/snapshots/look")
 
@@ -49,23 +47,16 @@ def test_inboxes_and_journal_are_empty_and_snapshots_stay(sandbox: Sandbox) -> N
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
 
 
-def test_a_seed_decides_the_ids(sandbox: Sandbox) -> None:
+def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
+    """Fixtures come on top of the server's, as in files: those of every App, then those of this one."""
     made = []
     for seed in (41, 42, 41):
         sandbox.control.post("/reset", {"seed": seed})
         made.append(sandbox.customer())
-    assert made[0] == made[2]
-    assert made[0]["id"] != made[1]["id"]
-
-
-def test_the_clock_starts_as_configured(sandbox: Sandbox) -> None:
+    assert (made[0] == made[2], made[0]["id"] != made[1]["id"]) == (True, True)
     at = sandbox.control.post("/reset", {"clock": "frozen@2020-02-29T12:00:00+02:00"})
     assert (at["mode"], at["now"]) == ("frozen", "2020-02-29T10:00:00.000Z")
     assert sandbox.control.post("/reset", {"clock": "running"})["mode"] == "running"
-
-
-def test_fixtures_come_on_top_of_those_of_the_server(sandbox: Sandbox) -> None:
-    """As in fixture files: those of every App, then those of this one."""
     name = sandbox.key.removeprefix("sk_test_")
     apps = {name: {"settings": {"pricing_plan": "starter"}}, "other": {"settings": {"tax_rate": 1}}}
     body = {"fixtures": {"settings": {"tax_rate": 18, "pricing_plan": "business"}, "apps": apps}}
@@ -110,30 +101,3 @@ def test_deliveries_under_way_are_given_up(sandbox: Sandbox, receiver: Receiver)
     receiver.release()
     assert sandbox.settle()["deliveries"] == {"succeeded": 0, "failed": 0}
     assert sandbox.api.get("/webhooks/")["data"] == []
-
-
-def test_an_advance_under_way_is_given_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It reports how far it came, and does not go on in a world it knows nothing of."""
-    sandbox.endpoint(receiver.url)
-    sandbox.subscribe()
-    sandbox.settle()
-    arrived = threading.Event()
-    receiver.reply = lambda received: Reply(held=True)
-    receiver.react = lambda received: arrived.set()
-    with ThreadPoolExecutor(1) as another:
-        advance = another.submit(sandbox.control.request, "POST", "/clock/advance", json={"by": "P1Y"})
-        assert arrived.wait(30)
-        sandbox.control.post("/reset")
-        reached = advance.result(30).json()["now"]
-    assert START < reached < "2027-01-01"
-    assert sandbox.now == START
-    receiver.release()
-
-
-def test_other_worlds_are_left_alone(sandbox: Sandbox, live: Sandbox) -> None:
-    """B-01: the live side of the App is another world."""
-    live.customer()
-    sandbox.control.post("/reset")
-    assert live.api.get("/customers/")["pagination"]["count"] == 1
-    assert live.control.post("/reset")["app"] == live.control.get("/app")["id"]
-    assert live.api.get("/customers/")["pagination"]["count"] == 0
