@@ -42,7 +42,6 @@ def sample(number: int) -> Iterable[tuple[View, str]]:
 
 
 def every() -> Iterable[tuple[View, str]]:
-    """Return all eight ways to see a page."""
     return ((view, theme) for view in VIEWS for theme in THEMES)
 
 

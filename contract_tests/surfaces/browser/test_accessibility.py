@@ -78,7 +78,6 @@ def test_the_console_in_french_is_no_wider_than_a_phone(sandbox: Sandbox, surf: 
 
 
 def buyer_pages(sandbox: Sandbox) -> dict[str, str]:
-    """Return the URLs of pages as they open."""
     products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
     choose = {"payment_link_type": "product", "products": products, "allow_quantity": True}
     ended = session(sandbox)

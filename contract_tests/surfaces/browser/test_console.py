@@ -42,7 +42,6 @@ def assert_same_page(tab: Any) -> None:
 
 
 def shop(sandbox: Sandbox) -> Any:
-    """Return an endpoint at an inbox of the emulator's own."""
     return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}")
 
 
@@ -69,34 +68,6 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
     expect(tab.get_by_test_id("now")).to_have_text("4 Mar 2026, 00:00:00")
     tab.get_by_test_id("advance-here").first.click()
     expect(tab.get_by_test_id("count-invoice")).to_have_text("4")
-    assert_same_page(tab)
-
-
-def test_a_failed_delivery_is_replayed(sandbox: Sandbox, surf: Surf) -> None:
-    endpoint = shop(sandbox)
-    sandbox.inbox_answers("shop", status=400)
-    sandbox.customer()
-    [delivery] = sandbox.deliveries(endpoint)
-    tab = opened(surf, sandbox, f"objects/{delivery['id']}")
-    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 1 400")
-    sandbox.inbox_answers("shop", status=200)
-    tab.get_by_test_id("replay").click()
-    expect(tab.get_by_test_id("notice")).to_have_text("Replayed: succeeded, the endpoint answered 200.")
-    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 2 200")
-    expect(tab.get_by_test_id("replay")).to_have_count(0)
-    assert_same_page(tab)
-
-
-def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
-    customer = sandbox.customer()
-    tab = opened(surf, sandbox, "snapshots")
-    tab.locator("#name").fill("before")
-    tab.get_by_test_id("save").click()
-    expect(tab.get_by_test_id("notice")).to_have_text("Saved as before.")
-    sandbox.customer()
-    tab.get_by_test_id("restore-1").click()
-    expect(tab.get_by_test_id("notice")).to_have_text("Restored before.")
-    assert [each["id"] for each in sandbox.api.get("/customers/")["data"]] == [customer["id"]]
     assert_same_page(tab)
 
 
@@ -133,31 +104,6 @@ def test_the_navigation_and_the_result_of_an_action_stay_in_view(sandbox: Sandbo
     assert notice.bounding_box()["y"] >= header["y"] + header["height"]
 
 
-def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:
-    customer = sandbox.customer()
-    tab = opened(surf, sandbox, "requests")
-    tab.get_by_role("link", name="/v1/customers/").first.click()
-    expect(tab.get_by_test_id("fields")).to_contain_text(customer["id"])
-    expect(tab.get_by_test_id("caused")).to_contain_text("customer.created")
-    tab.get_by_test_id("rewind-ask").click()
-    tab.get_by_test_id("rewind-do").click()
-    expect(tab.get_by_test_id("notice")).to_contain_text("Back to before req_")
-    expect(tab.get_by_role("heading", name="Requests", level=1)).to_be_visible()
-    tab.go_back()
-    expect(tab.get_by_test_id("problem")).to_contain_text("There is no request")
-    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
-
-
-def test_an_arranged_failure_happens_and_is_used_up(sandbox: Sandbox, surf: Surf) -> None:
-    tab = opened(surf, sandbox, "failures")
-    tab.locator("#o-code").select_option("INSUFFICIENT_FUNDS")
-    tab.get_by_test_id("arrange-outcome").click()
-    expect(tab.get_by_test_id("arranged")).to_contain_text("INSUFFICIENT_FUNDS")
-    assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-    expect(tab.get_by_test_id("arranged")).to_contain_text("Nothing is arranged")
-    assert_same_page(tab)
-
-
 def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     sandbox.subscribe()
     tab = opened(surf, sandbox)
@@ -181,15 +127,6 @@ def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab.keyboard.type("awa")
     tab.keyboard.press("Enter")
     expect(tab.get_by_role("heading", level=1)).to_have_text("Results for “awa”")
-
-
-def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
-    sandbox.subscribe()
-    tab = surf(address(sandbox), **DESK, java_script_enabled=False)
-    tab.get_by_test_id("clock").click()
-    tab.get_by_test_id("advance-by").fill("31d")
-    tab.keyboard.press("Enter")
-    expect(tab.get_by_test_id("notice")).to_contain_text(": 1 job done")
 
 
 def full_world(sandbox: Sandbox) -> list[str]:

@@ -178,7 +178,6 @@ def within_a_month(person: Person) -> str:
 
 
 def in_menu(name: str, answer: str) -> Callable[[Person], str]:
-    """Return a question that one page of the menu answers."""
 
     def look(person: Person) -> str:
         person.menu(name)

@@ -37,11 +37,9 @@ class Buyer:
         self.http.close()
 
     def open(self, path: str | None = None, **query: str) -> Page:
-        """Return a page, whatever its status."""
         return Page(self.http.get(path or self.path, params=query or None))
 
     def send(self, fields: dict[str, str], path: str | None = None, **headers: str) -> httpx.Response:
-        """Return a form as it stands."""
         return self.http.post(path or self.path, data=fields, headers=headers)
 
     def pay(self, **fields: str) -> httpx.Response:
@@ -49,30 +47,25 @@ class Buyer:
         return self.send({**self.open().fields, "do": "pay", **fields})
 
     def follow(self, answer: httpx.Response) -> Page:
-        """Return where a redirect within the page's own server leads."""
         assert answer.status_code == 303, answer.text
         return self.open(answer.headers["location"])
 
     def twin(self, path: str | None = None) -> Any:
-        """Return the page as JSON."""
         return self.http.get(path or self.path, headers={"Accept": "application/json"}).json()
 
 
 def policy(answer: httpx.Response) -> dict[str, str]:
-    """Return the Content-Security-Policy by directive."""
     parts = answer.headers["content-security-policy"].split(";")
     return {name: rest for name, _, rest in (part.strip().partition(" ") for part in parts)}
 
 
 def intent_of(location: str) -> str:
-    """Return the payment a redirect is about."""
     found = re.search(r"payment=(pi_\w+)", location)
     assert found, location
     return found[1]
 
 
 def session(sandbox: Sandbox, **fields: Any) -> Any:
-    """Return a checkout session of 30 000 XAF."""
     lines = [{"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}]
     urls = {"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart"}
     return sandbox.api.post("/checkout-sessions/", {"line_items": lines, "currency": "XAF", **urls, **fields})
@@ -82,13 +75,11 @@ SUCCESS = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
 
 
 def link(sandbox: Sandbox, **fields: Any) -> Any:
-    """Return a payment link over 5000 XAF."""
     body = {"payment_link_type": "custom", "amount": 5000, "currency": "XAF", "name": "Workshop"}
     return sandbox.api.post("/payment-links/", {**body, **fields})
 
 
 def invoice(sandbox: Sandbox, **fields: Any) -> Any:
-    """Return an open invoice of 6000 XAF."""
     customer = fields.pop("customer", None) or sandbox.customer()["id"]
     lines = [{"description": "Repair", "unit_amount": 2000, "quantity": 3}]
     drafted = sandbox.api.post("/invoices/", {"customer": customer, "line_items": lines, **fields})
@@ -97,10 +88,8 @@ def invoice(sandbox: Sandbox, **fields: Any) -> Any:
 
 
 def path_of(thing: Any) -> str:
-    """Return the path of an object's page."""
     return urlsplit(thing.get("payment_url") or thing["url"]).path
 
 
 def buyer(sandbox: Sandbox, thing: Any, **headers: str) -> Buyer:
-    """Return a buyer on the page of a session, a link or an invoice."""
     return Buyer(sandbox.url, path_of(thing), **headers)

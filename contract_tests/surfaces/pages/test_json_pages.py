@@ -79,21 +79,6 @@ def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, buyer: Ope
     assert buyer(f"/receipt/{receipt['id']}").page() == receipt
 
 
-def test_a_payment_that_is_declined_may_be_tried_again(sandbox: Sandbox, buyer: Opens) -> None:
-    here = buyer(session(sandbox))
-    declined = here.send(**DECLINED)
-    assert declined["state"] == "payable"
-    assert declined["payment_intent"]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
-    assert here.send(**CARD)["state"] == "paid"
-
-
-def test_a_step_is_answered(sandbox: Sandbox, buyer: Opens) -> None:
-    here = buyer(session(sandbox))
-    step = here.send(**STEP)
-    assert (step["state"], step["payment_intent"]["next_action"]["type"]) == ("step", "confirm_card")
-    assert here.send(do="approve", payment=step["payment_intent"]["id"])["state"] == "paid"
-
-
 def test_a_page_that_waits_says_when_to_read_it_again(sandbox: Sandbox, buyer: Opens) -> None:
     here = buyer(link(sandbox, collect_customer_info=False))
     waiting = here.send(method="mobile_money", phone="+24177000006")
@@ -101,34 +86,34 @@ def test_a_page_that_waits_says_when_to_read_it_again(sandbox: Sandbox, buyer: O
     assert here.page(payment=waiting["payment_intent"]["id"])["state"] == "waiting"
 
 
-def test_a_donation_asks_for_an_amount(sandbox: Sandbox, buyer: Opens) -> None:
-    created = sandbox.api.post("/payment-links/", {"payment_link_type": "donation", "currency": "XAF", "name": "Well"})
-    here = buyer(created)
+def test_a_link_asks_for_an_amount_or_a_product_and_an_invoice_for_neither(sandbox: Sandbox, buyer: Opens) -> None:
+    here = buyer(sandbox.api.post("/payment-links/", {"payment_link_type": "donation", "currency": "XAF", "name": "W"}))
     page = here.page(lang="fr")
     assert (page["mode"], page["amount_total"], page["language"]) == ("donation", None, "fr")
     assert "amount" in page["fields"]["always"]
     assert here.send(**CARD, **WHO, amount="2,500")["payment_intent"]["amount"] == 2500
-
-
-def test_a_link_has_products_to_choose_from(sandbox: Sandbox, buyer: Opens) -> None:
     products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
-    body = {"payment_link_type": "product", "products": products, "currency": "XAF", "name": "Shop"}
-    here = buyer(sandbox.api.post("/payment-links/", body))
+    here = buyer(link(sandbox, payment_link_type="product", products=products))
     assert [choice["id"] for choice in here.page()["choices"]] == products
     assert here.send(**CARD, **WHO, product=products[1])["state"] == "paid"
-
-
-def test_an_invoice_is_paid(sandbox: Sandbox, buyer: Opens) -> None:
     here = buyer(invoice(sandbox))
     page = here.page()
     assert (page["kind"], page["amount_total"], page["fields"]["always"]) == ("invoice", 6000, [])
     assert here.send(**CARD)["state"] == "paid"
 
 
-def test_a_wrong_value_and_a_wrong_token_are_rejected(sandbox: Sandbox, buyer: Opens) -> None:
+def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(sandbox: Sandbox, buyer: Opens) -> None:
     here = buyer(session(sandbox))
     assert here.send(422, method="mobile_money", phone="12").get("errors", {}).keys() == {"phone"}
     assert here.send(403, token="wrong")["problem"]
+    declined = here.send(**DECLINED)
+    assert declined["state"] == "payable"
+    assert declined["payment_intent"]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
+    step = here.send(**STEP)
+    assert (step["state"], step["payment_intent"]["next_action"]["type"]) == ("step", "confirm_card")
+    assert here.send(do="approve", payment=step["payment_intent"]["id"])["state"] == "paid"
+    for kind in ("checkout", "pay", "invoice", "receipt"):
+        assert buyer(f"/{kind}/nothing").page(404)["code"] == "NOT_FOUND"
 
 
 @pytest.mark.parametrize("state", ["archived", "void", "expired"])
@@ -141,8 +126,3 @@ def test_a_closed_page_says_why(sandbox: Sandbox, buyer: Opens, state: str) -> N
     closed = thing(sandbox)
     sandbox.api.post(close.format(id=closed["id"]))
     assert buyer(closed).page(410)["state"] == state
-
-
-@pytest.mark.parametrize("kind", ["checkout", "pay", "invoice", "receipt"])
-def test_what_is_not_there_is_an_error_of_the_service(buyer: Opens, kind: str) -> None:
-    assert buyer(f"/{kind}/nothing").page(404)["code"] == "NOT_FOUND"
