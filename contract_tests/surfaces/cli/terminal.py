@@ -92,7 +92,6 @@ class Screen:
             assert self._read(), f"it ended before it said {text!r}: {self.text!r}"
 
     def status(self) -> int:
-        """Return the exit status, once all has been written."""
         while self._read():
             pass
         return self._process.wait(60)
@@ -152,7 +151,6 @@ def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
 
 
 def clean(**variables: str) -> Mapping[str, str]:
-    """Return the environment without what steers the emulator, and with these variables."""
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")},
         **variables,

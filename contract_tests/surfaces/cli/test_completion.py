@@ -31,16 +31,25 @@ def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[
     return complete
 
 
-def test_commands_and_options_complete(complete: Callable[[str], list[str]]) -> None:
-    assert complete("payments-emulator wo") == ["world"]
-    assert complete("payments-emulator clock ") == ["show", "advance", "next", "freeze", "run"]
-    assert complete("payments-emulator clock advance --u") == ["--until-event", "--url"]
-    assert complete("payments-emulator emails --kind re") == ["receipt", "renewal_failed", "refund"]
-
-
-def test_event_types_complete(complete: Callable[[str], list[str]]) -> None:
-    assert complete("payments-emulator trigger ") == list(EVENTS)
-    assert complete("payments-emulator events --type inv") == ["invoice.paid", "invoice.payment_overdue"]
+def test_commands_and_options_complete(
+    cli: Cli, complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no emulator is nothing completes and nothing is said. Each shell has its script."""
+    for line, words in {
+        "wo": ["world"],
+        "clock ": ["show", "advance", "next", "freeze", "run"],
+        "clock advance --u": ["--until-event", "--url"],
+        "emails --kind re": ["receipt", "renewal_failed", "refund"],
+        "trigger ": list(EVENTS),
+        "events --type inv": ["invoice.paid", "invoice.payment_overdue"],
+    }.items():
+        assert complete(f"payments-emulator {line}") == words
+    for url in ("http://127.0.0.1:1", "ftp://nowhere"):
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
+        assert complete("payments-emulator world load ") == []
+    monkeypatch.delenv("_PAYMENTS_EMULATOR_COMPLETE")
+    for shell, word in (("zsh", "#compdef payments-emulator"), ("fish", "complete")):
+        assert word in cli("completion", shell).output
 
 
 def test_what_a_running_emulator_has_completes(sandbox: Sandbox, complete: Callable[[str], list[str]]) -> None:
@@ -54,14 +63,6 @@ def test_what_a_running_emulator_has_completes(sandbox: Sandbox, complete: Calla
     assert len(complete("payments-emulator world rewind req_")) >= 3
     other = f"--app other-{sandbox.key.removeprefix('sk_test_')}"
     assert complete(f"payments-emulator world load {other} ") == []
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://nowhere"])
-def test_where_no_emulator_is_nothing_completes_and_nothing_is_said(
-    complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
-    assert complete("payments-emulator world load ") == []
 
 
 def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:
@@ -81,8 +82,3 @@ def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:
         env={**os.environ, "PATH": path},
     )
     assert done.stdout.split() == ["schedule"], done.stderr
-
-
-@pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef payments-emulator"), ("fish", "complete")])
-def test_other_shells_have_their_script(cli: Cli, shell: str, word: str) -> None:
-    assert word in cli("completion", shell).output

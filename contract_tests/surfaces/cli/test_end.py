@@ -128,7 +128,6 @@ def half_a_request(served: Served, silence: Silence) -> Iterator[None]:
 
 
 def in_background(served: Served, path: str, body: Any) -> threading.Thread:
-    """Return a request whose answer is not awaited."""
 
     def send() -> None:
         with suppress(httpx.HTTPError, ValueError):
@@ -161,7 +160,6 @@ Ended = tuple[float, int, str]
 
 
 def end(name: str, by: str, path: Path) -> Ended:
-    """Return how long a server takes to end, its exit status, and what it complained about."""
     options, hanging = CASES[name]
     with ExitStack() as cleanup:
         silence = Silence()

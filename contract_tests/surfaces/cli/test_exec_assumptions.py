@@ -51,19 +51,12 @@ def suite(folder: Path, text: str) -> list[str]:
 
 
 def findings(output: str) -> list[str]:
-    """Return the lines that say on what a command depends."""
     return [line.partition(". ")[2] for line in output.splitlines() if ". Your tests" in line]
 
 
 def test_an_assumption_can_be_chosen_for_a_run(tmp_path: Path) -> None:
     assert run("exec", "--", *suite(tmp_path, SEARCH)).status == 0
     assert run("exec", "--assume", "search_nothing_found=error", "--", *suite(tmp_path, SEARCH)).status == 1
-
-
-def test_an_assumption_that_is_none_is_named_with_those_there_are() -> None:
-    rejected = run("exec", "--assume", "search=error", "--", "true")
-    assert rejected.status == 2
-    assert "search_nothing_found" in rejected.errors
 
 
 def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(tmp_path: Path) -> None:

@@ -23,13 +23,18 @@ def unpaid(sandbox: Sandbox) -> str:
     return str(id)
 
 
-def test_the_sentence_stands_first_and_is_that_of_the_console(cli: Cli, sandbox: Sandbox, unpaid: str) -> None:
+def test_the_sentence_stands_first_and_is_that_of_the_console(
+    cli: Cli, sandbox: Sandbox, unpaid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = cli("explain", unpaid).lines
     found = sandbox.control.get(f"/explain/{unpaid}")
     name, summary = (found[field].replace("\N{NO-BREAK SPACE}", " ") for field in ("name", "summary"))
     assert lines[:2] == [name, f"subscription {unpaid}, unpaid"]
     assert summary in " ".join(lines[2:7])
     assert "5 charges" in found["summary"]
+    assert "There is no object" in cli("explain", "sub_0").errors
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, cli("explain", unpaid, "--all").lines)) <= 60
 
 
 def test_repeats_are_one_episode_with_a_count(cli: Cli, unpaid: str) -> None:
@@ -70,19 +75,6 @@ def test_only_the_latest_are_shown_without_all(cli: Cli, sandbox: Sandbox) -> No
     assert len(every) > len(few)
 
 
-def test_no_line_is_wider_than_the_terminal(cli: Cli, unpaid: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    assert max(map(len, cli("explain", unpaid, "--all").lines)) <= 60
-
-
-def test_as_json_it_is_the_answer_of_the_control_api(cli: Cli, sandbox: Sandbox, unpaid: str) -> None:
-    assert cli("explain", unpaid, "--json").objects == [sandbox.control.get(f"/explain/{unpaid}")]
-
-
-def test_an_unknown_object_is_said_to_be_unknown(cli: Cli) -> None:
-    assert "There is no object" in cli("explain", "sub_0").errors
-
-
 # -- The ledger on the command line: where the money is, and an exit status that says whether it adds up
 
 
@@ -91,44 +83,26 @@ def deposit(sandbox: Sandbox) -> Any:
     return sandbox.deposit()
 
 
-def test_totals_entries_and_the_verdict(cli: Cli, deposit: Any) -> None:
-    ended = cli("ledger")
-    assert ended.status == 0
-    assert ended.lines[0].split() == ["buyers", "−5,000", "XAF"]
-    assert ended.lines[1].split() == ["merchant", "4,855", "XAF"]
-    assert f"POST /v1/payment-intents/{deposit['payment_intent']}/confirm/" in ended.output
-    assert ended.lines[-1] == "Balanced."
-
-
-def test_an_entry_names_whose_money_it_is_before_any_id(cli: Cli, deposit: Any, sandbox: Sandbox) -> None:
-    name = sandbox.api.get(f"/customers/{deposit['customer']}/")["firstname"]
-    spent, *_ = (line for line in cli("ledger").lines if "  spending  " in line)
-    assert spent.index(name) < spent.index(deposit["payment_intent"]) < spent.index(deposit["customer"])
-
-
-def test_amounts_of_a_currency_with_decimals(cli: Cli, sandbox: Sandbox) -> None:
-    sandbox.pay(amount=52122, currency="EUR")
+def test_totals_entries_and_the_verdict(cli: Cli, sandbox: Sandbox) -> None:
+    """An entry names whose money it is before any id; what was set directly has its account."""
+    deposit = sandbox.deposit()
     lines = cli("ledger").lines
-    assert lines[0].split() == ["buyers", "−521.22", "EUR"]
-    assert any("  +506.10 EUR  merchant " in line for line in lines)
-
-
-def test_what_was_set_directly_has_its_account(cli: Cli, deposit: Any, sandbox: Sandbox) -> None:
-    sandbox.control.patch(f"/objects/{deposit['id']}", {"amount": 99})
-    lines = cli("ledger").lines
-    assert lines[4].split() == ["set_directly", "−4,901", "XAF"]
+    assert [line.split() for line in lines[:2]] == [["buyers", "−5,000", "XAF"], ["merchant", "4,855", "XAF"]]
+    assert f"POST /v1/payment-intents/{deposit['payment_intent']}/confirm/" in " ".join(lines)
     assert lines[-1] == "Balanced."
-
-
-def test_entries_of_one_object(cli: Cli, deposit: Any) -> None:
+    name = sandbox.api.get(f"/customers/{deposit['customer']}/")["firstname"]
+    spent, *_ = (line for line in lines if "  spending  " in line)
+    assert spent.index(name) < spent.index(deposit["payment_intent"]) < spent.index(deposit["customer"])
     (ledger,) = cli("ledger", "--object", deposit["id"], "--json").objects
     assert {each["object"] for each in ledger["entries"]["data"]} == {deposit["id"]}
-    assert ledger["balanced"] is True
-
-
-@pytest.mark.usefixtures("deposit")
-def test_another_currency_is_empty(cli: Cli) -> None:
     assert cli("ledger", "--currency", "EUR").lines == ["Balanced."]
+    sandbox.control.patch(f"/objects/{deposit['id']}", {"amount": 99})
+    lines = cli("ledger").lines
+    assert (lines[4].split(), lines[-1]) == (["set_directly", "−4,901", "XAF"], "Balanced.")
+    sandbox.pay(amount=52122, currency="EUR")
+    lines = cli("ledger", "--currency", "EUR").lines
+    assert lines[0].split() == ["buyers", "−521.22", "EUR"]
+    assert any("  +506.10 EUR  merchant " in line for line in lines)
 
 
 def test_what_broke_the_balance_is_a_line() -> None:
@@ -151,24 +125,15 @@ def test_what_broke_the_balance_is_a_line() -> None:
 # -- ``payments-emulator health``: an exit status for containers and scripts
 
 
-def test_it_says_that_the_emulator_answers(cli: Cli) -> None:
-    (line,) = cli("health").lines
-    assert line.startswith("ok: version ")
-    (answer,) = cli("health", "--json").objects
-    assert answer["status"] == "ok"
-
-
-def test_it_asks_this_machine_at_the_port_of_serve(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container; a proxy that Docker injects is not asked."""
+def test_it_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container; a proxy that Docker injects is not asked, and no control token is needed."""
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv("PAYMENTS_EMULATOR_PORT", str(server.server.port))
-    assert run("health").status == 0
-
-
-def test_it_needs_no_control_token() -> None:
     with RunningServer(control_token="s3cret") as server:
-        assert run("health", "--url", server.url).status == 0
+        monkeypatch.setenv("PAYMENTS_EMULATOR_PORT", str(server.server.port))
+        (line,) = run("health").lines
+    assert line.startswith("ok: version ")
+    assert "--url" in run("health", "--url", "ftp://shop").usage_error
 
 
 def test_it_fails_where_nothing_answers() -> None:
@@ -177,10 +142,6 @@ def test_it_fails_where_nothing_answers() -> None:
         ended = run("health", "--url", url, "--timeout", "0.2")
     assert (ended.status, ended.output, ended.errors.count("\n")) == (1, "", 1)
     assert run("health", "--url", url).status == 1
-
-
-def test_a_url_that_is_none_is_wrong_usage() -> None:
-    assert "--url" in run("health", "--url", "ftp://shop").usage_error
 
 
 # -- The help of the program lists its commands without importing any

@@ -22,7 +22,6 @@ PLACES = {name: row for _, table in COMMANDS.values() for name, row in table.ite
 
 
 def shown(command: click.Command) -> str:
-    """Return the help for 80 columns."""
     return command.get_help(click.Context(command, info_name="payments-emulator", terminal_width=80))
 
 

@@ -28,7 +28,6 @@ def hanging(tmp_path: Path) -> list[str]:
 
 
 def third_time(tmp_path: Path, does: str) -> list[str]:
-    """Return the command of a test suite that does something else the third time."""
     script = tmp_path / "hanging.py"
     lines = [
         "import os, runpy, signal, time; from pathlib import Path",

@@ -25,7 +25,6 @@ Follow = Callable[..., "subprocess.Popen[str]"]
 
 
 def which(sandbox: Sandbox) -> list[str]:
-    """Return the options that name a sandbox."""
     return ["--url", sandbox.url, "--key", sandbox.key]
 
 
@@ -102,7 +101,6 @@ def follow(sandbox: Sandbox) -> Iterator[Follow]:
 
 
 def objects(process: subprocess.Popen[str], number: int) -> list[Any]:
-    """Return the next so many lines, as JSON."""
     assert process.stdout
     return [json.loads(process.stdout.readline()) for _ in range(number)]
 

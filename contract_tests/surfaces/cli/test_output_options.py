@@ -175,7 +175,11 @@ def test_no_option_is_left_out() -> None:
     assert sorted(there - tried) == []
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" {")[0])
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(line, marks=[pytest.mark.long] * line.startswith("test all")) for line in LINES],
+    ids=lambda line: line.split(" {")[0],
+)
 def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path) -> None:
     if line.startswith("world "):
         assert run(*shlex.split("world save saved {other}".format_map(places))).status == 0
@@ -194,14 +198,12 @@ def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_p
 
 
 def finished(words: list[str]) -> tuple[int, str]:
-    """Return the exit status and the output of a command."""
     ended = run(*words)
     assert "Traceback" not in ended.output + ended.errors, ended
     return ended.status, ended.output
 
 
 def listened(words: list[str], places: Mapping[str, str]) -> tuple[int, str]:
-    """Return the same of one that runs until it is ended, after a delivery."""
     with processes() as begin:
         process: subprocess.Popen[str] = begin(*words)
         assert process.stdout

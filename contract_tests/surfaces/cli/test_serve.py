@@ -88,7 +88,6 @@ def serve() -> Iterator[Serve]:
 
 
 def rejected(*options: str | Path, **environment: str) -> str:
-    """Return the one line on stderr of a ``serve`` that cannot be, with exit status 2."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ.keys() - CLEAN.keys():
             patch.delenv(name)
@@ -117,12 +116,6 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert served.get("/_emulator/health").json()["status"] == "ok"
     assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
     assert served.end() == (0, "", "")
-
-
-def test_an_interrupt_ends_it_with_130(serve: Serve) -> None:
-    """Exit codes: 130 interrupted; Ctrl-C moves the cursor on and says nothing else."""
-    status, said, complained = serve("--port", "0").end(signal.SIGINT)
-    assert (status, said, complained.strip()) == (130, "", "")
 
 
 @pytest.mark.parametrize(
@@ -206,6 +199,9 @@ def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
         (["--port-file", "/nowhere/port", "--port", "0"], "/nowhere/port: cannot be written: No such file"),
         (["--port-file", "/", "--port", "0"], "--port-file"),
         (["--port-file", "/dev/null/port", "--port", "0"], "/dev/null/port: cannot be written"),
+        (["-q", "-v"], "--quiet and --verbose contradict each other"),
+        (["--host", "0.0.0.0"], "--control-token"),
+        (["--host", "::"], "--insecure"),
     ],
 )
 def test_a_bad_option_is_reported_in_one_line(options: list[str], message: str) -> None:
@@ -263,41 +259,35 @@ def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: 
     assert message in line
 
 
-def test_a_missing_fixture_file_is_reported_in_one_line(tmp_path: Path) -> None:
-    missing = tmp_path / "shop.yaml"
-    assert f"{missing}: cannot be read: No such file or directory" in rejected("--fixtures", missing)
-
-
-def test_the_files_of_a_folder_apply_in_the_order_of_their_names(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "2.yaml").write_text("settings: {tax_rate: 5}")
-    (tmp_path / "1.json").write_text('{"settings": {"tax_rate": 18, "reactivation_days": 9}}')
-    (tmp_path / "notes.txt").write_text("settings: [")
-    served = serve("--port", "0", "--fixtures", tmp_path)
-    assert [served.setting("tax_rate"), served.setting("reactivation_days")] == [5, 9]
-
-
-def test_files_that_do_not_go_together_are_reported_at_the_start(tmp_path: Path) -> None:
+def test_files_that_are_missing_or_do_not_go_together_are_reported_at_the_start(tmp_path: Path) -> None:
     """Each is in order by itself; a request is not what finds out."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("settings: {main_currency: XOF}")
+    assert f"{second}: cannot be read: No such file or directory" in rejected("--fixtures", second)
     second.write_text("apps: {shop: {settings: {currencies: [EUR]}}}")
     line = rejected("--port", "0", "--fixtures", first, "--fixtures", second)
     assert f"{second}: main_currency XOF is not among currencies" in line
 
 
 def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Serve, tmp_path: Path) -> None:
-    """Settings for every App, for one App, YAML or JSON, several files."""
-    general, shop, empty = tmp_path / "general.yaml", tmp_path / "shop.json", tmp_path / "empty.yaml"
+    """Settings for every App, for one App, YAML or JSON, several files; those of a folder in the order of their names."""
+    general, folder = tmp_path / "general.yaml", tmp_path / "folder"
+    folder.mkdir()
     general.write_text(
         "settings: {tax_rate: 18, main_currency: EUR, currencies: [EUR]}\napps: {shop: {settings: {tax_rate: 5}}}"
     )
     own = {"currencies": ["EUR", "USD"]}
-    shop.write_text(json.dumps({"settings": {"reactivation_days": 9}, "apps": {"shop": {"settings": own}}}))
-    empty.write_text("# nothing yet\n")
-    served = serve("--port", "0", "--fixtures", general, "--fixtures", empty, "--fixtures", shop)
+    (folder / "1.json").write_text(
+        json.dumps({"settings": {"reactivation_days": 9, "refund_expiry_days": 3}, "apps": {"shop": {"settings": own}}})
+    )
+    (folder / "2.yaml").write_text("settings: {refund_expiry_days: 4}")
+    (folder / "3.yaml").write_text("# nothing yet\n")
+    (folder / "notes.txt").write_text("settings: [")
+    served = serve("--port", "0", "--fixtures", general, "--fixtures", folder)
     assert [served.setting("tax_rate"), served.setting("tax_rate", "shop")] == [18, 5]
     assert [served.setting("currencies"), served.setting("currencies", "shop")] == [["EUR"], ["EUR", "USD"]]
     assert [served.setting("reactivation_days", app) for app in ("demo", "shop")] == [9, 9]
+    assert served.setting("refund_expiry_days") == 4
     assert served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})["currency"] == "EUR"
 
 
@@ -325,7 +315,7 @@ def test_without_a_list_no_key_is_known(serve: Serve) -> None:
 
 
 def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path) -> None:
-    """``PAYMENTS_EMULATOR_<OPTION>``; several files are joined as in PATH."""
+    """``PAYMENTS_EMULATOR_<OPTION>``; several files are joined as in PATH. An option outdoes its variable."""
     first, second, port_file = tmp_path / "first.yaml", tmp_path / "second.yaml", tmp_path / "port"
     first.write_text("settings: {tax_rate: 18}\nkeys: [sk_test_demo]")
     second.write_text("settings: {reactivation_days: 9}")
@@ -346,14 +336,10 @@ def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path
     assert served.get("/v1/customers/", "sk_test_other").status_code == 401
     made = served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})
     served.end()
-    same = serve("--port", "0", "--seed", "7", "--clock", START)
-    same.get("/_emulator/clock")
+    others = {"PAYMENTS_EMULATOR_SEED": "8", "PAYMENTS_EMULATOR_CLOCK": "running", "PAYMENTS_EMULATOR_PORT": "1"}
+    same = serve("--port", "0", "--seed", "7", "--clock", START, **others)
+    assert same.get("/_emulator/clock").json()["mode"] == "frozen"
     assert same.post("/v1/customers/", {"email": "a@example.com", "name": "A"})["app"] == made["app"]
-
-
-def test_an_option_outdoes_its_variable(serve: Serve) -> None:
-    served = serve("--port", "0", "--clock", START, PAYMENTS_EMULATOR_PORT="1", PAYMENTS_EMULATOR_CLOCK="running")
-    assert served.get("/_emulator/clock").json()["mode"] == "frozen"
 
 
 def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
@@ -368,34 +354,24 @@ def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
     assert invoice["payment_url"].startswith("http://sandbox.local/invoice/")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
-def test_it_listens_on_the_given_address(serve: Serve, host: str) -> None:
-    """An address for all interfaces is printed as one that can be called."""
-    served = serve("--host", host, "--port", "0", "--insecure")
-    assert served.url.startswith("http://localhost:" if host == "localhost" else "http://127.0.0.1:")
-    assert served.get("/_emulator/health").status_code == 200
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_others_reach_it_only_with_a_token_or_where_that_is_said(host: str) -> None:
-    """The default is loopback."""
-    rejected = subprocess.run(command("--host", host), capture_output=True, text=True, check=False, env=CLEAN)
-    assert rejected.returncode == 2
-    assert "--control-token" in rejected.stderr
-    assert "--insecure" in rejected.stderr
-
-
 @pytest.mark.parametrize(
-    ("arguments", "variables"),
+    ("host", "arguments", "variables"),
     [
-        (["--control-token", "secret"], {}),
-        (["--insecure"], {}),
-        ([], {"PAYMENTS_EMULATOR_CONTROL_TOKEN": "secret"}),
-        ([], {"PAYMENTS_EMULATOR_INSECURE": "1"}),
+        ("127.0.0.1", [], {}),
+        ("localhost", [], {}),
+        ("0.0.0.0", ["--control-token", "secret"], {}),
+        ("0.0.0.0", ["--insecure"], {}),
+        ("0.0.0.0", [], {"PAYMENTS_EMULATOR_CONTROL_TOKEN": "secret"}),
+        ("0.0.0.0", [], {"PAYMENTS_EMULATOR_INSECURE": "1"}),
     ],
+    ids=str,
 )
-def test_how_others_may_reach_it(serve: Serve, arguments: list[str], variables: dict[str, str]) -> None:
-    served = serve("--host", "0.0.0.0", "--port", "0", *arguments, **variables)
+def test_it_listens_on_the_given_address(
+    serve: Serve, host: str, arguments: list[str], variables: dict[str, str]
+) -> None:
+    """One for all interfaces is printed as one that can be called."""
+    served = serve("--host", host, "--port", "0", *arguments, **variables)
+    assert served.url.startswith("http://localhost:" if host == "localhost" else "http://127.0.0.1:")
     assert served.get("/_emulator/health").status_code == 200
 
 
@@ -409,8 +385,8 @@ OPTIONS = ["port", "host", "state", "fixtures", "clock", "seed", "keys", "strict
 
 
 def test_the_help_shows_every_documented_option() -> None:
-    """Control API page, command line."""
-    shown = subprocess.run(command("--help"), capture_output=True, text=True, check=True, timeout=60, env=CLEAN).stdout
+    """Control API page, command line. Alone the program names three commands."""
+    shown = run("serve", "--help").output
     variables = {parameter.envvar for parameter in command_line.params}
     for name in OPTIONS:
         assert f"--{name}" in shown
@@ -418,24 +394,11 @@ def test_the_help_shows_every_documented_option() -> None:
         assert f"PAYMENTS_EMULATOR_{variable}" in variables
     sentence = "Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT."
     assert sentence in " ".join(shown.split())
-
-
-def test_alone_it_names_three_commands() -> None:
-    program = [sys.executable, "-m", "emulator.cli.main"]
-    alone = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, env=CLEAN)
-    assert (alone.returncode, alone.stderr) == (0, "")
-    assert re.findall(r"^  payments-emulator (\w+)", alone.stdout, re.M) == ["demo", "serve", "exec"]
-    assert "'payments-emulator --help'" in alone.stdout
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
-def test_without_a_command_the_help_is_shown(arguments: list[str]) -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "emulator.cli.main", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "serve" in shown.stdout
-    assert shown.stdout.count("\n") > 5
+    alone = "\n".join(run().lines)
+    assert re.findall(r"^  payments-emulator (\w+)", alone, re.M) == ["demo", "serve", "exec"]
+    assert "'payments-emulator --help'" in alone
+    for option in ("--help", "-h"):
+        assert "serve" in "\n".join(run(option).lines[5:])
 
 
 def request_lines(served: Served) -> list[str]:
@@ -454,17 +417,6 @@ def traffic(served: Served) -> None:
     served.get("/nowhere%1b[2J")
 
 
-def test_a_request_is_a_line(serve: Serve) -> None:
-    served = serve("--port", "0", "--clock", START)
-    traffic(served)
-    assert request_lines(served) == [
-        "demo          201  POST /v1/customers/  customer.created  1 ms",
-        "demo          422  POST /v1/customers/  1 ms",
-        "demo          200  POST /_emulator/trigger  customer.created, customer.deleted  1 ms",
-        "-             404  GET /nowhere?[2J  1 ms",
-    ]
-
-
 def test_an_advance_sums_up_and_deliveries_to_inboxes_are_no_lines(serve: Serve) -> None:
     served = serve("--port", "0", "--clock", START)
     inbox = f"{served.url}/_emulator/inbox/shop"
@@ -479,43 +431,38 @@ def test_an_advance_sums_up_and_deliveries_to_inboxes_are_no_lines(serve: Serve)
     )
 
 
-def test_verbose_lines_leave_nothing_out_and_name_the_request(serve: Serve) -> None:
-    served = serve("--port", "0", "-v", "--clock", START)
+@pytest.mark.parametrize("option", ["--host=127.0.0.1", "-v", "--quiet"])
+def test_a_request_is_a_line(serve: Serve, option: str) -> None:
+    """No card number or key is in it. Verbose lines leave nothing out and name the request."""
+    served = serve("--port", "0", option, "--clock", START)
     traffic(served)
+    served.get("/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189")
     lines = request_lines(served)
-    assert len(lines) == 5
-    assert "other         200  GET /_emulator/clock  1 ms" in lines[2]
-    assert all(re.search(r"  req_\w+$", line) for line in lines)
+    if option == "-v":
+        assert "other         200  GET /_emulator/clock  1 ms" in lines.pop(2)
+        assert all(re.search(r"  req_\w+$", line) for line in lines)
+    if option == "--quiet":
+        assert lines == []
+        return
+    card = lines.pop()
+    assert "GET /v1/payment-methods/****4242/" in card
+    assert not re.search(r"42424242|sk_test_demo|FR7630", card)
+    assert [re.sub(r"  req_\w+$", "", line) for line in lines] == [
+        "demo          201  POST /v1/customers/  customer.created  1 ms",
+        "demo          422  POST /v1/customers/  1 ms",
+        "demo          200  POST /_emulator/trigger  customer.created, customer.deleted  1 ms",
+        "-             404  GET /nowhere?[2J  1 ms",
+    ]
 
 
 def test_lines_as_json(serve: Serve) -> None:
     served = serve("--port", "0", "--clock", START, PAYMENTS_EMULATOR_LOG_FORMAT="json")
     traffic(served)
     first, *rest = map(json.loads, request_lines(served))
-    assert first == {
-        "request": first["request"],
-        "app": "demo",
-        "method": "POST",
-        "path": "/v1/customers/",
-        "status": 201,
-        "duration_ms": first["duration_ms"],
-        "events": ["customer.created"],
-    }
+    own = {name: first[name] for name in ("request", "duration_ms")}
+    made = {"app": "demo", "method": "POST", "path": "/v1/customers/", "status": 201, "events": ["customer.created"]}
+    assert first == {**own, **made}
     assert [each["status"] for each in rest] == [422, 200, 404]
-
-
-def test_the_lines_show_no_card_number_or_key(serve: Serve) -> None:
-    served = serve("--port", "0", "-v", "--clock", START)
-    served.get("/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189")
-    (line,) = request_lines(served)
-    assert "GET /v1/payment-methods/****4242/" in line
-    assert not re.search(r"42424242|sk_test_demo|FR7630", line)
-
-
-def test_quiet_prints_no_lines(serve: Serve) -> None:
-    served = serve("--port", "0", "--quiet", "--clock", START)
-    traffic(served)
-    assert request_lines(served) == []
 
 
 def test_the_lines_may_stay_unread(serve: Serve) -> None:
@@ -527,12 +474,6 @@ def test_the_lines_may_stay_unread(serve: Serve) -> None:
         assert served.get(long).status_code == 404
     assert served.get(path).status_code == 200
     served.end()
-
-
-def test_quiet_and_verbose_at_once_is_a_mistake() -> None:
-    ended = subprocess.run(command("-q", "-v"), capture_output=True, text=True, env=CLEAN, timeout=60, check=False)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "--quiet and --verbose contradict each other" in ended.stderr
 
 
 def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:

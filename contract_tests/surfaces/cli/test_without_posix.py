@@ -115,8 +115,8 @@ def test_every_command_is_tried() -> None:
     assert {line.split()[0] for line in LINES} | ALONE | ELSEWHERE == set(cli.commands)
 
 
+@pytest.mark.long
 def test_commands_of_a_running_server(url: str, environment: dict[str, str], tmp_path: Path) -> None:
-
     done = subprocess.run(
         [sys.executable, "-c", CALL, *LINES],
         env={**environment, "PAYMENTS_EMULATOR_URL": url},
