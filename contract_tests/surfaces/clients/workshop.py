@@ -120,7 +120,6 @@ class Workshop:
         return file
 
     def story(self, name: str, file: str | None = None) -> Path:
-        """Return a copy of a story in the folder, under another name where the tool wants one."""
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
 
     def sample(self, language: str, file: str, url: str) -> Path:
@@ -144,7 +143,6 @@ class Workshop:
             raise GateError(f"{made} lacks {', '.join(missing)}")
 
     def operation_ids(self) -> set[str]:
-        """Return the operations that no client may lack, in lower case."""
         each = (node for item in self.service["paths"].values() for node in item.values() if isinstance(node, dict))
         return {operation["operationId"].lower() for operation in each}
 

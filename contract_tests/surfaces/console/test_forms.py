@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.console.visitor import visiting
+from contract_tests.surfaces.console.visitor import PLACE, visiting
 from emulator.core.limits import CONSOLE_FORM
 from emulator.engine.reference_data import named_assumptions
 from emulator.ui.console import api_client, labels
@@ -73,7 +73,8 @@ def test_what_is_wrong_is_said_and_nothing_happens(
     assert sandbox.control.get("/clock") == before
 
 
-def test_an_arranged_failure_happens(sandbox: Sandbox) -> None:
+def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
     with visiting(sandbox) as visitor:
         form = {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS", "times:number": "1"}
         page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
@@ -81,11 +82,6 @@ def test_an_arranged_failure_happens(sandbox: Sandbox) -> None:
         assert "the next payment fails · INSUFFICIENT_FUNDS · once" in page.said("arranged")
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
         assert "Nothing is arranged" in visitor.open("failures").said("arranged")
-
-
-def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
-    with visiting(sandbox) as visitor:
         visitor.do(
             "fault", "failures", **{"then:json": '{"status": 503}', "match.path": "/customers/", "times:number": "2"}
         )
@@ -203,52 +199,33 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
-def test_an_event_is_triggered(sandbox: Sandbox) -> None:
-    with visiting(sandbox) as visitor:
-        page = visitor.do("trigger", "events", event="invoice.paid")
-        assert page.said("notice") == "Triggered invoice.paid."
-        assert visitor.do("trigger", "events", event="nonsense").html.count('class="notice bad"') == 1
-    assert "invoice.paid" in [event["type"] for event in sandbox.events()]
-
-
-def test_a_request_is_undone(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
+def test_a_request_is_undone_an_object_set_and_an_event_triggered(sandbox: Sandbox) -> None:
+    assert ACTIONS.keys() == DONE.keys(), "every action has a message"
+    customer = sandbox.customer()["id"]
     request = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     with visiting(sandbox) as visitor:
+        page = visitor.do("change", f"objects/{customer}", _id=customer, **{":json": '{"status": "blocked"}'})
+        assert "blocked" in page.text
+        assert sandbox.control.get(f"/objects/{customer}")["status"] == "blocked"
+        assert visitor.do("trigger", "events", event="invoice.paid").said("notice") == "Triggered invoice.paid."
+        assert visitor.do("trigger", "events", event="nonsense").html.count('class="notice bad"') == 1
+        assert "invoice.paid" in [event["type"] for event in sandbox.events()]
         shown = visitor.open(f"requests/{request}")
-        assert customer["id"] in shown.said("fields")
+        assert customer in shown.said("fields")
         assert "customer.created" in shown.said("caused")
-        assert "POST /v1/customers/" in visitor.open(f"objects/{customer['id']}").said("why")
+        assert "POST /v1/customers/" in visitor.open(f"objects/{customer}").said("why")
         visitor.do("rewind", to=request)
-        assert visitor.open(f"objects/{customer['id']}").status == 404
+        assert visitor.open(f"objects/{customer}").status == 404
 
 
-def test_fields_of_an_object_are_set(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
-    with visiting(sandbox) as visitor:
-        page = visitor.do(
-            "change", f"objects/{customer['id']}", _id=customer["id"], **{":json": '{"status": "blocked"}'}
-        )
-    assert "blocked" in page.text
-    assert sandbox.control.get(f"/objects/{customer['id']}")["status"] == "blocked"
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Host": "evil.example"},
-    ],
-    ids=str,
-)
-def test_forms_of_other_sites_do_nothing(sandbox: Sandbox, headers: dict[str, str]) -> None:
+def test_forms_of_other_sites_do_nothing(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/clock")
-    with visiting(sandbox, **headers) as visitor:
-        for action in ("do/advance", "choose", "login"):
-            answer = visitor.http.post(f"/_emulator/console/{action}", data={"by": "1d"}, params={"app": visitor.app})
-            assert answer.status_code == 403
+    for header in ("Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Host: evil.example"):
+        name, _, value = header.partition(": ")
+        with visiting(sandbox, **{name: value}) as visitor:
+            for action in ("do/advance", "choose", "login"):
+                answer = visitor.http.post(f"{PLACE}{action}", data={"by": "1d"}, params={"app": visitor.app})
+                assert answer.status_code == 403, (header, action)
     assert sandbox.control.get("/clock") == before
 
 
@@ -259,20 +236,15 @@ def test_a_form_too_large_or_no_form_is_rejected(sandbox: Sandbox) -> None:
         assert visitor.http.post("/_emulator/console/do/nothing", data={}).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_form_leads_nowhere_but_to_the_console() -> None:
+    """And there to where it was."""
+    for path in (
         *(None, "", "https://evil.example", "//evil.example", "/_emulator/console//evil.example"),
         *("/_emulator/../v1/", "/_emulator/?a\r\nSet-Cookie: x", "/v1/", "/_emulator/\\evil"),
-    ],
-)
-def test_a_form_leads_nowhere_but_to_the_console(path: str | None) -> None:
-    assert back(path) == "/_emulator/"
-
-
-@pytest.mark.parametrize("path", ["/_emulator/", "/_emulator/?app=shop", "/_emulator/console/objects?kind=a&page=2"])
-def test_and_there_to_where_it_was(path: str) -> None:
-    assert back(path) == path
+    ):
+        assert back(path) == "/_emulator/", path
+    for path in ("/_emulator/", "/_emulator/?app=shop", "/_emulator/console/objects?kind=a&page=2"):
+        assert back(path) == path
 
 
 @pytest.mark.parametrize(
@@ -295,7 +267,3 @@ def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) ->
 def test_a_form_that_cannot_be_read_is_rejected(form: dict[str, str]) -> None:
     with pytest.raises(ApiRequestError):
         api_client.body_of(form)
-
-
-def test_every_action_has_a_message() -> None:
-    assert ACTIONS.keys() == DONE.keys()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from re import DOTALL, findall, search
 
-import pytest
-
 from contract_tests.support.contract import Contract
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
@@ -66,38 +64,32 @@ def test_a_plot_of_a_part_says_so_and_begins_where_its_data_does(sandbox: Sandbo
 
 
 def test_what_was_received_is_drawn_when_its_entries_are_forgotten(sandbox: Sandbox) -> None:
-    sandbox.pay()
-    sandbox.control.post("/snapshots", {"name": "paid"})
-    sandbox.control.post("/reset")
-    sandbox.control.post("/snapshots/paid/restore")
+    """An empty world has nothing to plot."""
     with visiting(sandbox) as visitor:
+        page = visitor.open("charts")
+        assert "<svg role" not in page.html
+        assert "No money moved." in page.said("plot-money")
+        sandbox.pay()
+        sandbox.control.post("/snapshots", {"name": "paid"})
+        sandbox.control.post("/reset")
+        sandbox.control.post("/snapshots/paid/restore")
         assert "4,855" in visitor.open("charts").said("plot-money")
 
 
-def test_an_empty_world_has_nothing_to_plot(sandbox: Sandbox) -> None:
-    with visiting(sandbox) as visitor:
-        page = visitor.open("charts")
-    assert "<svg role" not in page.html
-    assert "No money moved." in page.said("plot-money")
-
-
 def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> None:
+    """It begins with what an application that sells subscriptions has not seen."""
     sandbox.customer()
     found = sandbox.control.get("/coverage")
     with visiting(sandbox) as visitor:
         page = visitor.open("coverage")
+        sandbox.subscribe()
+        sandbox.settle()
+        needs = visitor.open("coverage").said("needs")
     total = found["operations"]["total"]
     assert page.said("answer").startswith(f"2 of {total} operations of the service were called, and 1 of ")
     assert "createCustomer" in page.said("groups")
     assert all(name in page.said("groups") for name in found["errors"]["missing"])
-
-
-def test_coverage_begins_with_what_an_application_that_sells_subscriptions_has_not_seen(sandbox: Sandbox) -> None:
-    with visiting(sandbox) as visitor:
-        assert "needs" not in visitor.open("coverage").elements
-        sandbox.subscribe()
-        sandbox.settle()
-        needs = visitor.open("coverage").said("needs")
+    assert "needs" not in page.elements
     assert "a renewal that fails subscription past_due" in " ".join(needs.split())
     assert "a refund that fails" not in needs, "it has no refund"
 
@@ -113,22 +105,19 @@ def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> No
     assert f'<td class="num">−{500 * 9:,}</td>' in pages[0].html
 
 
-def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
+def test_all_worlds_are_listed_with_what_they_hold(
+    sandbox: Sandbox, server: RunningServer, contracts: tuple[Contract, Contract]
+) -> None:
+    """The world of a test has the name of the test."""
     sandbox.customer()
-    with visiting(sandbox) as visitor:
+    with server.world("0123456789ab-test-a-renewal", *contracts) as other, visiting(sandbox) as visitor:
+        other.customer()
         page = visitor.open("worlds")
     row = search(rf">{visitor.app}</a>.*?</div>", page.html, DOTALL)
     assert row, page.text
     assert "just now" in row[0]
     assert "1 Jan 2026, 00:00" in row[0]
-
-
-def test_the_world_of_a_test_has_the_name_of_the_test(
-    server: RunningServer, contracts: tuple[Contract, Contract]
-) -> None:
-    with server.world("0123456789ab-test-a-renewal", *contracts) as sandbox, visiting(sandbox) as visitor:
-        sandbox.customer()
-        assert '>test-a-renewal</a> <span class="soft">0123456789ab</span>' in visitor.open("worlds").html
+    assert '>test-a-renewal</a> <span class="soft">0123456789ab</span>' in page.html
 
 
 def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:
@@ -181,17 +170,9 @@ def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
     assert passed.said("report").startswith("test app Passed")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"headline": 1}', "[" * 10_000])
-def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> None:
+def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        page = opened(visitor, text)
-    assert page.status == 422
-    assert page.said("report-error") == "This is not the JSON of a report."
-
-
-def test_assumptions_are_set_beside_the_assumptions(sandbox: Sandbox) -> None:
-    with visiting(sandbox) as visitor:
-        page = visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
-        assert page.said("notice") == "The settings are changed."
-        assert "B-58" in page.text
-    assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"
+        for text in ("", "{", "[]", "{}", '{"headline": 1}', "[" * 10_000):
+            page = opened(visitor, text)
+            assert page.status == 422
+            assert page.said("report-error") == "This is not the JSON of a report."

@@ -60,7 +60,6 @@ class Points:
     # What is documented
 
     def documented(self) -> set[Point]:
-        """Return all of them."""
         found = set(transitions())
         for operation in self.contract.operations:
             found |= set(self._of_operation(operation))
@@ -114,7 +113,6 @@ class Points:
     # What is exercised
 
     def exercised(self, exchange: Exchange) -> Iterator[Point]:
-        """Yield the points that one exchange exercises."""
         error = _parsed(exchange.body)
         if exchange.status >= 400 and isinstance(error, dict) and "code" in error:
             yield Point("error code", error["code"])
@@ -165,18 +163,15 @@ class Points:
 
 
 def transitions() -> Iterator[Point]:
-    """Yield every row of every life cycle."""
     for life in STATE_MACHINES:
         yield from (transition(life.kind.kind, *row[:3]) for row in life.rows)
 
 
 def transition(kind: str, source: str | None, trigger: str, target: str) -> Point:
-    """Return one row of a life cycle."""
     return Point("transition", f"{kind}: {source or 'new'} — {trigger} → {target}")
 
 
 def _reached(name: str, limits: dict[str, Any], value: Any) -> Iterator[Point]:
-    """Yield the limits that a value is at, or just beyond."""
     size = value if isinstance(value, int) else len(value) if isinstance(value, str | list | dict) else None
     for word in LIMITS:
         if word in limits and size is not None:

@@ -41,7 +41,6 @@ class Tap(RootApp):
 
 
 def tapped(edge: RootApp, listener: Listener) -> Tap:
-    """Return the edge with an ear on it."""
     tap = Tap.__new__(Tap)
     tap.__dict__ = edge.__dict__
     tap.listener = listener

@@ -95,7 +95,6 @@ def crawl(
 
 
 def _objects(emulator: Emulator) -> Iterator[dict[str, str]]:
-    """Yield every object and every request of a world."""
     for kind in emulator.api.get("/_emulator/counts"):
         yield from emulator.api.newest("/_emulator/objects", kind=kind)
 
@@ -114,7 +113,6 @@ def _entrances(emulator: Emulator, app: str) -> Iterator[str]:
 
 
 def _links(answer: httpx.Response, root: str, app: str) -> Iterator[str]:
-    """Yield the addresses at this server that a page refers to, its redirection included, but for other Apps' pages."""
     references = [html.unescape(each) for each in REFERENCE.findall(answer.text)] if _is_page(answer) else []
     for reference in [*references, answer.headers.get("location", "")]:
         address = urljoin(str(answer.url), reference).partition("#")[0]

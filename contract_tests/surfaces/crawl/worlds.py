@@ -74,7 +74,6 @@ FAULTS: Sequence[Mapping[str, Any]] = (
 
 
 def settings(seed: int) -> dict[str, Any]:
-    """Return the settings of the world of a seed."""
     chosen = {name: values[seed % len(values)] for name, values in SETTINGS.items()}
     return {**chosen, "assumptions": {name: each[seed // 2 % len(each)] for name, each in ASSUMPTIONS.items()}}
 
@@ -188,7 +187,6 @@ def _leave_a_refund_under_way(emulator: Emulator) -> None:
 
 
 def present(emulator: Emulator) -> set[tuple[str, str]]:
-    """Return the kinds and statuses of the objects in a world."""
     return {
         (kind, status)
         for kind, status in STATUSES

@@ -34,7 +34,6 @@ EVERY = sorted(currencies())
 
 
 def figure(currency: str, language: str = "en") -> str:
-    """Return the amount as it has to be written."""
     places = currencies()[currency]
     english = f"{Decimal(AMOUNT).scaleb(-places):,.{places}f}"
     return english if language == "en" else english.translate({ord(","): " ", ord("."): ","})

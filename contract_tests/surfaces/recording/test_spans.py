@@ -23,7 +23,6 @@ def world(local_server: LocalServer) -> Iterator[Played]:
 
 
 def subscribed(payments: Emulator) -> str:
-    """Return the id of a customer with a subscription."""
     body = {"email": "awa@example.com", "name": "Awa", "phone": "+24177000000"}
     customer = payments.api.post("/v1/customers/", body)["id"]
     terms = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}

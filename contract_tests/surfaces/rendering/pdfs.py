@@ -14,17 +14,14 @@ def read(pdf: bytes) -> pypdf.PdfReader:
 
 
 def pages(pdf: bytes) -> list[str]:
-    """Return the text of each page, spaces and line ends as one space."""
     return [" ".join(page.extract_text().split()) for page in read(pdf).pages]
 
 
 def text(pdf: bytes) -> str:
-    """Return the text of all pages."""
     return " ".join(pages(pdf))
 
 
 def links(pdf: bytes) -> set[Any]:
-    """Return the URLs its links lead to."""
     return {note.get_object()["/A"]["/URI"] for page in read(pdf).pages for note in page.get("/Annots", ())}
 
 

@@ -15,7 +15,6 @@ NOW = "2026-01-15T09:30:00.000Z"
 
 
 def sample(*descriptions: str, name: str = "Jean-Claude Ondo", status: str = "open", language: str = "en") -> bytes:
-    """Return the PDF of an invoice with a line of 12.50 EUR for each description."""
     lines = tuple(line(product=None, description=text, quantity=1, unit_amount=1250) for text in descriptions)
     subtotal = sum(each.amount for each in lines)
     tax = subtotal // 5

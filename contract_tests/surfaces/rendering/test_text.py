@@ -17,7 +17,6 @@ scripts = st.text(st.sampled_from("ab ,-/1€éאבمرحبا王小한ก็न�
 
 
 def written(text: str, width: float = 200) -> list[str]:
-    """Return each line as it stands on paper, from left to right."""
     return ["".join(glyph.text for _, glyphs in line.runs for glyph in glyphs) for line in wrap(text, STYLE, width)]
 
 
