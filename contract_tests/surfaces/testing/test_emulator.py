@@ -36,15 +36,6 @@ def test_to_import_it_is_quick_and_silent() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_block_is_a_server_with_a_world_and_both_are_gone_after_it() -> None:
-    with Emulator(clock=START) as world:
-        assert world.clock.now == START
-        made = world.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
-        assert made.status_code == 201
-    with pytest.raises(RuntimeError):
-        world.client.get("/v1/customers/")
-
-
 def test_a_seed_gives_the_same_ids_again(local_server: LocalServer) -> None:
     def ids(seed: int) -> list[str]:
         with Emulator(key="sk_test_of-a-seed", seed=seed, server=local_server) as world:
@@ -89,18 +80,19 @@ def test_an_invalid_start_is_reported_at_once(local_server: LocalServer, wrong: 
         ("frozen@2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000Z"),
         (dt.datetime(2026, 2, 1), "2026-02-01T00:00:00.000Z"),  # noqa: DTZ001  # a naive one is what is tried
         (dt.datetime(2026, 2, 1, tzinfo=dt.UTC), "2026-02-01T00:00:00.000Z"),
+        ("running", None),
     ],
 )
-def test_an_instant_is_one_to_stand_still_at(local_server: LocalServer, clock: Any, now: str) -> None:
-    with Emulator(key="sk_test_stands-still", clock=clock, server=local_server) as world:
-        assert (world.clock.now, world.clock.show()["mode"]) == (now, "frozen")
-
-
-def test_a_running_clock_runs(local_server: LocalServer) -> None:
-    with Emulator(key="sk_test_runs-on", clock="running", server=local_server) as world:
-        assert world.clock.show()["mode"] == "running"
+def test_an_instant_is_one_to_stand_still_at(clock: Any, now: str | None) -> None:
+    """Without a server one is started, which is gone with the block."""
+    with Emulator(clock=clock) as world:
+        assert world.clock.show()["mode"] == ("frozen" if now else "running")
+        assert now in (None, world.clock.now)
+        assert world.client.get("/v1/customers/").is_success
         with world.expect("customer.created", "subscription.created", *CHARGED):
             subscribe(world)
+    with pytest.raises(RuntimeError):
+        world.client.get("/v1/customers/")
 
 
 def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
@@ -132,96 +124,63 @@ def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emula
 
 
 def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> None:
+    """Also in the nested shape, or not in JSON."""
     with pytest.raises(RequestRefused) as raised:
         world.api.post("/v1/customers/", {"email": "nonsense", "surname": "x"})
     assert (raised.value.status, raised.value.code) == (422, "VALIDATION_ERROR")
     for words in ("POST /v1/customers/ -> 422 VALIDATION_ERROR", "\n  email: ", "\n  surname: ", "\n  name: "):
         assert words in str(raised.value)
-
-
-def test_an_error_in_the_nested_shape_is_read_as_well(world: Emulator) -> None:
     subscribe(world)
     with pytest.raises(RequestRefused) as raised:
         world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})
     assert (raised.value.status, raised.value.code) == (409, "customer_email_exists")
-
-
-def test_an_answer_that_is_not_json_is_shown_as_it_is(world: Emulator) -> None:
-    world.fault({"status": 502, "body": "Bad gateway, says the proxy"}, method="GET")
+    world.fault({"status": 502, "body": "Bad gateway, says the proxy"}, method="GET", path="/customers/")
+    world.api.get("/v1/products/")
     with pytest.raises(RequestRefused, match="-> 502 : Bad gateway, says the proxy"):
         world.api.get("/v1/customers/")
 
 
 @pytest.mark.parametrize(
-    ("said", "type"),
+    ("said", "type", "status"),
     [
-        ({}, "mobile_money"),
-        ({"phone": "+24177123456"}, "mobile_money"),
-        ({"card": "4242 4242 4242 4242"}, "bank_card"),
-        ({"card": {"number": "4242424242424242", "exp_year": 2030}}, "bank_card"),
-        ({"email": "buyer@example.com"}, "paypal"),
+        ({}, "mobile_money", "succeeded"),
+        ({"phone": "+24177123456"}, "mobile_money", "succeeded"),
+        ({"phone": FAILING_PHONE}, "mobile_money", "canceled"),
+        ({"card": "4242 4242 4242 4242"}, "bank_card", "succeeded"),
+        ({"card": {"number": "4242424242424242", "exp_year": 2030}}, "bank_card", "succeeded"),
+        ({"email": "buyer@example.com"}, "paypal", "succeeded"),
+        ({"iban": "DE89 3704 0044 0532 0130 00"}, "bank_transfer", "processing"),
     ],
 )
-def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str) -> None:
+def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str, status: str) -> None:
+    """Without a preference by what is allowed; the next payment fails as arranged, and the one after it does not."""
     intent = world.pay(checkout(world), **said)
-    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == ("succeeded", type, 2000)
-
-
-def test_a_bank_transfer_is_on_its_way_for_a_day(world: Emulator) -> None:
-    session = checkout(world)
-    assert world.pay(session["id"], iban="DE89 3704 0044 0532 0130 00")["status"] == "processing"
-    world.clock.advance("1d")
-    assert world.api.get(f"/v1/checkout-sessions/{session['id']}/")["status"] == "complete"
-
-
-def test_a_buyer_without_a_preference_pays_by_what_is_allowed(world: Emulator) -> None:
+    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (status, type, 2000)
     session = checkout(world, payment_method_types=["bank_card"])
+    world.fail_next(code="INSUFFICIENT_FUNDS")
+    assert world.pay(session["id"])["last_error"]["code"] == "INSUFFICIENT_FUNDS"
     assert world.pay(session)["payment_method_type"] == "bank_card"
 
 
-def test_a_declined_payment_says_why(world: Emulator) -> None:
-    intent = world.pay(checkout(world), phone=FAILING_PHONE)
-    assert intent["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-
-
-def test_an_invoice_is_paid_by_its_id(world: Emulator) -> None:
-    customer = world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-    lines = [{"description": "Work", "quantity": 2, "unit_amount": 1500}]
-    invoice = world.api.post("/v1/invoices/", {"customer": customer["id"], "currency": "XAF", "line_items": lines})
-    world.api.post(f"/v1/invoices/{invoice['id']}/finalize/")
-    assert world.pay(invoice["id"])["amount"] == 3000
-
-
 def test_what_cannot_be_paid_is_reported_before_anything_is_sent(world: Emulator) -> None:
+    invoice = world.trigger("invoice.payment_overdue")["data"]["object"]
+    assert world.pay(invoice["id"])["amount"] == invoice["total"]
     with pytest.raises(ValueError, match=r"'cust_1' is not payable. Give the id of a checkout session \(sess_…\)"):
         world.pay("cust_1")
     with pytest.raises(ValueError, match="pay by one of card, phone"):
         world.pay("sess_1", phone="+24177000000", card="4242424242424242")
 
 
-def test_the_next_payment_fails_as_arranged_and_the_one_after_it_does_not(world: Emulator) -> None:
-    session = checkout(world)
-    world.fail_next(code="INSUFFICIENT_FUNDS")
-    assert world.pay(session)["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-    assert world.pay(session)["status"] == "succeeded"
-
-
-def test_an_event_is_triggered_on_demand(world: Emulator) -> None:
-    triggered = world.trigger("subscription.payment_failed")
-    assert triggered["type"] == "subscription.payment_failed"
-    assert triggered in list(world.events)
-
-
-def test_a_fault_strikes_the_requests_it_matches(world: Emulator) -> None:
-    world.fault({"code": "DATABASE_ERROR"}, method="POST", path="/customers/")
-    world.api.get("/v1/customers/")
-    with pytest.raises(RequestRefused, match="DATABASE_ERROR"):
-        subscribe(world)
-
-
 def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -> None:
+    """They leave the failure of their block alone; nothing may be expected too."""
+    assert "No requests and no events." in world.story()
+    with pytest.raises(ZeroDivisionError), world.expect("invoice.paid"):
+        raise ZeroDivisionError
     subscribe(world)
-    world.clock.advance("1s")
+    with world.expect():
+        world.clock.advance("1s")
+    with pytest.raises(AssertionError, match="No event happened inside"), world.expect("invoice.paid"):
+        pass
     with world.expect(*CHARGED):
         world.clock.advance("31d")
     with pytest.raises(AssertionError) as raised, world.expect("invoice.paid", "invoice.paid", "refund.succeeded"):
@@ -236,25 +195,21 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
     assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
 
 
-def test_an_expectation_leaves_the_failure_of_its_block_alone(world: Emulator) -> None:
-    with pytest.raises(ZeroDivisionError), world.expect("invoice.paid"):
-        raise ZeroDivisionError
-
-
-def test_nothing_may_be_expected_too(world: Emulator) -> None:
-    with world.expect():
-        world.clock.advance("1d")
-    with pytest.raises(AssertionError, match="No event happened inside"), world.expect("invoice.paid"):
-        pass
-
-
 def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
+    """One that does not come is missed, and the events so far are shown."""
     subscription = subscribe(world, phone=FAILING_PHONE)
     assert world.events.types == ["customer.created", "subscription.created", *FAILED]
     assert (len(world.events), world.events[0]["type"]) == (4, "customer.created")
     assert [event["type"] for event in world.events] == world.events.types
     assert [event["type"] for event in world.events.of(object=subscription)] == ["subscription.created", FAILED[1]]
     assert world.events.wait_for("subscription.created", subscription["id"])["data"]["object"]["status"] == "active"
+    with pytest.raises(AssertionError) as raised:
+        world.events.wait_for("refund.succeeded", timeout=0)
+    message = str(raised.value)
+    assert message.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
+    assert "customer.created  cust_" in message
+    assert "next job, at 2026-01-02T00:00:00.000Z: subscription.retry" in message
+    assert world.trigger("refund.failed") in list(world.events)
 
 
 def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,16 +219,6 @@ def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monk
     ]
     found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
     assert [customer["id"] for customer in found] == [customer["id"] for customer in made]
-
-
-def test_an_event_that_does_not_come_is_missed_and_the_events_so_far_are_shown(world: Emulator) -> None:
-    subscribe(world)
-    with pytest.raises(AssertionError) as raised:
-        world.events.wait_for("refund.succeeded", timeout=0)
-    message = str(raised.value)
-    assert message.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
-    assert "customer.created  cust_" in message
-    assert "next job, at 2026-02-01T00:00:00.000Z: subscription.renew" in message
 
 
 def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
@@ -316,21 +261,22 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         assert words in report
 
 
-def test_a_world_in_which_nothing_happened_has_a_failure_report_too(world: Emulator) -> None:
-    assert "No requests and no events." in world.story()
-
-
 @pytest.fixture
 def elsewhere(local_server: LocalServer) -> Callable[..., Emulator]:
     """An Emulator on a server that runs elsewhere."""
     return lambda **said: Emulator(local_server.url, "sk_test_elsewhere", **said)
 
 
-def test_a_server_elsewhere_is_used_as_it_is(elsewhere: Callable[..., Emulator]) -> None:
+def test_a_server_elsewhere_is_used_as_it_is(
+    local_server: LocalServer, elsewhere: Callable[..., Emulator], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with elsewhere() as first:
         assert isinstance(first.server, RemoteServer)
         subscribe(first)
-    with elsewhere() as second:
+    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url + "/")
+    monkeypatch.setenv("PAYMENTS_EMULATOR_KEY", first.key)
+    with Emulator() as second:
+        assert (second.url, second.key) == (local_server.url, first.key)
         assert second.events.types[0] == "customer.created"
         second.webhooks.listen()
         second.clock.advance("31d")
@@ -376,16 +322,6 @@ def test_a_start_that_fails_leaves_nothing_running() -> None:
     # Other servers of the process may start threads for look-ups of names and the like at any time.
     started = [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")]
     assert started == []
-
-
-def test_the_environment_names_the_server_and_the_key(
-    local_server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url + "/")
-    monkeypatch.setenv("PAYMENTS_EMULATOR_KEY", "sk_test_environment")
-    with Emulator() as world:
-        assert (world.url, world.key) == (local_server.url, "sk_test_environment")
-        assert world.api.get("/_emulator/app")["name"] == "environment"
 
 
 def test_an_unknown_rule_is_not_ignored_in_silence(local_server: LocalServer) -> None:

@@ -133,29 +133,19 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
         ("settings={'tax': 1}", "the world of this test cannot start: tax is not a setting; there are"),
         ("fixtures=7", "fixtures=7): a path, or a list of paths"),
         ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
+        ("-o payments_seed=many", "payments_seed = 'many': a whole number"),
+        ("-o payments_clock=noon", "clock='noon': 'running', 'frozen', or an instant"),
+        ("--payments-url http://127.0.0.1:1", "no emulator answers at http://127.0.0.1:1: "),
     ],
 )
-def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
-    module = f"import pytest\n@pytest.mark.payments({marker})\ndef test_shop(payments): pass"
-    result = run(suite, test_shop=module)
+def test_a_wrong_marker_or_option_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
+    options = marker.split() if marker.startswith("-") else []
+    module = f"import pytest\n@pytest.mark.payments({'' if options else marker})\ndef test_shop(payments): pass"
+    result = run(suite, *options, test_shop=module)
     result.assert_outcomes(errors=1)
     assert message in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
     assert "During handling" not in result.stdout.str()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("payments_seed = many", "payments_seed = 'many': a whole number"),
-        ("payments_clock = noon", "clock='noon': 'running', 'frozen', or an instant"),
-    ],
-)
-def test_a_wrong_ini_file_is_reported_in_a_line(suite: pytest.Pytester, line: str, message: str) -> None:
-    suite.makeini(f"[pytest]\n{line}")
-    result = run(suite, test_shop="def test_shop(payments): pass")
-    result.assert_outcomes(errors=1)
-    assert message in result.stdout.str()
 
 
 def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
@@ -252,16 +242,8 @@ def test_a_start_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> 
     server.stop()
 
 
-def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """gevent makes a thread run whenever the thread that started it waits, in that one."""
-    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)
-    monkeypatch.setattr(threading.Thread, "join", lambda *_: None)
-    with pytest.raises(RuntimeError, match="payments-emulator exec -- pytest"):
-        Emulator(server=LocalServer())
-
-
-def test_a_project_may_have_a_fixture_payments_of_its_own(suite: pytest.Pytester) -> None:
-    module = """
+def test_a_suite_may_have_fixtures_of_the_same_name_log_and_freeze_the_time(suite: pytest.Pytester) -> None:
+    of_its_own = """
         import pytest
 
         @pytest.fixture
@@ -272,7 +254,38 @@ def test_a_project_may_have_a_fixture_payments_of_its_own(suite: pytest.Pytester
             assert [each["type"] for each in payments] == ["invoice.paid"]
             assert "invoice.paid" in payments_emulator.events.types
     """
-    run(suite, test_shop=module).assert_outcomes(passed=1)
+    another = """
+        import pytest
+
+        @pytest.fixture
+        def payments():
+            return 7
+
+        def test_shop(payments):
+            assert payments == 8
+    """
+    usual = """
+        import logging
+        import pytest
+        from freezegun import freeze_time
+
+        @pytest.mark.payments(settings={"tax_rate": 20})
+        @freeze_time("2024-02-29")
+        def test_shop(payments):
+            assert payments.clock.now == "2024-02-29T00:00:00.000Z"
+            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
+    """
+    result = run(suite, test_of_its_own=of_its_own, test_another=another, test_usual=usual)
+    result.assert_outcomes(passed=2, failed=1)
+    assert "payments emulator" not in result.stdout.str()
+
+
+def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gevent makes a thread run whenever the thread that started it waits, in that one."""
+    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)
+    monkeypatch.setattr(threading.Thread, "join", lambda *_: None)
+    with pytest.raises(RuntimeError, match="payments-emulator exec -- pytest"):
+        Emulator(server=LocalServer())
 
 
 def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
@@ -313,46 +326,6 @@ def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pyt
     folder = suite.path / "payments-recordings"
     assert [file.name for file in folder.iterdir()] == ["shop.py"]
     run(suite, str(folder / "shop.py")).assert_outcomes(passed=1)
-
-
-def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:
-    module = """
-        import pytest
-
-        @pytest.fixture
-        def payments():
-            return 7
-
-        def test_shop(payments):
-            assert payments == 8
-    """
-    result = run(suite, test_shop=module)
-    result.assert_outcomes(failed=1)
-    assert "payments emulator" not in result.stdout.str()
-
-
-def test_logging_stays_as_it_was(suite: pytest.Pytester) -> None:
-    module = """
-        import logging
-
-        def test_shop(payments):
-            payments.clock.advance("1d")
-            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
-    """
-    run(suite, test_shop=module).assert_outcomes(passed=1)
-
-
-def test_a_decorator_of_freezegun_freezes_the_world(suite: pytest.Pytester) -> None:
-    module = """
-        import pytest
-        from freezegun import freeze_time
-
-        @pytest.mark.payments(settings={"tax_rate": 20})
-        @freeze_time("2024-02-29")
-        def test_shop(payments):
-            assert payments.clock.now == "2024-02-29T00:00:00.000Z"
-    """
-    run(suite, test_shop=module).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])
@@ -398,13 +371,6 @@ def test_on_a_server_elsewhere_the_world_of_a_failed_test_stays_and_the_last_tes
     apps = httpx.get(f"{local_server.url}/_emulator/apps").json()["data"]
     listed = [(app["name"][13:], app["objects"] > 0) for app in apps if "of-worlds" in app["name"]]
     assert listed == [("test-of-worlds-2", False), ("test-of-worlds-1", True), ("test-of-worlds-0", False)]
-
-
-def test_a_server_elsewhere_that_does_not_answer_is_reported(suite: pytest.Pytester) -> None:
-    result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])
-    assert "Traceback" not in result.stdout.str()
 
 
 def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
@@ -478,19 +444,10 @@ def test_the_assumption_that_is_tried_joins_the_settings_of_the_test(suite: pyte
     ],
 )
 def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
-    result = run(suite, test_search=ASSUMPTIONS.format(names=names))
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*@pytest.mark.payments_assumptions {says}"])
-
-
-def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester) -> None:
-    module = """
-        import pytest
-
-        @pytest.mark.payments_assumptions("all")
-        def test_nothing():
-            pass
-    """
-    result = run(suite, test_nothing=module)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*the test uses no fixture payments*"])
+    """So is one on a test without a world."""
+    without = ASSUMPTIONS.format(names='"all"').replace("(payments)", "()")
+    result = run(suite, test_search=ASSUMPTIONS.format(names=names), test_without=without)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines_random(
+        [f"*@pytest.mark.payments_assumptions {says}", "*the test uses no fixture payments*"]
+    )

@@ -48,19 +48,19 @@ def test_a_forged_delivery_is_rejected_and_counts_for_nothing(world: Emulator, m
 
 
 def test_each_event_is_waited_for_once(world: Emulator) -> None:
+    """Or by its object. Worlds on one server get their own webhooks."""
     world.webhooks.listen()
-    first, second = customer(world, "awa"), customer(world, "ben")
+    with Emulator(key=f"{world.key}-other", server=world.server) as other:
+        other.webhooks.listen()
+        customer(other)
+        other.webhooks.assert_delivered("customer.created")
+    world.webhooks.refute_delivered("customer.created")
+    first, second, third = (customer(world, name) for name in ("awa", "ben", "ida"))
+    assert world.webhooks.wait_for("customer.created", third)["data"]["object"]["id"] == third["id"]
     ids = [world.webhooks.wait_for("customer.created")["data"]["object"]["id"] for _ in range(2)]
     assert ids == [first["id"], second["id"]]
     with pytest.raises(AssertionError, match=r"^no webhook customer.created arrived within 0 s"):
         world.webhooks.wait_for("customer.created", timeout=0)
-
-
-def test_an_event_is_waited_for_by_its_object(world: Emulator) -> None:
-    world.webhooks.listen()
-    customer(world, "awa")
-    ben = customer(world, "ben")
-    assert world.webhooks.wait_for("customer.created", ben)["data"]["object"]["id"] == ben["id"]
 
 
 def test_deliveries_are_asserted_by_type_object_and_number(world: Emulator) -> None:
@@ -93,18 +93,14 @@ def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: 
     ]
 
 
-def test_the_receiver_answers_as_configured_and_is_tried_again(world: Emulator) -> None:
+def test_listening_again_forgets_what_came_before(world: Emulator) -> None:
+    """The receiver answers as configured, and is tried again."""
     world.webhooks.answer(500, 503)
     customer(world)
     assert world.webhooks.assert_delivered("customer.created", times=1)
     world.clock.advance("1h")
     assert [(item.attempt, item.status) for item in world.webhooks.deliveries] == [(1, 500), (2, 503), (3, 200)]
     assert len(world.webhooks.events) == 1
-
-
-def test_listening_again_forgets_what_came_before(world: Emulator) -> None:
-    world.webhooks.listen()
-    customer(world)
     world.webhooks.listen("invoice.paid", retry_policy={"max_attempts": 1, "backoff_type": "linear"})
     assert world.webhooks.events == []
     assert [one["id"] for one in world.api.oldest("/v1/webhooks/")] == [world.webhooks.endpoint["id"]]
@@ -177,16 +173,13 @@ def test_an_application_that_raises_is_a_failed_delivery_and_is_shown(world: Emu
     def app(environ: Any, start_response: Any) -> Any:
         raise KeyError("order")
 
+    with pytest.raises(TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"):
+        world.webhooks.forward_to(7)
     world.webhooks.forward_to(app)
     customer(world)
     world.webhooks.assert_delivered("customer.created")
     assert world.webhooks.deliveries[0].status == 500
     assert "-> 500 (KeyError: 'order')" in world.story()
-
-
-def test_an_object_that_is_no_application_is_rejected(world: Emulator) -> None:
-    with pytest.raises(TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"):
-        world.webhooks.forward_to(7)
 
 
 def test_an_application_may_call_the_service_back(world: Emulator) -> None:
@@ -202,12 +195,3 @@ def test_an_application_may_call_the_service_back(world: Emulator) -> None:
     world.clock.advance("31d")
     world.webhooks.assert_delivered("invoice.paid", times=2)
     assert {item.status for item in world.webhooks.deliveries} == {200}
-
-
-def test_worlds_on_one_server_get_their_own_webhooks(world: Emulator) -> None:
-    world.webhooks.listen()
-    with Emulator(key=f"{world.key}-other", server=world.server) as other:
-        other.webhooks.listen()
-        customer(other)
-        other.webhooks.assert_delivered("customer.created")
-    world.webhooks.refute_delivered("customer.created")
