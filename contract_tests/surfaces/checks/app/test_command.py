@@ -208,34 +208,22 @@ except OSError:
     assert "the scenario fails: it does not end: after " in ended.stdout, ended.stdout
 
 
-def test_a_command_that_fails_by_itself_is_not_swept() -> None:
-    ended = sweep("--", sys.executable, "-c", "raise SystemExit('no shop here')")
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no shop here", "no shop here\n"),
+        ("TypeError [CODE]: no shop here\n\nNode.js v20", "TypeError [CODE]: no shop here\n"),  # Node's last line
+        ("FAILED test_shop.py::test_refund - assert 1\n1 failed in 3.79s", "FAILED test_shop.py::test_refund - "),
+        ("no shop here" + 5000 * ".", "no shop here..."),
+    ],
+    ids=len,
+)
+def test_a_command_that_fails_by_itself_is_not_swept(said: str, shown: str) -> None:
+    """The line that names the error is shown, of a long one its beginning."""
+    ended = sweep("--", sys.executable, "-c", f"raise SystemExit({said!r})")
     assert ended.returncode == 1
-    assert "fails without any fault, so nothing else was tried: exit status 1, no shop here" in ended.stdout
-
-
-def test_the_line_that_names_the_error_is_shown() -> None:
-    """As Node does, some programs end with other lines."""
-    code = "import sys; sys.exit('TypeError [CODE]: no shop here\\n\\nNode.js v20')"
-    assert "exit status 1, TypeError [CODE]: no shop here\n" in sweep("--", sys.executable, "-c", code).stdout
-
-
-def test_the_test_that_failed_is_named() -> None:
-    """pytest ends with a count."""
-    code = "import sys; sys.exit('FAILED test_shop.py::test_refund - assert 1 == 2\\n1 failed, 3 passed in 3.79s')"
-    assert "exit status 1, FAILED test_shop.py::test_refund - " in sweep("--", sys.executable, "-c", code).stdout
-
-
-def test_a_line_without_end_is_shown_by_its_beginning() -> None:
-    said = sweep("--", sys.executable, "-c", "import sys; sys.exit('no shop here' + 5000 * '.')").stdout
-    assert "exit status 1, no shop here..." in said
-    assert max(map(len, said.splitlines())) < 500
-
-
-def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> None:
-    ended = sweep("--", sys.executable, "-c", "")
-    assert ended.returncode == 2
-    assert "No request of COMMAND reached the sandbox" in ended.stderr
+    assert f"fails without any fault, so nothing else was tried: exit status 1, {shown}" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) < 500
 
 
 def posting(path: str, key: str = "os.environ['PAYMENTS_EMULATOR_KEY']", then: str = "") -> tuple[str, ...]:
@@ -253,24 +241,19 @@ def posting(path: str, key: str = "os.environ['PAYMENTS_EMULATOR_KEY']", then: s
     return (sys.executable, "-c", "\n".join(lines))
 
 
-def test_a_command_with_worlds_of_its_own_is_said_what_to_do() -> None:
-    """As a pytest suite, in which each test has a key of its own."""
-    ended = sweep("--", *posting("", key="'sk_test_of-a-test'"))
-    assert ended.returncode == 2
-    assert "COMMAND uses worlds of other keys (of-a-test)" in ended.stderr
-    assert "call payments.test_app(scenario) in a test instead" in ended.stderr
-
-
-def test_a_command_that_resets_its_world_is_said_not_to() -> None:
-    """Otherwise no fault would ever strike, and every command would pass."""
-    ended = sweep("--", *posting("/_emulator/reset"))
-    assert ended.returncode == 1
-    assert "it resets its world, and with it the fault that is to strike" in ended.stdout
-
-
-def test_a_command_uses_no_proxy_for_its_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_does_not_use_its_sandbox_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pytest suite has a key for each test; after a reset no fault would ever strike, and every command would pass."""
+    silent = sweep("--", sys.executable, "-c", "")
+    assert (silent.returncode, "No request of COMMAND reached the sandbox" in silent.stderr) == (2, True)
+    others = sweep("--", *posting("", key="'sk_test_of-a-test'"))
+    assert others.returncode == 2
+    for sentence in ("COMMAND uses worlds of other keys (of-a-test)", "call payments.test_app(scenario) in a test"):
+        assert sentence in others.stderr
+    resets = sweep("--", *posting("/_emulator/reset"))
+    assert resets.returncode == 1
+    assert "it resets its world, and with it the fault that is to strike" in resets.stdout
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert sweep("--budget", "0", "--", *posting("")).returncode == 3
+    assert sweep("--budget", "0", "--", *posting("")).returncode == 3, "it uses no proxy for its sandbox"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")

@@ -75,12 +75,6 @@ def test_a_good_receiver_passes_every_check(method: str) -> None:
     assert [result.check for result in results] == checks_of(method)
 
 
-def test_every_check_is_made_for_some_method() -> None:
-    assert {check.name for method in METHODS for check in checks_of(method)} == {check.name for check in CHECKS}
-    assert len({check.name for check in CHECKS}) == len(CHECKS)
-    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
-
-
 # -- defects, each found by its check and by no other
 
 
@@ -194,8 +188,12 @@ def test_a_receiver_that_reads_once_takes_no_body_in_pieces() -> None:
     assert failed(Receiver(in_one_go=True)) == {"slow"}
 
 
-def test_each_check_has_its_defect() -> None:
-    assert {*HMAC, *JWT, *BASIC, "slow"} == {check.name for check in CHECKS}
+def test_each_check_has_its_defect_and_some_method() -> None:
+    names = {check.name for check in CHECKS}
+    assert {*HMAC, *JWT, *BASIC, "slow"} == names
+    assert {check.name for method in METHODS for check in checks_of(method)} == names
+    assert len(names) == len(CHECKS)
+    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
 
 
 # -- defects as they come
@@ -247,20 +245,14 @@ def test_what_is_said_of_other_answers(status: int, message: str) -> None:
     assert ("invoice.payment_overdue" in sent) == (status > 0)
 
 
-def test_an_exception_of_its_own_is_no_api_error() -> None:
-    result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
-    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED)
-
-
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
-    """It would reject the bad ones too, and look good."""
+    """It would reject the bad ones too, and look good; one that hangs up on the ping is none."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
     assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
-
-
-def test_a_receiver_that_hangs_up_on_the_ping_is_none() -> None:
     with pytest.raises(certifier.NoReceiver, match="closed before the answer"):
         certify(Receiver(defect=where(lambda receiver, request: True, -1)))
+    result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
+    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED), "an exception is no API error"
 
 
 def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:

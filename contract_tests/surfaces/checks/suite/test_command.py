@@ -55,19 +55,18 @@ def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(monkeypatch:
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
 
 
-def test_a_command_that_sends_nothing_is_not_said_to_be_good() -> None:
+def test_where_nothing_is_tried_nothing_is_said_to_be_good() -> None:
     ended = examined("--", sys.executable, "-c", "")
     assert (ended.status, ended.output) == (
         1,
         "No mutant concerns what the command does; if it sends requests, let it use PAYMENTS_EMULATOR_URL and "
         "PAYMENTS_EMULATOR_KEY.\n",
     )
-
-
-def test_the_budget_ends_the_search() -> None:
     ended = examined("--budget", "0", "--only", "refund-short", "--", *SUITE)
     assert ended.status == 3
     assert ended.output.startswith("No mutant was tried.\nThe budget ended before 1 of them.\n\nWhat the tests")
+    ended = examined("--only", "refund-long", "--", *SUITE)
+    assert (ended.status, "refund-long: there is no such mutant" in ended.errors) == (2, True)
 
 
 def test_all_are_listed_by_area_with_what_to_look_at() -> None:
@@ -75,11 +74,6 @@ def test_all_are_listed_by_area_with_what_to_look_at() -> None:
     lines = examined("--list").output.splitlines()
     assert [line for line in lines if line.startswith(" ")] == [*chain.from_iterable(own)]
     assert [line for line in lines if not line.startswith(" ")] == [*AREAS]
-
-
-def test_a_mutant_that_does_not_exist_is_a_usage_error() -> None:
-    ended = examined("--only", "refund-long", "--", *SUITE)
-    assert (ended.status, "refund-long: there is no such mutant" in ended.errors) == (2, True)
 
 
 def test_no_other_command_reaches_a_mutant() -> None:

@@ -81,12 +81,10 @@ def test_a_suite_that_asserts_nothing_gets_one_sentence(play: Play) -> None:
     assert (everything.left_out, everything.asserts_nothing) == ([], False)
 
 
-def test_a_pattern_names_several(play: Play) -> None:
+def test_what_is_skipped_or_not_named_is_not_asked(play: Play) -> None:
+    """A pattern names several."""
     report = mutated(play, happy_path, only=["refund-s*"], skip=["refund-succeeded-*"])
     assert [row.name for row in report.survived] == ["refund-short"]
-
-
-def test_what_is_skipped_or_not_named_is_not_asked(play: Play) -> None:
     report = mutated(play, happy_path, only=["refund-short", "refund-never-answered"], skip=["refund-short"])
     assert ([row.name for row in report.caught], report.survived, report.untouched) == (
         ["refund-never-answered"],
