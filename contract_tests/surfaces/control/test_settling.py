@@ -47,37 +47,29 @@ def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
     return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
 
 
-every_cause = pytest.mark.parametrize("cause", [pay, trigger, arrange_fault, arrange_outcome])
+def freeze(sandbox: Sandbox, **headers: str) -> Any:
+    """What a freeze finds due."""
+    sandbox.control.post("/clock/run", {"rate": 1})
+    sandbox.customer()
+    return sandbox.control.post("/clock/freeze", {}, **headers)
 
 
-@every_cause
+CAUSES = [pay, trigger, arrange_fault, arrange_outcome]
+
+
+@pytest.mark.parametrize("cause", [*CAUSES, freeze])
 def test_what_it_caused_was_delivered(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     cause(sandbox)
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
 
-@every_cause
+@pytest.mark.parametrize("cause", [*CAUSES, lambda sandbox, **_: sandbox.customer()])
 def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
+    """A request of the application is not held up."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     cause(sandbox, **RACING)
-    assert statuses(sandbox, endpoint) == {"pending"}
-    receiver.release()
-
-
-def test_what_a_freeze_finds_due_was_delivered(sandbox: Sandbox, receiver: Receiver) -> None:
-    endpoint = sandbox.endpoint(receiver.url)
-    sandbox.control.post("/clock/run", {"rate": 1})
-    sandbox.customer()
-    sandbox.control.post("/clock/freeze", {})
-    assert statuses(sandbox, endpoint) == {"succeeded"}
-
-
-def test_a_request_of_the_application_is_not_held_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    endpoint = sandbox.endpoint(receiver.url)
-    receiver.reply = lambda received: Reply(held=True)
-    sandbox.customer()
     assert statuses(sandbox, endpoint) == {"pending"}
     receiver.release()
 

@@ -196,6 +196,7 @@ def test_a_command_that_has_ended_is_not_reached() -> None:
     assert "Not reached by the scenario: 1:killed-answered." in ended.stdout, ended.stdout
 
 
+@pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PATIENCE", 5.0)
     waits = """

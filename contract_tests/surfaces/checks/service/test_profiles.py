@@ -137,7 +137,10 @@ def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -
     assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in drifted.output
 
 
-def test_worlds_of_a_test_follow_the_profile(pytester: pytest.Pytester, profile: Path) -> None:
+def test_worlds_of_a_test_follow_the_profile(
+    pytester: pytest.Pytester, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini(f"[pytest]\npayments_profile = {profile}")
     pytester.makepyfile(
         """
@@ -146,7 +149,7 @@ def test_worlds_of_a_test_follow_the_profile(pytester: pytest.Pytester, profile:
             assert payments.configure()["unknown_fields"] == "ignore"
         """
     )
-    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)
+    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(
