@@ -186,6 +186,13 @@ def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cl
     assert (unknown.output, unknown.errors) == ("", "No event is about cust_nope.\n")
 
 
+def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
+    made = [sandbox.customer(email=f"{number}@example.com")["email"] for number in range(102)]
+    for number in (1000, 101):
+        shown = cli("events", "-n", str(number), "--json").objects
+        assert [each["data"]["object"]["email"] for each in shown] == made[-number:]
+
+
 def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     customer = sandbox.customer()["id"]
     sandbox.api.request("POST", "/customers/", json={"name": "Awa"})

@@ -121,7 +121,13 @@ def test_a_request_that_names_the_app_gets_an_address_that_names_it_too(sandbox:
     assert followed.json()["id"] == answer.json()["id"] == ask(sandbox, answer.json()["id"])["id"]
 
 
-@pytest.mark.parametrize("body", [{}, {"to": "2020-01-01T00:00:00Z"}, {"by": "-1d"}, {"by": "1d", "until": "next"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *({}, {"to": "2020-01-01T00:00:00Z"}, {"by": "-1d"}, {"by": "1d", "until": "next"}),
+        {"by": "0s", "until_event": "invoice.paid"},
+    ],
+)
 def test_what_is_wrong_is_rejected_at_once(sandbox: Sandbox, body: dict[str, str]) -> None:
     assert respond_async(sandbox, **body).status_code == 422
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from httpx import Response
 
 from contract_tests.support.client import http_client
@@ -216,3 +217,11 @@ def test_a_body_nested_too_deeply_is_shown_as_text_wherever_it_is_read(sandbox: 
         assert body in sandbox.control.request("GET", f"/requests/{row['id']}", params={"as": form}).text
     assert sandbox.control.get("/audit")["findings"] == []
     assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200
+
+
+@pytest.mark.parametrize("then", [{"drop": "after"}, {"hang_ms": 1}], ids=str)
+def test_a_fault_after_which_there_is_no_response_is_no_step_of_a_recording(sandbox: Sandbox, then: Any) -> None:
+    sandbox.control.post("/faults", {"match": {"operation": "createSubscriptionPlan"}, "then": then})
+    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"})
+    steps = sandbox.control.request("GET", "/recording", params={"as": "steps"}).json()["steps"]
+    assert [step["operation"] for step in steps if "operation" in step] == ["createCustomer"]

@@ -66,3 +66,4 @@ def test_the_world_notices_nothing(sandbox: Sandbox, receiver: Receiver) -> None
         assert schedule(sandbox, until="P2Y") == first
     assert (len(receiver.received), sandbox.control.get("/clock"), sandbox.invoices()) == (heard, clock, invoices)
     assert sandbox.api.get("/subscriptions/")["data"][0]["current_period_end"] == "2026-02-01T00:00:00.000Z"
+    assert [each["kind"] for each in sandbox.control.get("/emails")["data"]] == ["receipt"]

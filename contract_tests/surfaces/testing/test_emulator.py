@@ -210,6 +210,7 @@ def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
     assert "customer.created  cust_" in message
     assert "next job, at 2026-01-02T00:00:00.000Z: subscription.retry" in message
     assert world.trigger("refund.failed") in list(world.events)
+    assert world.trigger("invoice.paid", wait=False)["type"] == "invoice.paid"
 
 
 def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
