@@ -46,13 +46,44 @@ def exported(snapshot: Mapping[str, Any]) -> Rows:
 def flags(rows: Rows) -> list[str]:
     """Return everything that is not as it must be, as sentences."""
     return [
-        flag for rule in (deposits, customers, invoices, sessions, subscriptions, events, jobs) for flag in rule(rows)
+        flag
+        for rule in (intents, deposits, refunds, customers, invoices, sessions, subscriptions, events, jobs)
+        for flag in rule(rows)
     ]
 
 
 def per_cent(amount: int, rate: float) -> int:
     """Return a rate of an amount in minor units, half up."""
     return int((amount * Decimal(str(rate)) / 100).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def intents(rows: Rows) -> Iterator[str]:
+    """No more is captured than was authorized, and a transaction stands as its payment does."""
+    transactions = {each["id"]: each["status"] for each in rows.all("transaction")}
+    standing = {"succeeded": ("approved", *ARRIVED), "processing": ("pending",), "canceled": ("failed", "canceled")}
+    for each in rows.all("payment_intent"):
+        id, status, held, received = each["id"], each["status"], each["amount_capturable"], each["amount_received"]
+        if held + received > each["amount"] or (received > 0, held > 0) != (
+            status == "succeeded",
+            status == "requires_capture",
+        ):
+            yield f"{id}: {status} with {held} held and {received} received of {each['amount']}"
+        transaction = transactions.get(each["transaction"])
+        if (transaction or status == "succeeded") and transaction not in standing.get(status, ()):
+            yield f"{id}: {status}, and its transaction is {transaction}"
+
+
+def refunds(rows: Rows) -> Iterator[str]:
+    """No more goes back than came, and each refund that succeeded has its transaction."""
+    amounts = {each["id"]: each["amount"] for each in rows.all("transaction")}
+    for transaction, own in rows.by("refund", "transaction").items():
+        taken = sum(each["amount"] for each in own if each["status"] not in ("failed", "cancelled", "expired"))
+        if taken > amounts[transaction]:
+            yield f"{transaction}: refunds of {taken}, and its amount is {amounts[transaction]}"
+    returned = Counter(each["amount"] for each in rows.all("transaction", type="refund"))
+    succeeded = Counter(each["amount"] for each in rows.all("refund", status="succeeded"))
+    if returned != succeeded:
+        yield f"transactions of refunds: {returned}, and refunds that succeeded: {succeeded}"
 
 
 def deposits(rows: Rows) -> Iterator[str]:
@@ -124,6 +155,8 @@ def sessions(rows: Rows) -> Iterator[str]:
             yield f"{session['id']}: paid {times} times"
         if session["status"] == "complete" and session["amount_total"] and not times:
             yield f"{session['id']}: complete without a payment"
+        if times and session["status"] not in ("complete", "processing"):
+            yield f"{session['id']}: {session['status']} with a payment"
 
 
 def subscriptions(rows: Rows) -> Iterator[str]:

@@ -167,6 +167,18 @@ class Sandbox:
         """Pause, resume, cancel or reactivate a subscription."""
         return self.api.post(f"/subscriptions/{subscription['id']}/{action}/", body)
 
+    def draft(self, customer: Any = None, **fields: Any) -> Any:
+        """Return the draft of an invoice of one basket, 5000 XAF, for a customer or for a new one."""
+        lines = [{"description": "Basket", "unit_amount": 5000}]
+        body = {"customer": (customer or self.customer())["id"], "line_items": lines, **fields}
+        return self.api.post("/invoices/", body)
+
+    def invoice(self, customer: Any = None, **fields: Any) -> Any:
+        """Return such an invoice, finalized."""
+        draft = self.draft(customer, **fields)
+        self.api.post(f"/invoices/{draft['id']}/finalize/")
+        return self.api.get(f"/invoices/{draft['id']}/")
+
     def invoices(self, *fields: str) -> list[Any]:
         """Return every invoice, oldest first: one field of each, or several as a tuple."""
         every = list(self.api.pages("/invoices/", page_size=100))[::-1]

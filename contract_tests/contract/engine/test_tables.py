@@ -180,6 +180,7 @@ def test_growth_moves_no_more_than_one_part(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 TestTable = TableMachine.TestCase
+TestTable.settings = settings(max_examples=40)
 TestDivided = DividedMachine.TestCase
 TestDivided.settings = settings(max_examples=40)
 TestUnpaged = UnpagedMachine.TestCase

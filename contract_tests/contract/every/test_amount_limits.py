@@ -88,7 +88,7 @@ ENTRANCES: dict[str, tuple[Entrance, str]] = {
 
 
 def invoice_update(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    draft = sandbox.api.post("/invoices/", {"customer": customer(sandbox), "line_items": lines(1)})
+    draft = sandbox.draft(line_items=lines(1))
     return "PATCH", f"/invoices/{draft['id']}/", {"line_items": lines(50, amount - 50)}
 
 
@@ -153,9 +153,7 @@ def test_a_captured_part_and_an_invoice_may_be_below_the_minimum(sandbox: Sandbo
     intent = sandbox.pay(capture_method="manual")
     captured = sandbox.api.post(f"/payment-intents/{intent['id']}/capture/", {"amount": 1})
     assert captured["amount_received"] == 1
-    draft = sandbox.api.post("/invoices/", {"customer": customer(sandbox), "line_items": lines(50)})
-    sandbox.api.post(f"/invoices/{draft['id']}/finalize/")
-    assert sandbox.buy(sandbox.api.get(f"/invoices/{draft['id']}/"), CARD)["amount_received"] == 50
+    assert sandbox.buy(sandbox.invoice(line_items=lines(50)), CARD)["amount_received"] == 50
 
 
 @pytest.mark.parametrize("amount", [0, -5, MOST + 1])

@@ -1,190 +1,260 @@
-"""Unknown fields, fields that cannot be changed, and metadata: what holds for every resource alike."""
+"""Every field that the document lets callers send: it is used, shown, and may be null where GET says so (B-12)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from contract_tests.support.contract import Contract
+from contract_tests.contract.document.reader import Operation, Part, properties, resolved, responses
+from contract_tests.contract.document.request_bodies import OBJECTS, WITH, request
+from contract_tests.contract.every.values import (
+    BY_ID,
+    NOT_ALONE,
+    SCHEMAS,
+    SERVICE,
+    example,
+    fields_of,
+    flat,
+    id_of,
+    of_service,
+)
 from contract_tests.support.sandbox import Sandbox
-from emulator.document.tree import resolve
+from emulator.checks.document.object_factory import OF_FIELD, ObjectFactory
+from emulator.client.messages import ApiResponse
+from emulator.document.tree import at
 
-CREATION: dict[str, dict[str, Any]] = {
-    "/customers/": {"email": "awa@example.com", "name": "Awa Diop"},
-    "/customers/{id}/addresses/": {"line1": "1 Rue", "city": "Oyem", "country": "GA"},
-    "/products/": {"name": "Basket", "unit_amount": 2000, "currency": "XAF"},
-    "/subscription-plans/": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"},
-    "/security-profiles/": {"name": "Shop servers"},
+Answer = dict[str, Any]
+
+WRITE_ONLY: dict[str, str] = {
+    "createPaymentMethod.number": "the number of a card is not stored; its last four digits are shown",
+    "createPaymentMethod.cvc": "the code of a card is not stored",
+    "createPaymentMethod.iban": "the number of an account is not shown; its last four digits are",
+    "createCheckoutSession.subscription_data": "it is shown by the subscription that the session starts",
+    "finalizeInvoice.auto_send": "it has an email sent; test_invoices looks at that",
 }
-"""What is enough to make one of each kind, by the path where it is made."""
-
-WITH_METADATA = ["/customers/", "/products/", "/subscription-plans/"]
-
-every_kind = pytest.mark.parametrize("kind", sorted(CREATION))
-every_kind_with_metadata = pytest.mark.parametrize("kind", WITH_METADATA)
+"""Fields that no answer shows, each with the cause."""
 
 
-def collection(sandbox: Sandbox, kind: str) -> str:
-    """Return the path of a collection, an address's customer filled in."""
-    return kind.format(id=sandbox.customer()["id"]) if "{id}" in kind else kind
+def days(since: str, until: str) -> int:
+    return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).days
 
 
-def made(sandbox: Sandbox, kind: str, **fields: Any) -> tuple[str, Any]:
-    """Return one of a kind, with its path."""
-    path = collection(sandbox, kind)
-    record = sandbox.api.post(path, {**CREATION[kind], **fields})
-    return f"{path}{record['id']}/", record
+def seconds(since: str, until: str) -> int:
+    return round((datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds())
 
 
-# B-12
+def name_of(customer: Answer) -> str:
+    return f"{customer['firstname']} {customer['lastname']}"
 
 
-@every_kind
-def test_what_is_required_is_missed(sandbox: Sandbox, kind: str) -> None:
-    path = collection(sandbox, kind)
-    for field in CREATION[kind]:
-        body = {name: value for name, value in CREATION[kind].items() if name != field}
-        error = sandbox.api.rejected("POST", path, 422, "MISSING_FIELD", json=body)
-        assert (error["param"], set(error["errors"])) == (field, {field})
+SHOWN: dict[str, Callable[[Answer], Any]] = {
+    "createCustomer.name": name_of,
+    "updateCustomer.name": name_of,
+    "createSubscription.trial_period_days": lambda answer: (
+        days(answer["trial_start"], answer["trial_end"]) if answer["trial_end"] else None
+    ),
+    "createCheckoutSession.expires_in": lambda answer: seconds(answer["created_at"], answer["expires_at"]),
+    "capturePaymentIntent.amount": lambda answer: answer["amount_received"],
+    "testWebhook.event": lambda answer: answer["event_type"],
+    "createPaymentMethod.phone": lambda answer: answer["details"]["phone"],
+    "createPaymentMethod.exp_month": lambda answer: answer["details"]["exp_month"],
+    "createPaymentMethod.exp_year": lambda answer: answer["details"]["exp_year"],
+    "createPaymentMethod.email": lambda answer: answer["details"]["email"],
+}
+"""What of an answer shows a field that is shown by another name or in another form: the value as it was sent."""
+
+LINES = [{"product": "{product.id}", "quantity": 3}, {"description": "Delivery", "unit_amount": 700, "quantity": 2}]
+
+VALUES: dict[str, Any] = {
+    "createCustomer.name": "Awa Ndong",
+    "updateCustomer.name": "Awa Ndong",
+    "createInvoice.line_items": LINES,
+    "updateInvoice.line_items": LINES,
+    "createCheckoutSession.line_items": LINES,
+    "createCheckoutSession.success_url": "https://shop.example.com/other",
+    "createCheckoutSession.subscription_data": {"interval": "year"},
+    "createWebhook.url": "{receiver}/other",
+    "updateWebhook.url": "{receiver}/other",
+    "createPaymentMethod.number": "5555 5555 5555 4444",
+    "createPaymentMethod.exp_year": 2031,
+    "createPaymentMethod.cvc": "321",
+    "createPaymentMethod.iban": "GB29 NWBK 6016 1331 9268 19",
+}
+"""Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
 
 
-# B-13
+class Case:
+    """A field of an operation's request."""
+
+    def __init__(self, operation: Operation, field: str, schema: Part) -> None:
+        self.operation, self.field, self.schema = operation, field, schema
+        self.operation_id = id_of(operation)
+        self.name = f"{self.operation_id}.{field}"
+
+    def shown(self, answer: Answer) -> Any:
+        """Return the value of the field by an answer."""
+        return SHOWN[self.name](answer) if self.name in SHOWN else answer.get(self.field)
 
 
-@every_kind
-@pytest.mark.parametrize("unknown", ["colour", "name.first", "x" * 100])
-def test_an_unknown_field_is_rejected(sandbox: Sandbox, kind: str, unknown: str) -> None:
-    path, record = made(sandbox, kind)
-    body = {**CREATION[kind], unknown: 1}
-    for method, where, sent in (("POST", collection(sandbox, kind), body), ("PATCH", path, {unknown: 1})):
-        error = sandbox.api.rejected(method, where, 422, "INVALID_FIELD", json=sent)
-        assert error["errors"] == {unknown[:60]: ["unknown field"]}
-    assert sandbox.api.get(path) == record
+CASES = {
+    case.name: case
+    for id in SCHEMAS
+    for case in (Case(BY_ID[id], field, part) for field, part in fields_of(id).items())
+    if case.name not in NOT_ALONE
+}
 
 
-@every_kind
-def test_what_an_object_has_and_a_patch_does_not_take_cannot_be_changed(
-    sandbox: Sandbox, service_contract: Contract, kind: str
-) -> None:
-    """The document says which fields those are; each is rejected, even where it repeats what is there."""
-    path, record = made(sandbox, kind)
-    operation = service_contract.operation("PATCH", f"/v1{path}")
-    assert operation is not None
-    sent = operation.node["requestBody"]["content"]["application/json"]["schema"]
-    taken = resolve(service_contract.document, sent)["properties"]
-    fixed = record.keys() - taken.keys()
-    assert {"id", "object", "created_at", "updated_at"} <= fixed
-    for field in fixed:
-        error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: record[field]})
-        assert (error["param"], error["errors"]) == (field, {field: ["cannot be changed"]})
-    assert sandbox.api.get(path) == record
+class Sender:
+    """Calls operations on objects of their own."""
+
+    def __init__(self, case: Case, factory: ObjectFactory) -> None:
+        self._case, self._factory = case, factory
+
+    def without_field(self) -> Answer:
+        """Return the answer to a request that does without the field if it can."""
+        return self.send(self._body({}))
+
+    def with_field(self, unlike: Any) -> dict[str, Any]:
+        """Return a body in which the field is another than this one; a change has no other field."""
+        scene: dict[str, Any] = {}
+        body = self._body(scene)
+        others = body if self._case.operation.method == "POST" else {}
+        return {**others, self._case.field: self._value(scene, unlike)}
+
+    def with_null(self) -> ApiResponse:
+        """Return the response to a request in which the field is null."""
+        return self._respond(self._body({}) | {self._case.field: None})
+
+    def left_out(self) -> ApiResponse:
+        """Return the response to the same request without the field."""
+        body = self._body({})
+        body.pop(self._case.field, None)
+        return self._respond(body)
+
+    def _body(self, scene: dict[str, Any]) -> dict[str, Any]:
+        self.path, body = request(self._factory, self._case.operation, self._case.field, scene)
+        return dict(body)
+
+    def _value(self, scene: dict[str, Any], unlike: Any) -> Any:
+        case, factory = self._case, self._factory
+        # Other objects than those of the scene, but of the same customer.
+        others = {"customer": scene["customer"]} if case.field != "customer" and "customer" in scene else {}
+        if case.name in VALUES:
+            return factory.filled(VALUES[case.name], others)
+        value = example(case.schema, unlike)
+        return factory.with_references({case.field: value}, others)[case.field] if case.field in OF_FIELD else value
+
+    def _respond(self, body: dict[str, Any]) -> ApiResponse:
+        return self._factory.send(self._case.operation.method, self.path, body)
+
+    def send(self, body: dict[str, Any]) -> Answer:
+        response = self._respond(body)
+        assert response.is_success, f"{self._case.name}: {body} -> {response.text}"
+        answer: Answer = response.json()
+        return answer
 
 
-@every_kind
-def test_what_cannot_be_changed_is_reported_beside_other_violations(sandbox: Sandbox, kind: str) -> None:
-    """B-12: all faults at once."""
-    path, _ = made(sandbox, kind)
-    error = sandbox.api.rejected("PATCH", path, 422, "VALIDATION_ERROR", json={"id": "x", "colour": "red"})
-    assert error["errors"] == {"id": ["cannot be changed"], "colour": ["unknown field"]}
+BESIDE: dict[str, set[str]] = {
+    "updateCustomer.name": {"firstname", "lastname"},
+    "updateInvoice.line_items": {"subtotal", "total", "amount_remaining"},
+    "updateSubscription.plan": {"product", "unit_amount"},
+    "updatePaymentLink.expires_at": {"max_usage"},
+}
+"""What a change of a field changes besides it."""
 
 
-@every_kind
-def test_an_id_in_a_creation_is_an_unknown_field(sandbox: Sandbox, kind: str) -> None:
-    body = {**CREATION[kind], "id": "mine"}
-    error = sandbox.api.rejected("POST", collection(sandbox, kind), 422, "INVALID_FIELD", json=body)
-    assert error["errors"] == {"id": ["unknown field"]}
-
-
-# B-13: unknown_fields: ignore
-
-
-@every_kind
-def test_unknown_fields_can_be_passed_over(with_settings: Callable[..., Sandbox], kind: str) -> None:
-    """B-13, B-90: those that cannot be changed as well."""
-    sandbox = with_settings(unknown_fields="ignore")
-    path, record = made(sandbox, kind, colour="red", id="mine", parts=[{"deep": True}])
-    assert record.keys() & {"colour", "parts"} == set()
-    assert record["id"] != "mine"
+@pytest.mark.parametrize("name", CASES)
+def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox: Sandbox) -> None:
+    """It is in the answer, and without it the answer is another one. A PATCH changes that field alone (B-21)."""
+    case = CASES[name]
+    sender = Sender(case, factory)
+    former = case.shown(sender.without_field())
+    body = sender.with_field(former)
+    before = sandbox.api.get(sender.path) if case.operation.method == "PATCH" else {}
     sandbox.advance("1h")
-    assert sandbox.api.patch(path, {"colour": "red", "created_at": "now"}) == record
+    value, answer = body[case.field], sender.send(body)
+    if name in WRITE_ONLY:
+        assert case.field not in answer
+    else:
+        assert holds(case.shown(answer), value), answer
+        assert not holds(former, value), "the answer shows the value without the field, too"
+    if before:
+        assert sandbox.api.get(sender.path) == answer
+        changed = {each for each in answer if answer[each] != before[each]}
+        assert changed - BESIDE.get(name, set()) - {case.field} == {"updated_at"}
+        assert answer["updated_at"] == sandbox.now
 
 
-def test_unknown_fields_are_passed_over_on_every_level(with_settings: Callable[..., Sandbox]) -> None:
-    """B-13; a webhook's retry policy is an object within the body."""
-    sandbox = with_settings(unknown_fields="ignore")
-    policy = {"max_attempts": 11, "jitter": 3}
-    body = {"name": "Shop", "url": "http://127.0.0.1:9/", "events": ["*"], "retry_policy": policy}
-    error = sandbox.api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
-    assert set(error["errors"]) == {"retry_policy.max_attempts"}
-    policy["max_attempts"] = 10
-    sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+DEFAULTS = {
+    name: flat(case.schema).node["default"]
+    for name, case in CASES.items()
+    if case.operation.method == "POST" and "default" in flat(case.schema).node and name not in WRITE_ONLY
+}
 
 
-# B-22: metadata
-
-FIFTY = {f"key{number}": number for number in range(50)}
-
-
-@every_kind_with_metadata
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {},
-        {"a": "text", "b": "", "c": 1, "d": -2.5, "e": True, "f": False, "g": 10**20},
-        {"k": "v", "k" * 400: "v" * 500, "é" * 40: "é" * 500},
-        FIFTY,
-    ],
-)
-def test_metadata_is_stored_as_it_was_sent(sandbox: Sandbox, kind: str, metadata: dict[str, Any]) -> None:
-    """Keys of any length from 1 character, values strings of up to 500, numbers or booleans; 50 keys at most."""
-    path, record = made(sandbox, kind, metadata=metadata)
-    assert record["metadata"] == metadata
-    path, _ = made(sandbox, kind, **({"email": "other@example.com"} if kind == "/customers/" else {}))
-    assert sandbox.api.patch(path, {"metadata": metadata})["metadata"] == metadata
-    assert sandbox.api.get(path)["metadata"] == metadata
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_what_is_left_out_has_the_default_of_the_document(name: str, factory: ObjectFactory) -> None:
+    response = Sender(CASES[name], factory).left_out()
+    assert CASES[name].shown(response.json()) == DEFAULTS[name], response.text
 
 
-@every_kind_with_metadata
-@pytest.mark.parametrize(
-    ("metadata", "param"),
-    [
-        ({"": 1}, "metadata."),
-        ({"k": "v" * 501}, "metadata.k"),
-        ({"k": []}, "metadata.k"),
-        ({"k": {"deep": 1}}, "metadata.k"),
-        ({**FIFTY, "key50": 50}, "metadata"),
-        ([], "metadata"),
-        ("k=v", "metadata"),
-        (None, "metadata"),
-    ],
-)
-def test_metadata_beyond_its_limits(sandbox: Sandbox, kind: str, metadata: Any, param: str) -> None:
-    path, record = made(sandbox, kind)
-    body = {**CREATION[kind], "metadata": metadata}
-    for method, where, sent in (("POST", kind, body), ("PATCH", path, {"metadata": metadata})):
-        error = sandbox.api.rejected(method, where, 422, "INVALID_FIELD", json=sent)
-        assert (error["param"], set(error["errors"])) == (param, {param})
-    assert sandbox.api.get(path) == record
+def holds(shown: Any, value: Any) -> bool:
+    """Return whether a value is shown as it was sent; objects may show more than that."""
+    if isinstance(shown, dict) and isinstance(value, dict):
+        return all(holds(shown.get(name, "nothing"), each) for name, each in value.items())
+    if isinstance(shown, list) and isinstance(value, list) and len(shown) == len(value):
+        return all(map(holds, shown, value))
+    return bool(shown == value)
 
 
-@every_kind_with_metadata
-def test_null_is_no_value_on_creation(sandbox: Sandbox, kind: str) -> None:
-    body = {**CREATION[kind], "metadata": {"k": None}}
-    assert sandbox.api.rejected("POST", kind, 422, "INVALID_FIELD", json=body)["param"] == "metadata.k"
+def shows_null(case: Case) -> bool:
+    """Return whether the GET of the object can show the field as null."""
+    path = case.operation.path
+    paths = (f"{path}{{id}}/", f"{path}{{addr_id}}/", path, f"{path.rsplit('/', 2)[0]}/")
+    get = next(GETS[each] for each in paths if each in GETS)
+    answer = dict(responses(SERVICE, get))["200"]
+    media = ("content", "application/json", "schema")
+    shown = properties(SERVICE, Part((*answer.pointer, *media), at(answer.node, media)))
+    return case.field in shown and bool(resolved(SERVICE, shown[case.field]).node.get("nullable"))
 
 
-@every_kind_with_metadata
-def test_no_more_than_fifty_keys_are_left_after_a_merge(sandbox: Sandbox, kind: str) -> None:
-    """The 51st key is rejected, but not where another one goes; all can be replaced at once."""
-    path, record = made(sandbox, kind, metadata=FIFTY)
-    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {"key50": 50}})
-    assert (error["param"], set(error["errors"])) == ("metadata", {"metadata"})
-    assert sandbox.api.get(path) == record
-    exchanged = sandbox.api.patch(path, {"metadata": {"key50": 50, "key0": None, "key1": "new", "never": None}})[
-        "metadata"
-    ]
-    assert (len(exchanged), exchanged["key50"], exchanged["key1"]) == (50, 50, "new")
-    others = {f"other{number}": number for number in range(50)}
-    assert sandbox.api.patch(path, {"metadata": {**dict.fromkeys(exchanged), **others}})["metadata"] == others
+def outcome(case: Case, response: ApiResponse) -> tuple[int, str | None, str]:
+    """Status and error code of a response, and what it shows of the field; an id of whatever object."""
+    answer = response.json()
+    code = answer.get("code") if not response.is_success else None
+    return response.status_code, code, re.sub(r"_[0-9A-Za-z]{24}|every-\d+", "", str(case.shown(answer)))
+
+
+GETS = {operation.path: operation for operation in of_service("GET")}
+
+
+def is_kept(case: Case) -> bool:
+    """Return whether null does not take a field away: one that the POST of the resource requires, and a plan (B-12)."""
+    create = next((id for id in SCHEMAS if BY_ID[id].path == case.operation.path.rpartition("{")[0]), None)
+    required = flat(SCHEMAS[create]).node.get("required", ()) if create else ()
+    return case.operation.method == "PATCH" and (case.field in required or case.name == "updateSubscription.plan")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_null_is_as_left_out_or_clears_or_is_wrong(name: str, factory: ObjectFactory) -> None:
+    """B-12: "null in the body of a POST: as left out where GET can show the field as null, else a wrong value; in a
+    PATCH it clears such a field, except one that the POST of that resource requires".
+    """
+    case = CASES[name]
+    sender = Sender(case, factory)
+    response = sender.with_null()
+    if is_kept(case) or not shows_null(case):
+        assert (response.status_code, [*response.json()["errors"]]) == (422, [case.field]), response.text
+    elif case.operation.method == "PATCH":
+        assert (response.status_code, case.shown(response.json())) == (200, None), response.text
+    else:
+        assert outcome(case, response) == outcome(case, sender.left_out())
+
+
+def test_the_lists_name_fields_of_the_document() -> None:
+    listed = {*WRITE_ONLY, *SHOWN, *VALUES, *WITH, *OBJECTS, *NOT_ALONE}
+    assert listed - {f"{id}.{field}" for id in SCHEMAS for field in fields_of(id)} == set()

@@ -22,7 +22,7 @@ from emulator.checks.document.report import Report
 from emulator.checks.document.suite import PHASES, Suite
 from emulator.document import bundles
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("EXAMPLES", "3"))
 """How many requests are made up for each operation, beside those that cover its schema point by point."""
 
 SEED = None if "EXAMPLES" in os.environ else 1
@@ -120,6 +120,7 @@ def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report])
     assert rejected(report).isdisjoint(ANY_OPERATION)
 
 
+@pytest.mark.long
 def test_requests_made_up_at_random(examine: Callable[..., Report]) -> None:
     report = examine("fuzzing")
     assert failures(report) == []

@@ -11,10 +11,8 @@ from contract_tests.contract.http.line import Line
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import Sandbox
 from emulator.document import bundles
-from emulator.document.tree import resolve
 
 JSON = {"Content-Type": "application/json"}
-SERVICE = bundles.load("service")
 AWA = b'{"email": "awa@example.com", "name": "Awa Diop"}'
 MIB = 1024 * 1024
 
@@ -39,14 +37,11 @@ MALFORMED = {
     "two values": b"{}{}",
     "form": b"email=awa@example.com&name=Awa",
     "array": b"[]",
-    "array of one": b"[" + AWA + b"]",
     "string": b'"{}"',
     "number": b"5",
     "true": b"true",
     "null": b"null",
     "UTF-16": AWA.decode().encode("utf-16"),
-    "UTF-16 without mark": AWA.decode().encode("utf-16-le"),
-    "UTF-32": AWA.decode().encode("utf-32"),
     "byte order mark": b"\xef\xbb\xbf" + AWA,
     "Latin-1": AWA.replace(b"Awa", b"\xc9lo"),
     "overlong": AWA.replace(b"Awa", b"\xc0\xaf"),
@@ -59,29 +54,20 @@ MALFORMED = {
     "duplicate key": AWA[:-1] + b', "name": "Awa Diop"}',
     "duplicate key, escaped": AWA[:-1] + b', "n\\u0061me": "Awa Diop"}',
     "duplicate key, nested": AWA[:-1] + b', "metadata": {"a": 1, "a": 1}}',
-    "duplicate key, deeper": AWA[:-1] + b', "metadata": [{"x": {"a": 1, "a": 1}}]}',
     "NaN": AWA[:-1] + b', "metadata": {"a": NaN}}',
     "Infinity": AWA[:-1] + b', "metadata": {"a": Infinity}}',
-    "-Infinity": AWA[:-1] + b', "metadata": {"a": -Infinity}}',
     "1e400": AWA[:-1] + b', "metadata": {"a": 1e400}}',
-    "-1e400": AWA[:-1] + b', "metadata": {"a": -1e400}}',
-    "huge exponent": AWA[:-1] + b', "metadata": {"a": 1e' + b"9" * 5000 + b"}}",
     "5000 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 5000 + b"}}",
-    "5000 digits, negative": AWA[:-1] + b', "metadata": {"a": -' + b"9" * 5000 + b"}}",
     "301 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 301 + b"}}",
     "leading zero": AWA[:-1] + b', "metadata": {"a": 01}}',
     "plus": AWA[:-1] + b', "metadata": {"a": +1}}',
-    "hexadecimal": AWA[:-1] + b', "metadata": {"a": 0x1}}',
     "unpaired surrogate": AWA.replace(b"Awa", b"\\ud800"),
     "unpaired low surrogate": AWA.replace(b"Awa", b"\\uDC00"),
-    "surrogates the wrong way round": AWA.replace(b"Awa", b"\\udc00\\ud800"),
     "unpaired surrogate in a key": AWA[:-1] + b', "metadata": {"\\ud800": 1}}',
     "unpaired surrogate, duplicate key": b'{"\\ud800": 1, "\\ud800": 1}',
     "100 000 brackets": b"[" * 100_000,
-    "100 000 closed brackets": b"[" * 100_000 + b"]" * 100_000,
     "100 000 braces": b'{"a":' * 100_000,
     "65 levels": nested(65),
-    "300 levels": nested(300),
     "900 levels": nested(900),
     "65 levels beside much that is flat": b'{"a":' + b"[" * 64 + b"]" * 64 + b',"b":[' + b"{}," * 1000 + b"{}]}",
     "one byte too many": b" " * (MIB + 1 - len(AWA)) + AWA,
@@ -287,27 +273,12 @@ def test_violations_are_reported_all_at_once_by_dotted_path(sandbox: Sandbox) ->
     assert all(messages and all(messages) for messages in error["errors"].values())
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "param"),
-    [
-        ({"email": "a@example.com"}, "MISSING_FIELD", "name"),
-        ({"email": "a@example.com", "name": None}, "INVALID_FIELD", "name"),
-        ({"email": "a@example.com", "name": ""}, "INVALID_FIELD", "name"),
-        ({"email": "a@example.com", "name": ["Awa"]}, "INVALID_FIELD", "name"),
-        ({"email": "a@example.com", "name": "Awa", "Name": "Awa"}, "INVALID_FIELD", "Name"),
-        ({"email": "a@example.com", "name": "Awa", "id": "cust_x"}, "INVALID_FIELD", "id"),
-        ({"email": "a@example.com", "name": "Awa", "metadata": None}, "INVALID_FIELD", "metadata"),
-        ({"email": "a@example.com", "name": "Awa", "metadata": {"a": None}}, "INVALID_FIELD", "metadata.a"),
-        ({"email": "a@example.com", "name": "Awa", "metadata": {"a.b": []}}, "INVALID_FIELD", "metadata.a.b"),
-    ],
-)
-def test_one_violation_has_its_own_code_and_names_its_field(
-    sandbox: Sandbox, body: dict[str, Any], code: str, param: str
-) -> None:
-    """B-11, B-12: ``param``, and ``errors`` also when it is one."""
-    error = sandbox.api.rejected("POST", "/customers/", 422, code, json=body)
-    assert error["param"] == param
-    assert list(error["errors"]) == [param]
+@pytest.mark.parametrize(("fields", "param"), [({"Name": "Awa"}, "Name"), ({"metadata": {"a.b": []}}, "metadata.a.b")])
+def test_a_name_is_shown_as_it_was_sent(sandbox: Sandbox, fields: dict[str, Any], param: str) -> None:
+    """B-11, B-12: letter case and dots included."""
+    body = {"email": "a@example.com", "name": "Awa", **fields}
+    error = sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    assert (error["param"], list(error["errors"])) == (param, [param])
 
 
 @pytest.mark.parametrize(
@@ -339,16 +310,6 @@ def test_money_is_an_integer_of_any_size_and_nothing_else(sandbox: Sandbox, amou
     else:
         error = sandbox.api.rejected("POST", "/subscription-plans/", 422, code, content=body, headers=JSON)
         assert error["param"] == "amount"
-
-
-@pytest.mark.parametrize("field", ["interval_count", "trial_period_days"])
-@pytest.mark.parametrize("value", ["1.0", '"1"', "true", "1.5", "-1"])
-def test_other_integers_are_no_less_strict(sandbox: Sandbox, field: str, value: str) -> None:
-    body = f'{{"name": "P", "amount": 500, "currency": "XAF", "interval": "month", "{field}": {value}}}'
-    error = sandbox.api.rejected(
-        "POST", "/subscription-plans/", 422, "INVALID_FIELD", content=body.encode(), headers=JSON
-    )
-    assert error["param"] == field
 
 
 def test_a_body_with_very_many_violations_is_answered_with_some(sandbox: Sandbox) -> None:
@@ -456,28 +417,3 @@ def test_what_null_takes_away_is_gone(sandbox: Sandbox) -> None:
     change = {"max_usage": None}
     sandbox.api.rejected("PATCH", f"/payment-links/{once['id']}/", 422, "INVALID_FIELD", json=change)
     assert sandbox.api.patch(f"/payment-links/{once['id']}/", {"expires_at": None}) == once
-
-
-def test_null_never_takes_away_what_creation_requires(sandbox: Sandbox) -> None:
-    """B-12: a customer's email, a subscription's plan, and whatever else its POST requires."""
-    subscription = sandbox.subscribe()
-    customer, plan = f"/customers/{subscription['customer']}/", f"/subscriptions/{subscription['id']}/"
-    for path, field in ((customer, "email"), (plan, "plan")):
-        error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: None})
-        assert error["param"] == field
-    sandbox.api.rejected("DELETE", f"/subscription-plans/{subscription['plan']}/", 409, "INVALID_STATUS_TRANSITION")
-    checked = 0
-    paths = SERVICE["paths"]
-    for path, item in paths.items():
-        collection = path.rpartition("{")[0]
-        if "patch" in item and "post" in paths.get(collection, {}):
-            create, change = (request_schema(each) for each in (paths[collection]["post"], item["patch"]))
-            for name in create.get("required", ()):
-                assert not change["properties"].get(name, {}).get("nullable"), f"{path}: {name}"
-                checked += 1
-    assert checked >= 20
-
-
-def request_schema(operation: Any) -> Any:
-    """Return the schema of an operation's body."""
-    return resolve(SERVICE, operation["requestBody"]["content"]["application/json"]["schema"])

@@ -17,7 +17,7 @@ from emulator.document import bundles
 KEY = "sk_test_fuzz"
 
 fuzzed = settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     # The server is one for all examples; nothing of it has to be created again.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

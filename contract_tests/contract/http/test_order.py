@@ -73,3 +73,11 @@ def test_idempotency_comes_after_the_fields_and_before_the_objects(sandbox: Sand
     sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=wrong, headers=headers)
     other = {**body, "unit_amount": 600}
     sandbox.api.rejected("POST", "/subscriptions/", 409, "IDEMPOTENCY_CONFLICT", json=other, headers=headers)
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "Origin"])
+def test_a_header_that_may_be_sent_once_is_rejected_when_sent_twice(sandbox: Sandbox, name: str) -> None:
+    """B-05."""
+    headers = [(name, "https://a.example"), (name, "https://b.example"), ("Authorization", f"Bearer {sandbox.key}")]
+    answer = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json={}, headers=headers)
+    assert answer["param"] == name

@@ -271,3 +271,23 @@ def test_a_path_that_is_nearly_right_is_named(line: Line, path: bytes, meant: st
     answer = line.answer()
     assert (answer.status, answer.code) == (404, "NOT_FOUND")
     assert f"Did you mean {meant}?".encode() in answer.body
+
+
+@pytest.mark.breaks_the_document  # a forced shape is not the documented one
+@pytest.mark.parametrize(
+    ("method", "path", "code"), [("GET", "/nowhere/", "not_found"), ("PUT", "/customers/", "method_not_allowed")]
+)
+def test_a_forced_shape_is_that_of_unknown_routes_and_methods(
+    sandbox: Sandbox, method: str, path: str, code: str
+) -> None:
+    """B-10."""
+    sandbox.settings(error_shape="nested")
+    assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
+
+
+@pytest.mark.breaks_the_document  # a forced shape is not the documented one
+def test_a_forced_shape_is_that_of_a_public_key_too(sandbox: Sandbox) -> None:
+    """B-10: it names the App."""
+    sandbox.settings(error_shape="nested")
+    public = {"Authorization": f"Bearer pk{sandbox.key[2:]}"}
+    assert sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"] == "public_key_not_allowed"

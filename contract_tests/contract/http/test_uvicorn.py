@@ -195,53 +195,31 @@ class Noted:
         return f"the {name}"
 
 
-async def _head_and_body(transport: Noted) -> CoalescingTransport:
-    joined = CoalescingTransport(transport)
-    joined.write(b"head ")
-    joined.write(b"body")
-    return joined
+WRITTEN: dict[str, tuple[Callable[[CoalescingTransport, Noted], object], list[object]]] = {
+    "head and body leave together": (lambda joined, noted: None, [b"head body"]),
+    "closing sends first": (lambda joined, noted: joined.close(), [b"head body", "close"]),
+    "a lost connection takes nothing": (lambda joined, noted: setattr(noted, "closed", True), []),
+    "all else is the transport's own": (lambda joined, noted: noted.calls.append(joined.get_extra_info("peername")),
+        ["the peername", b"head body"]),
+}  # fmt: skip
 
 
-def test_head_and_body_leave_together_and_the_next_answer_by_itself() -> None:
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_in_one_go_leaves_together(name: str) -> None:
+    then, calls = WRITTEN[name]
+
     async def play(noted: Noted) -> None:
-        joined = await _head_and_body(noted)
+        joined = CoalescingTransport(noted)
+        joined.write(b"head ")
+        joined.write(b"body")
         assert noted.calls == []
+        then(joined, noted)
         await asyncio.sleep(0)
-        assert noted.calls == [b"head body"]
-        joined.write(b"more")
-        await asyncio.sleep(0)
-
-    noted = Noted()
-    asyncio.run(play(noted))
-    assert noted.calls == [b"head body", b"more"]
-
-
-def test_closing_sends_first_and_only_once() -> None:
-    async def play(noted: Noted) -> None:
-        (await _head_and_body(noted)).close()
         await asyncio.sleep(0)
 
     noted = Noted()
     asyncio.run(play(noted))
-    assert noted.calls == [b"head body", "close"]
-
-
-def test_nothing_is_written_once_the_connection_is_lost() -> None:
-    async def play(noted: Noted) -> None:
-        await _head_and_body(noted)
-        noted.closed = True
-        await asyncio.sleep(0)
-
-    noted = Noted()
-    asyncio.run(play(noted))
-    assert noted.calls == []
-
-
-def test_all_else_is_the_transports_own() -> None:
-    async def ask(noted: Noted) -> str:
-        return str(CoalescingTransport(noted).get_extra_info("peername"))
-
-    assert asyncio.run(ask(Noted())) == "the peername"
+    assert noted.calls == calls
 
 
 # -- Streaming: a stream ends with its source, with its client, and when it is declared ended

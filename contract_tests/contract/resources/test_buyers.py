@@ -520,19 +520,10 @@ def test_a_phone_that_is_known_is_not_saved_twice(sandbox: Sandbox) -> None:
 # -- invoices
 
 
-def invoice_of(sandbox: Sandbox, **fields: Any) -> Any:
-    """Return an open invoice of 7000 XAF."""
-    lines = [{"description": "Work", "unit_amount": 7000}]
-    body = {"customer": sandbox.customer()["id"], "line_items": lines, **fields}
-    invoice = sandbox.api.post("/invoices/", body)
-    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
-    return sandbox.api.get(f"/invoices/{invoice['id']}/")
-
-
 def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
     """open → paid by a payment; the events in the order of B-44; product metadata is carried."""
     product = sandbox.product(metadata={"kind": "basket"})
-    invoice = invoice_of(sandbox, line_items=[{"product": product["id"]}])
+    invoice = sandbox.invoice(line_items=[{"product": product["id"]}])
     with sandbox.expect(*CHARGED):
         intent = sandbox.buy(invoice)
     assert event_types(sandbox)[-3:] == list(CHARGED)
@@ -544,14 +535,14 @@ def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("status", ["draft", "void"])
 def test_only_what_is_owed_can_be_paid(sandbox: Sandbox, status: str) -> None:
-    invoice = invoice_of(sandbox)
+    invoice = sandbox.invoice()
     sandbox.control.patch(f"/objects/{invoice['id']}", {"status": status})
     error = pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
     assert error["message"] == f"This invoice is {status}: it cannot be paid."
 
 
 def test_one_payment_of_an_invoice_at_a_time(sandbox: Sandbox) -> None:
-    invoice = invoice_of(sandbox)
+    invoice = sandbox.invoice()
     sandbox.buy(invoice, SLOW)
     pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect(*CHARGED):

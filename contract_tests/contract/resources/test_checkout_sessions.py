@@ -80,66 +80,10 @@ def test_types_are_listed_once_and_none_means_all(sandbox: Sandbox) -> None:
     assert sandbox.session(payment_method_types=[])["payment_method_types"] == EVERY_TYPE
 
 
-@pytest.mark.parametrize(("count", "status"), [(1, 201), (20, 201), (21, 422)])
-def test_at_most_20_lines(sandbox: Sandbox, count: int, status: int) -> None:
-    """Limits: checkout session lines."""
-    body = sandbox.session_body(line_items=[LINE] * count)
-    assert sandbox.api.request("POST", "/checkout-sessions/", json=body).status_code == status
-
-
-@pytest.mark.parametrize(("seconds", "status"), [(299, 422), (300, 201), (86400, 201), (86401, 422)])
-def test_expires_in_has_bounds(sandbox: Sandbox, seconds: int, status: int) -> None:
-    """Limits: default 1800 s, min 300 s, max 86400 s."""
-    body = sandbox.session_body(expires_in=seconds)
-    assert sandbox.api.request("POST", "/checkout-sessions/", json=body).status_code == status
-
-
-@pytest.mark.parametrize(
-    ("fields", "code", "param"),
-    [
-        ({"currency": ...}, "MISSING_FIELD", "currency"),
-        ({"line_items": ...}, "MISSING_FIELD", "line_items"),
-        ({"line_items": []}, "INVALID_FIELD", "line_items"),
-        ({"line_items": [{"quantity": 1}]}, "MISSING_FIELD", "line_items.0.product"),
-        ({"line_items": [{"description": "Hat"}]}, "MISSING_FIELD", "line_items.0.unit_amount"),
-        ({"line_items": [LINE, {"unit_amount": 5}]}, "MISSING_FIELD", "line_items.1.description"),
-        ({"line_items": [{**LINE, "quantity": 0}]}, "INVALID_FIELD", "line_items.0.quantity"),
-        ({"line_items": [{**LINE, "unit_amount": 1.0}]}, "INVALID_FIELD", "line_items.0.unit_amount"),
-        ({"line_items": [{**LINE, "unit_amount": 49}]}, "AMOUNT_TOO_SMALL", "line_items"),
-        ({"line_items": [{**LINE, "unit_amount": 50_000_000}]}, "AMOUNT_TOO_LARGE", "line_items"),
-        ({"line_items": [{**LINE, "unit_amount": 100_000_000}]}, "AMOUNT_TOO_LARGE", "line_items.0.unit_amount"),
-        ({"line_items": [{"plan": "plan_x"}]}, "INVALID_FIELD", "line_items.0.plan"),
-        ({"subscription_data": {"interval": "month"}}, "INVALID_FIELD", "subscription_data"),
-        ({"mode": "gift"}, "INVALID_FIELD", "mode"),
-        ({"currency": "xaf"}, "INVALID_CURRENCY", "currency"),
-        ({"cancel_url": "http://shop.example.com"}, "INVALID_FIELD", "cancel_url"),
-        ({"success_url": "javascript:alert(1)"}, "INVALID_FIELD", "success_url"),
-        ({"payment_method_types": ["cash"]}, "INVALID_FIELD", "payment_method_types.0"),
-        ({"color": "red"}, "INVALID_FIELD", "color"),
-    ],
-    ids=str,
-)
-def test_an_invalid_session_is_rejected(sandbox: Sandbox, fields: Any, code: str, param: str) -> None:
-    """B-12, B-13, B-23, B-58, B-95."""
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=sandbox.session_body(**fields))
-    assert error["param"] == param
-    assert sandbox.api.get("/checkout-sessions/")["data"] == []
-
-
-@pytest.mark.parametrize(("unit_amount", "currency"), [(50, "XAF"), (49_999_999, "XAF"), (1, "EUR")])
-def test_a_total_within_the_bounds_is_taken(sandbox: Sandbox, unit_amount: int, currency: str) -> None:
-    """B-23: 100 in the main currency, 1 in others; 99 999 999 at most."""
-    session = sandbox.session(currency=currency, line_items=[{**LINE, "unit_amount": unit_amount}])
-    assert session["amount_total"] == 2 * unit_amount
-
-
 @pytest.mark.parametrize(
     ("product", "line", "param"),
     [
-        ({}, {"unit_amount": 1000}, "unit_amount"),
-        ({}, {"description": "Hat"}, "description"),
         ({"price_type": "free"}, {}, "unit_amount"),
-        ({"active": False}, {}, "product"),
         ({"currency": "EUR"}, {}, "product"),
     ],
     ids=str,
@@ -166,9 +110,7 @@ def test_the_total_of_a_subscription_is_its_first_invoice(sandbox: Sandbox) -> N
 @pytest.mark.parametrize(
     ("line", "param"),
     [
-        ({"quantity": 2}, "line_items.0.quantity"),
         ({"unit_amount": 5}, "line_items.0.unit_amount"),
-        ({"description": "x"}, "line_items.0.description"),
         ({"product": "prod_x"}, "line_items.0.product"),
     ],
     ids=str,
@@ -231,21 +173,6 @@ def test_setup_needs_no_lines_and_no_success_url(sandbox: Sandbox) -> None:
 
 
 # -- reading and expiring
-
-
-def test_sessions_are_listed_by_status_mode_and_customer(sandbox: Sandbox) -> None:
-    """B-20."""
-    customer = sandbox.customer()
-    plain, setup = sandbox.session(), sandbox.session(mode="setup", customer=customer["id"])
-    sandbox.api.post(f"/checkout-sessions/{plain['id']}/expire/")
-
-    def listed(**query: Any) -> list[str]:
-        return [each["id"] for each in sandbox.api.get("/checkout-sessions/", **query)["data"]]
-
-    assert listed() == [setup["id"], plain["id"]]
-    assert listed(status="expired,complete") == [plain["id"]]
-    assert listed(mode="setup") == listed(customer=customer["id"]) == [setup["id"]]
-    assert listed(ordering="created_at") == [plain["id"], setup["id"]]
 
 
 def test_a_merchant_may_expire_it(sandbox: Sandbox) -> None:

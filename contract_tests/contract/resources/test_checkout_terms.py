@@ -10,7 +10,6 @@ from contract_tests.support.sandbox import CARD, CHARGED, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD as FORM_CARD
 from contract_tests.surfaces.pages.buyer import buyer
 
-AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 LINE = {"description": "Raphia basket", "unit_amount": 5000}
 IBAN = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
 

@@ -197,18 +197,6 @@ def test_any_other_value_succeeds_at_once(sandbox: Sandbox, type: str, fields: A
     assert sandbox.pay(sandbox.method(type=type, **fields))["status"] == "succeeded"
 
 
-@pytest.mark.parametrize("result", ["succeeded", "failed"])
-def test_the_three_step_card_waits_for_the_buyer(sandbox: Sandbox, result: str) -> None:
-    """B-54: ``requires_action`` until confirmed on the page or by ``answer``."""
-    intent = sandbox.pay(sandbox.method(number="4000 0000 0000 3220"))
-    assert intent["next_action"]["type"] == "confirm_card"
-    events = {"succeeded": ("payment_intent.succeeded", "transaction.succeeded"), "failed": ("payment_intent.failed",)}
-    with sandbox.expect(*events[result]):
-        answered = sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": result})
-    assert answered["status"] == {"succeeded": "succeeded", "failed": "canceled"}[result]
-    assert answered["next_action"] is None
-
-
 OFF_SESSION = [param for param in LINES if param.values[1].off_session]
 
 

@@ -62,34 +62,13 @@ def test_a_limited_link_has_its_limits(sandbox: Sandbox) -> None:
     assert (link["max_usage"], link["expires_at"]) == (3, "2026-02-01T00:00:00.000Z")
 
 
-@pytest.mark.parametrize(("count", "status"), [(1, 201), (20, 201), (21, 422)])
-def test_at_most_20_products(sandbox: Sandbox, count: int, status: int) -> None:
-    """Limits: payment link products."""
-    ids = [sandbox.product()["id"] for _ in range(count)]
-    body = {"currency": "XAF", "payment_link_type": "product", "products": ids}
-    assert sandbox.api.request("POST", "/payment-links/", json=body).status_code == status
-
-
 @pytest.mark.parametrize(
     ("fields", "code", "param"),
     [
-        ({"currency": ...}, "MISSING_FIELD", "currency"),
-        ({"amount": ...}, "MISSING_FIELD", "amount"),
-        ({"payment_link_type": "product"}, "MISSING_FIELD", "products"),
-        ({"payment_link_type": "product", "products": []}, "INVALID_FIELD", "products"),
-        ({"amount": 99}, "AMOUNT_TOO_SMALL", "amount"),
-        ({"amount": "100"}, "INVALID_FIELD", "amount"),
-        ({"max_usage": 3}, "INVALID_FIELD", "max_usage"),
-        ({"expires_at": "2027-01-01T00:00:00Z"}, "INVALID_FIELD", "expires_at"),
         ({"validity_type": "one_time", "max_usage": 1}, "INVALID_FIELD", "max_usage"),
         ({"validity_type": "limited"}, "MISSING_FIELD", "max_usage"),
         ({"validity_type": "limited", "max_usage": None}, "MISSING_FIELD", "max_usage"),
-        ({"validity_type": "limited", "max_usage": 0}, "INVALID_FIELD", "max_usage"),
         ({"validity_type": "limited", "expires_at": START}, "INVALID_FIELD", "expires_at"),
-        ({"redirect_url": {"success": "javascript:alert(1)"}}, "INVALID_FIELD", "redirect_url.success"),
-        ({"redirect_url": {"failure": "https://a.example.com"}}, "INVALID_FIELD", "redirect_url.failure"),
-        ({"currency": "XYZ"}, "INVALID_CURRENCY", "currency"),
-        ({"status": "archived"}, "INVALID_FIELD", "status"),
     ],
     ids=str,
 )
@@ -100,20 +79,11 @@ def test_an_invalid_link_is_rejected(sandbox: Sandbox, fields: Any, code: str, p
     assert sandbox.api.get("/payment-links/")["data"] == []
 
 
-@pytest.mark.parametrize(
-    ("product", "status", "code"),
-    [
-        ({"active": False}, 422, "INVALID_FIELD"),
-        ({"currency": "EUR"}, 422, "INVALID_FIELD"),
-        (None, 404, "PRODUCT_NOT_FOUND"),
-    ],
-    ids=str,
-)
-def test_an_unusable_product_is_rejected(sandbox: Sandbox, product: Any, status: int, code: str) -> None:
+def test_a_product_in_another_currency_is_rejected(sandbox: Sandbox) -> None:
     """B-15."""
-    id = "prod_x" if product is None else sandbox.product(**product)["id"]
-    body = {"currency": "XAF", "payment_link_type": "product", "products": [sandbox.product()["id"], id]}
-    assert sandbox.api.rejected("POST", "/payment-links/", status, code, json=body)["param"] == "products.1"
+    ids = [sandbox.product()["id"], sandbox.product(currency="EUR")["id"]]
+    body = {"currency": "XAF", "payment_link_type": "product", "products": ids}
+    assert sandbox.api.rejected("POST", "/payment-links/", 422, "INVALID_FIELD", json=body)["param"] == "products.1"
 
 
 # -- changing, archiving, deleting
@@ -154,27 +124,6 @@ def test_patch_changes_what_is_sent(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "field",
-    [
-        {"max_usage": 5},
-        {"expires_at": "2027-01-01T00:00:00Z"},
-        {"amount": 500},
-        {"currency": "EUR"},
-        {"products": []},
-        {"payment_link_type": "donation"},
-        {"validity_type": "limited"},
-        {"usage_count": 0},
-    ],
-    ids=str,
-)
-def test_the_rest_cannot_be_changed(sandbox: Sandbox, field: Any) -> None:
-    """B-13, B-59."""
-    link = sandbox.link()
-    error = sandbox.api.rejected("PATCH", f"/payment-links/{link['id']}/", 422, "INVALID_FIELD", json=field)
-    assert error["param"] == next(iter(field))
-
-
-@pytest.mark.parametrize(
     ("limits", "change", "param"),
     [
         ({"max_usage": 3}, {"max_usage": 1}, "max_usage"),
@@ -207,27 +156,6 @@ def test_archive_and_restore(sandbox: Sandbox) -> None:
     assert sandbox.api.get(path)["status"] == "archived"
     sandbox.api.rejected("POST", f"{path}archive/", 422, "INVALID_STATUS_TRANSITION")
     assert sandbox.api.post(f"{path}restore/") == link
-
-
-def test_delete_is_for_good(sandbox: Sandbox) -> None:
-    link, archived = sandbox.link(), sandbox.link()
-    sandbox.api.post(f"/payment-links/{archived['id']}/archive/")
-    for each in (link, archived):
-        assert sandbox.api.delete(f"/payment-links/{each['id']}/") is None
-    assert sandbox.api.get("/payment-links/")["data"] == []
-
-
-def test_links_are_listed_by_status_type_and_currency(sandbox: Sandbox) -> None:
-    """B-20."""
-    custom, euro = sandbox.link(), sandbox.link(payment_link_type="donation", currency="EUR")
-    sandbox.api.post(f"/payment-links/{custom['id']}/archive/")
-
-    def listed(**query: Any) -> list[str]:
-        return [each["id"] for each in sandbox.api.get("/payment-links/", **query)["data"]]
-
-    assert listed() == [euro["id"], custom["id"]]
-    assert listed(status="archived") == listed(payment_link_type="custom") == [custom["id"]]
-    assert listed(currency="EUR", status="active") == [euro["id"]]
 
 
 # -- paying
@@ -348,12 +276,6 @@ def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -
     assert sandbox.api.get(f"/payment-links/{link['id']}/")["status"] == "active"
     sandbox.api.patch(f"/payment-links/{link['id']}/", {"max_usage": 3})
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
-
-
-def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
-    link = sandbox.link(validity_type="one_time")
-    sandbox.buy(link, customer=AWA)
-    pay_rejected(sandbox, link, "INVALID_STATUS_TRANSITION")
 
 
 def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:

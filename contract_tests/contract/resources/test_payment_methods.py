@@ -110,13 +110,6 @@ def test_what_is_missing_is_named(sandbox: Sandbox, type: str, fields: Any, para
     assert error["param"] == param
 
 
-def test_all_errors_are_reported_at_once(sandbox: Sandbox) -> None:
-    """B-12."""
-    body = {"customer": sandbox.customer()["id"], "type": "paypal", "iban": IBAN}
-    error = sandbox.api.rejected("POST", "/payment-methods/", 422, "VALIDATION_ERROR", json=body)
-    assert error["errors"].keys() == {"email", "iban"}
-
-
 # -- expiry
 
 

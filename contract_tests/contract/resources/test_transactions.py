@@ -115,99 +115,15 @@ def test_only_a_pending_one_can_be_canceled(sandbox: Sandbox, number: str) -> No
     assert sandbox.api.get(f"/transactions/{deposit['id']}/") == deposit
 
 
-# -- editing
-
-
-def test_description_and_metadata_can_be_edited_and_nothing_else(sandbox: Sandbox) -> None:
-    """Editable fields; metadata is merged (B-22)."""
-    deposit = sandbox.deposit(metadata={"order": "7", "shop": "north"})
-    path = f"/transactions/{deposit['id']}/"
-    sandbox.advance("1h")
-    body = {"description": "Delivered", "metadata": {"shop": None, "box": 3}}
-    edited = sandbox.api.patch(path, body)
-    same = {**deposit, "description": "Delivered", "metadata": {"order": "7", "box": 3}, "updated_at": sandbox.now}
-    assert edited == same == sandbox.api.get(path)
-    for field in ("amount", "status", "customer"):
-        sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: deposit[field]})
-
-
-def test_metadata_has_fifty_keys_at_most_after_the_merge(sandbox: Sandbox) -> None:
-    """B-22."""
-    deposit = sandbox.deposit(metadata={"first": 1})
-    path = f"/transactions/{deposit['id']}/"
-    keys = {f"key{number}": number for number in range(50)}
-    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"metadata": keys})
-    assert error["param"] == "metadata"
-    assert sandbox.api.get(path) == deposit
-    del keys["key0"]
-    assert len(sandbox.api.patch(path, {"metadata": keys})["metadata"]) == 50
-
-
 # -- lists
 
 
-@pytest.fixture
-def ledger(sandbox: Sandbox) -> dict[str, Any]:
-    """Five transactions a day apart, by name."""
-    awa, ben = sandbox.customer(email="Awa@example.com"), sandbox.customer(email="ben@example.com")
-    sandbox.settings(refund_timing="instant")
-    made = {"card": sandbox.deposit(sandbox.method(awa), amount=1000)}
-    sandbox.advance("1d")
-    made["euro"] = sandbox.deposit(sandbox.method(ben), amount=700, currency="EUR")
-    sandbox.advance("1d")
-    made["mobile"] = sandbox.deposit(sandbox.method(awa, "mobile_money", phone="+24177123456"), amount=3000)
-    sandbox.api.post("/refunds/", {"transaction": made["mobile"]["id"]})
-    made["refund"] = sandbox.api.get("/transactions/", type="refund")["data"][0]
-    sandbox.advance("1d")
-    made["transfer"] = sandbox.deposit(sandbox.method(ben, "bank_transfer", iban=IBAN), amount=2000)
-    return {"names": {item["id"]: name for name, item in made.items()}, "awa": awa["id"], **made}
-
-
-NEWEST_FIRST = ["transfer", "refund", "mobile", "euro", "card"]
-
-
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ({}, NEWEST_FIRST),
-        ({"status": "pending"}, ["transfer"]),
-        ({"status": "pending,refunded"}, ["transfer", "mobile"]),
-        ({"type": "refund"}, ["refund"]),
-        ({"type": "payout"}, []),
-        ({"payment_method_type": "mobile_money"}, ["refund", "mobile"]),
-        ({"payment_method_type": "bank_transfer"}, ["transfer"]),
-        ({"currency": "EUR"}, ["euro"]),
-        ({"customer": "AWA@example.COM"}, ["refund", "mobile", "card"]),
-        ({"customer": "nobody@example.com"}, []),
-        ({"customer": "cust_x"}, []),
-        ({"min_amount": 2000}, ["transfer", "refund", "mobile"]),
-        ({"min_amount": 2001}, ["refund", "mobile"]),
-        ({"max_amount": 1000}, ["euro", "card"]),
-        ({"max_amount": 999}, ["euro"]),
-        ({"min_amount": 1000, "max_amount": 2000}, ["transfer", "card"]),
-        ({"created_after": "2026-01-02T00:00:00Z", "created_before": "2026-01-03T00:00:00Z"}, NEWEST_FIRST[1:4]),
-        ({"created_after": "2026-01-03T00:00:00.001Z"}, ["transfer"]),
-        ({"ordering": "created_at"}, NEWEST_FIRST[::-1]),
-        ({"ordering": "amount"}, ["euro", "card", "transfer", "mobile", "refund"]),
-        ({"ordering": "-amount"}, ["refund", "mobile", "transfer", "card", "euro"]),
-        ({"ordering": "net_amount"}, ["euro", "card", "transfer", "mobile", "refund"]),
-        ({"ordering": "status"}, ["card", "euro", "refund", "transfer", "mobile"]),
-        ({"page": 2, "page_size": 2}, ["mobile", "euro"]),
-        ({"customer": "awa@example.com", "type": "deposit", "currency": "XAF", "max_amount": 1000}, ["card"]),
-    ],
-    ids=str,
-)
-def test_the_list_is_filtered_and_ordered(
-    sandbox: Sandbox, ledger: dict[str, Any], query: dict[str, Any], names: list[str]
-) -> None:
-    """List query parameters of transactions; bounds are inclusive."""
-    found = sandbox.api.get("/transactions/", **query)["data"]
-    assert [ledger["names"][item["id"]] for item in found] == names
-
-
-def test_the_list_is_filtered_by_customer_id(sandbox: Sandbox, ledger: dict[str, Any]) -> None:
-    found = sandbox.api.get("/transactions/", customer=ledger["awa"])["data"]
-    assert [ledger["names"][item["id"]] for item in found] == ["refund", "mobile", "card"]
+def test_the_list_is_filtered_by_the_customers_email_too(sandbox: Sandbox) -> None:
+    """List query parameters of transactions: an id or an email, letter case aside; an unknown one matches nothing."""
+    awa, ben = sandbox.customer(email="Awa@example.com"), sandbox.customer()
+    deposit, _ = (sandbox.deposit(sandbox.method(each)) for each in (awa, ben))
+    for customer, found in ((awa["id"], [deposit]), ("AWA@example.COM", [deposit]), ("a@example.com", []), ("x", [])):
+        assert sandbox.api.get("/transactions/", customer=customer)["data"] == found
 
 
 # -- receipts
@@ -230,9 +146,3 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     sandbox.advance("1d")
     newest = sandbox.api.get("/receipts/")["data"][0]
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)
-    assert sandbox.api.get("/receipts/", ordering="created_at")["data"] == [receipt, newest]
-    assert sandbox.api.get("/receipts/", created_before=receipt["created_at"])["data"] == [receipt]
-    assert sandbox.api.get("/receipts/", transaction=receipt["transaction"])["data"] == [receipt]
-    assert sandbox.api.get("/receipts/", customer=receipt["customer"])["data"] == [newest, receipt]
-    for field in ("customer", "transaction"):
-        assert sandbox.api.get("/receipts/", **{field: "unknown"})["data"] == []

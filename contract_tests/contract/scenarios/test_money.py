@@ -285,5 +285,5 @@ class Money(RuleBasedStateMachine):
         return self.world.table(Transaction).where("type", "deposit")
 
 
-Money.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+Money.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
 TestMoney = Money.TestCase

@@ -23,15 +23,6 @@ def read(sandbox: Sandbox, **assumptions: str) -> None:
     sandbox.settings(assumptions=assumptions)
 
 
-def opened(sandbox: Sandbox, customer: Any = None, amount: int = 5000) -> Any:
-    """Return an open invoice."""
-    lines = [{"description": "Basket", "unit_amount": amount}]
-    body = {"customer": (customer or sandbox.customer())["id"], "line_items": lines}
-    invoice = sandbox.api.post("/invoices/", body)
-    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
-    return now(sandbox, invoice)
-
-
 def now(sandbox: Sandbox, invoice: Any) -> Any:
     return sandbox.api.get(f"/invoices/{invoice['id']}/")
 
@@ -51,7 +42,7 @@ def second_payment_is_rejected(sandbox: Sandbox, invoice: Any) -> None:
 def test_an_invoice_is_paid_once_its_intent_succeeded(sandbox: Sandbox) -> None:
     """Invoice states: payment received → paid; totals, receipt and ``transaction.succeeded`` wait for the money."""
     customer = sandbox.customer()
-    invoice = opened(sandbox, customer)
+    invoice = sandbox.invoice(customer)
     with sandbox.expect("payment_intent.succeeded", "invoice.paid"):
         sandbox.buy(invoice, SETTLING)
     assert (now(sandbox, invoice)["status"], now(sandbox, invoice)["amount_paid"]) == ("paid", 5000)
@@ -67,7 +58,7 @@ def test_an_invoice_is_paid_once_its_intent_succeeded(sandbox: Sandbox) -> None:
 def test_by_the_other_assumption_it_is_paid_once_its_transaction_is_completed(sandbox: Sandbox) -> None:
     """``payment_received: transaction``: until then nothing else is taken for it, nor can it be voided."""
     read(sandbox, payment_received="transaction")
-    invoice = opened(sandbox)
+    invoice = sandbox.invoice()
     with sandbox.expect("payment_intent.succeeded"):
         sandbox.buy(invoice, SETTLING)
     assert now(sandbox, invoice)["status"] == "open"
@@ -84,7 +75,7 @@ def test_by_the_other_assumption_it_is_paid_once_its_transaction_is_completed(sa
 @pytest.mark.parametrize(("assumption", "state"), [("intent", "paid"), ("transaction", "waiting")])
 def test_another_browser_sees_the_payment_that_was_made(sandbox: Sandbox, assumption: str, state: str) -> None:
     read(sandbox, payment_received=assumption)
-    invoice = opened(sandbox)
+    invoice = sandbox.invoice()
     with buyer(sandbox, invoice) as awa, buyer(sandbox, invoice) as ama:
         awa.pay(**{**FORM_CARD, "number": SETTLING["number"]})
         assert ama.open().state == ama.twin()["state"] == awa.open().state == state
@@ -151,7 +142,7 @@ def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
 
 @UNDER_WAY
 def test_a_second_attempt_is_rejected(sandbox: Sandbox, method: Any) -> None:
-    invoice = opened(sandbox)
+    invoice = sandbox.invoice()
     sandbox.buy(invoice, method)
     second_payment_is_rejected(sandbox, invoice)
 
@@ -162,7 +153,7 @@ def test_void_and_pay_cancel_what_is_under_way(
     sandbox: Sandbox, method: Any, action: str, status: str, paid: int
 ) -> None:
     """Void is irreversible and no action is possible on a paid invoice, so no money may follow."""
-    invoice = opened(sandbox)
+    invoice = sandbox.invoice()
     intent = sandbox.buy(invoice, method)
     with sandbox.expect(*(["invoice.paid"] if action == "pay" else [])):
         sandbox.api.post(f"/invoices/{invoice['id']}/{action}/")

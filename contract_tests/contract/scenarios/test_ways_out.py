@@ -56,11 +56,6 @@ def test_each_state_that_can_be_left_is_listed() -> None:
     assert left == WAYS.keys()
 
 
-def invoice(sandbox: Sandbox) -> Any:
-    body = {"customer": sandbox.customer()["id"], "line_items": [{"description": "Basket", "unit_amount": 500}]}
-    return sandbox.api.post("/invoices/", body)
-
-
 def delivery(sandbox: Sandbox) -> Any:
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/ways", "customer.created")
     sandbox.customer()
@@ -69,7 +64,7 @@ def delivery(sandbox: Sandbox) -> Any:
 
 MADE: Mapping[str, Callable[[Sandbox], Any]] = {
     "subscription": Sandbox.subscribe,
-    "invoice": invoice,
+    "invoice": Sandbox.draft,
     "payment_intent": lambda sandbox: sandbox.intent(sandbox.method()),
     "payment_method": Sandbox.method,
     "transaction": Sandbox.deposit,

@@ -1,0 +1,238 @@
+"""Every list of the service: its order, its pages, its filters, and what it cannot be asked (B-12, B-17, B-19, B-20)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from contract_tests.contract.document.reader import Operation, Part, operations, parameters
+from contract_tests.contract.every.conftest import factory_in
+from contract_tests.contract.every.values import flat, of_service, query_of
+from contract_tests.support.contract import Contract
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.checks.document.object_factory import PREREQUISITES, documented
+from emulator.document import bundles
+
+LISTS = {operation.path: query_of(operation) for operation in of_service("GET") if "page" in query_of(operation)}
+
+LEADING = {"/customers/{id}/addresses/": "is_default"}
+"""The field by which an object comes before those that are newer."""
+
+FIELDS = {"created": "created_at", "due": "due_date"}
+"""The field that a bound is of, where the name of the parameter has another."""
+
+NOT_A_FIELD = {"ordering", "page", "page_size", "search"}
+
+
+class Filled(NamedTuple):
+    """A world with several objects of each kind; ``made`` has the ids of those made by a request of their own, in order."""
+
+    sandbox: Sandbox
+    made: list[str]
+
+    def path(self, path: str) -> str:
+        """Return the path of a list, of the oldest object that has several entries in it."""
+        if "{" not in path:
+            return path
+        paths = [path.format(id=each["id"]) for each in self.all(path.partition("{")[0])[::-1]]
+        return max(paths, key=lambda each: len(self.all(each)))
+
+    def all(self, path: str, **query: Any) -> list[Any]:
+        return list(self.sandbox.api.pages(path, page_size=100, **query))
+
+
+@pytest.fixture(scope="module")
+def filled(server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Filled]:
+    """Two days on which everything is made; on the second every third object is that of a new customer."""
+    made: list[str] = []
+    kinds = [*PREREQUISITES, *documented(bundles.load("service"))]
+    with server.world("every-list", *contracts) as sandbox, factory_in(sandbox) as factory:
+        shared = factory.object("customer", {})
+        for day in (0, 1):
+            for number, kind in enumerate(kinds):
+                scene = {} if day and number % 3 == 0 else {"customer": shared}
+                made.append(factory.object(kind, scene)["id"])
+            sandbox.advance("1d")
+        for webhook in sandbox.api.get("/webhooks/", enabled="true")["data"]:
+            sandbox.api.post(f"/webhooks/{webhook['id']}/test/")
+        yield Filled(sandbox, list(dict.fromkeys(made)))
+
+
+def test_the_lists_have_something_to_sort(filled: Filled) -> None:
+    for path in LISTS:
+        assert len(filled.all(filled.path(path))) >= 2, path
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_has_the_newest_first_and_the_order_that_it_is_asked_for(filled: Filled, path: str) -> None:
+    """B-17: of one instant the order of creation, which an order reverses with the rest; what is null comes first."""
+    at = filled.path(path)
+    newest_first = filled.all(at)
+    if "{" in path:
+        owner = {"customers": "customer", "webhooks": "webhook"}[path.split("/")[1]]
+        assert {each[owner] for each in newest_first} == {at.split("/")[2]}
+    oldest_first = newest_first[::-1]
+    oldest_first.sort(key=lambda each: str(each["created_at"]))
+    expected = oldest_first[::-1]
+    if path in LEADING:
+        expected.sort(key=lambda each: not each[LEADING[path]])
+    assert newest_first == expected
+    of_requests = [each["id"] for each in oldest_first if each["id"] in filled.made]
+    assert of_requests == sorted(of_requests, key=filled.made.index)
+    for ordering in LISTS[path].get("ordering", Part((), {"enum": []})).node["enum"]:
+        field = ordering.lstrip("-")
+        ascending = sorted(oldest_first, key=lambda each, field=field: (each[field] is not None, each[field] or 0))
+        listed = filled.all(at, ordering=ordering)
+        assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_the_pages_of_a_list_are_its_parts(filled: Filled, path: str) -> None:
+    """B-19: absolute links that can be followed; a page past the end is empty, and the one before it is the last."""
+    api, at = filled.sandbox.api, filled.path(path)
+    everything = filled.all(at)
+    for size in (1, 2, len(everything), 100):
+        assert list(api.pages(at, page_size=size)) == everything, size
+    whole = api.get(at, page_size=len(everything))["pagination"]
+    shown = {"count": len(everything), "page": 1, "page_size": len(everything), "next": None, "previous": None}
+    assert whole.items() >= shown.items()
+    for far in (len(everything) + 1, 2**63, 10**299):
+        beyond = api.get(at, page=far, page_size=1)
+        assert (beyond["data"], beyond["pagination"]["page"], beyond["pagination"]["next"]) == ([], far, None)
+        last = api.request("GET", beyond["pagination"]["previous"]).json()
+        assert last["data"] == everything[-1:]
+    assert api.get(at)["pagination"]["page_size"] == min(20, api.get(at)["pagination"]["page_size"])
+
+
+def fits(name: str, value: str) -> Callable[[Any], bool]:
+    """Return whether an object is one that this filter lets pass."""
+    field, _, bound = name.rpartition("_")
+    if bound in ("after", "before"):
+        field = FIELDS[field]
+        if bound == "after":
+            return lambda each: each[field] is not None and each[field] >= value
+        return lambda each: each[field] is not None and each[field] <= value
+    least, _, field = name.partition("_")
+    if least in ("min", "max"):
+        return lambda each: each[field] >= int(value) if least == "min" else each[field] <= int(value)
+    return lambda each: str(each[name]).lower() in value.lower().split(",")
+
+
+def values_of(name: str, schema: Part, everything: list[Any]) -> list[str]:
+    """Return the values with which a filter is tried: those of a list of names, else those of the objects, and others."""
+    node = schema.node
+    names = node.get("enum") or (flat(Part((), node["items"])).node.get("enum") if "items" in node else None)
+    if names and node.get("format") != "currency":
+        return [*names, ",".join(names[:2]), ",".join(names[1:])] if "items" in node else [*map(str, names)]
+    if node["type"] == "boolean":
+        return ["true", "false"]
+    if name in ("min_amount", "max_amount"):
+        return [str(each["amount"] + more) for each in everything[:3] for more in (-1, 0, 1)]
+    field = FIELDS.get(name.rpartition("_")[0], name)
+    present = [str(each[field]) for each in everything if each.get(field) is not None]
+    return [*dict.fromkeys(present), ABSENT.get(node.get("format", ""), "unknown")]
+
+
+ABSENT = {"currency": "USD", "date": "2026-01-20", "date-time": "2026-01-02T00:00:00.001Z"}
+"""A value of each format that no object has."""
+
+
+@pytest.mark.parametrize("path", [path for path, query in LISTS.items() if query.keys() - NOT_A_FIELD])
+def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: str) -> None:
+    """B-20: bounds are inclusive, a comma means or; a value that no object has matches nothing."""
+    at = filled.path(path)
+    everything = filled.all(at)
+    for name, schema in LISTS[path].items():
+        for value in values_of(name, schema, everything) if name not in NOT_A_FIELD else ():
+            expected = [each["id"] for each in everything if fits(name, value)(each)]
+            found = [each["id"] for each in filled.all(at, **{name: value})]
+            assert found == expected, (name, value)
+
+
+def test_filters_work_together(filled: Filled) -> None:
+    everything = filled.all("/transactions/")
+    one = everything[-1]
+    query = {"customer": one["customer"], "status": f"{one['status']},failed", "min_amount": one["amount"]}
+    expected = [each for each in everything if all(fits(name, str(value))(each) for name, value in query.items())]
+    assert one in expected
+    assert filled.all("/transactions/", ordering="created_at", **query) == expected[::-1]
+
+
+# -- what cannot be asked
+
+NO_INTEGERS = [
+    "",
+    "x",
+    "1.0",
+    "1e1",
+    "+1",
+    "%2B1",
+    "-",
+    "1_0",
+    "%201",
+    "%D9%A3",
+    "%C2%B2",
+    "%00",
+    "true",
+    "1,2",
+    "9" * 301,
+]
+NO_DATES = ["2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now", "2026-366"]
+
+
+def misused(name: str, node: dict[str, Any]) -> list[str]:
+    """Return texts, as they stand in a URL, that a parameter of this schema does not take."""
+    if node["type"] == "integer":
+        below = [str(node["minimum"] - 1), "-" + "9" * 300] if "minimum" in node else []
+        return [*NO_INTEGERS, *below, *([str(node["maximum"] + 1), "1" + "0" * 299] if "maximum" in node else [])]
+    if node["type"] == "boolean":
+        return ["yes", "1", "True", ""]
+    if node.get("format") in ("date-time", "date"):
+        return NO_DATES
+    names = node.get("enum") or (flat(Part((), node["items"])).node.get("enum") if "items" in node else None)
+    if names:
+        return ["nope", "", f"{names[0]},nope", f"--{names[0]}", str(names[0]).swapcase()]
+    return [""] if node.get("minLength") else []
+
+
+ASKED = [
+    pytest.param(name, operation, id=f"{name} {operation.path}")
+    for name in ("service", "control")
+    for operation in operations(bundles.load(name))
+    if operation.method == "GET" and query_of(operation, bundles.load(name))
+]
+
+
+@pytest.mark.parametrize(("name", "operation"), ASKED)
+def test_what_a_parameter_does_not_take_is_rejected_and_named(
+    sandbox: Sandbox, name: str, operation: Operation
+) -> None:
+    """B-12: digits are ASCII digits; parameters come before objects (B-05). A parameter is given once."""
+    document = bundles.load(name)
+    api = sandbox.api if name == "service" else sandbox.control
+    required = {
+        each["name"] for each in parameters(document, operation) if each.get("required") and each["in"] == "query"
+    }
+    for parameter, schema in query_of(operation, document).items():
+        wrong = [f"{parameter}={text}" for text in misused(parameter, schema.node)]
+        for query in (*wrong, f"{parameter}=1&{parameter}=1", f"{parameter}=1&{parameter}=2"):
+            path = re.sub(r"\{\w+\}", "x", operation.path)
+            error = api.rejected("GET", f"{path}?{query}", 422, "INVALID_FILTER_PARAM")
+            assert {*error["errors"]} == {parameter} | required, query
+            assert required - {parameter} or error["param"] == parameter
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if "{" not in path])
+def test_a_name_that_is_no_parameter_is_rejected(sandbox: Sandbox, path: str) -> None:
+    """B-12: names are written as the document has them; the fields of an object are no parameters by themselves."""
+    for query, param in (
+        *(("x=1", "x"), ("X", "X"), ("Page=1", "Page"), ("page%20=1", "page "), ("page[]=1", "page[]")),
+        *(("%FF=1", "\ufffd"), ("%00=1", "\x00"), ("id=x", "id"), ("app=demo", "app"), ("livemode=true", "livemode")),
+    ):
+        error = sandbox.api.rejected("GET", f"{path}?{query}", 422, "INVALID_FILTER_PARAM")
+        assert (error["param"], [*error["errors"]]) == (param, [param])
+    error = sandbox.api.rejected("GET", f"{path}?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
+    assert [*error["errors"]] == ["page", "page_size", "x"]

@@ -1,0 +1,145 @@
+"""Every object of the service: made, read, deleted, and not found (B-15, B-16, B-17, B-18, B-21)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from contract_tests.contract.document.reader import Document, Operation, operations
+from contract_tests.contract.every.values import BY_ID, id_of, of_service
+from contract_tests.support.sandbox import Sandbox
+from emulator.checks.document.exceptions import codes
+from emulator.checks.document.object_factory import ObjectFactory
+from emulator.document import bundles
+
+UNKNOWN = "unknown"
+
+SHOWN_ONCE = {"createWebhook": {"secret"}}
+"""Fields that the answer to a creation has and a GET has not."""
+
+ONE = {each.path.rsplit("{", 1)[0]: each for each in of_service("GET") if each.path.endswith("}/")}
+"""The GET of one object, by the path of its list."""
+
+EMITTED = {
+    "createCustomer": ["customer.created"],
+    "createSubscription": ["subscription.created"],
+    "deleteCustomer": ["customer.deleted"],
+}
+"""The events about an object when it is made or deleted."""
+
+
+def events_about(sandbox: Sandbox, id: str) -> list[str]:
+    """Return the types of the events about an object, oldest first."""
+    return [each["type"] for each in sandbox.events() if each["data"]["object"].get("id") == id]
+
+
+CREATING = {id_of(each): ONE[each.path] for each in of_service("POST") if each.path in ONE}
+"""The GET of what an operation creates."""
+
+
+def request(factory: ObjectFactory, operation: Operation, scene: dict[str, Any]) -> tuple[str, Any]:
+    """Return path and body of a request that succeeds."""
+    id = id_of(operation)
+    path = operation.path.format(**factory.parameters(id, operation.path, scene))
+    has_body = operation.method in ("POST", "PATCH")
+    return path, factory.body(id, operation.path, operation.method, scene) if has_body else None
+
+
+@pytest.mark.parametrize("id", CREATING)
+def test_what_is_made_is_read_as_it_was_shown(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+    """B-17, B-18: with an id of its kind, and both times those of the world's clock; it is in its list."""
+    sandbox.advance("1h")
+    path, body = request(factory, BY_ID[id], {})
+    answer = sandbox.api.request("POST", path, json=body)
+    made = answer.json()
+    assert answer.status_code == 201
+    assert re.fullmatch(r"[a-z]+_[0-9A-Za-z]{24}", made["id"])
+    assert (made["created_at"], made.get("updated_at", sandbox.now), made.get("livemode", False)) == (
+        *(sandbox.now, sandbox.now),
+        False,
+    )
+    shown = {name: value for name, value in made.items() if name not in SHOWN_ONCE.get(id, ())}
+    assert sandbox.api.get(f"{path}{made['id']}/") == shown
+    if "GET" in {each.method for each in of_service() if each.path == BY_ID[id].path}:
+        assert sandbox.api.get(path)["data"] == [shown]
+    assert events_about(sandbox, made["id"]) == EMITTED.get(id, [])
+
+
+NESTED = [each for each in of_service() if each.path.count("{") > 1]
+"""Operations on what belongs to another object."""
+
+DELETING = [id_of(each) for each in of_service("DELETE")]
+
+
+@pytest.mark.parametrize("id", DELETING)
+def test_what_is_deleted_is_gone_or_archived(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+    """B-21: 204 without a body, and then 404; or 200 with id, active and updated_at alone, and it stays readable."""
+    operation = BY_ID[id]
+    path, _ = request(factory, operation, {})
+    before = sandbox.api.get(path)
+    sandbox.advance("1h")
+    answer = sandbox.api.request("DELETE", path)
+    others = [each.method for each in of_service() if each.path == operation.path]
+    assert events_about(sandbox, before["id"])[-1:] == EMITTED.get(id, [])
+    if "204" not in operation.node["responses"]:
+        assert answer.json() == {"id": before["id"], "active": False, "updated_at": sandbox.now}
+        assert sandbox.api.get(path) == {**before, **answer.json()}
+        assert sandbox.api.delete(path)["active"] is False
+        return
+    assert (answer.status_code, answer.content, "content-length" in answer.headers) == (204, b"", False)
+    code = codes(id, operation.path)[-1] if operation in NESTED else codes(id, operation.path)[0]
+    for method in others:
+        sandbox.api.rejected(method, path, 404, code, json={} if method == "PATCH" else None)
+    collection = path.removesuffix(f"{before['id']}/")
+    if "GET" in {each.method for each in of_service() if each.path == operation.path.rsplit("{", 1)[0]}:
+        assert before["id"] not in {each["id"] for each in sandbox.api.get(collection)["data"]}
+
+
+# -- objects that are not there
+
+NOT_FOUND = {
+    "customers": "CUSTOMER_NOT_FOUND",
+    "products": "PRODUCT_NOT_FOUND",
+    "subscriptions": "SUBSCRIPTION_NOT_FOUND",
+    "invoices": "INVOICE_NOT_FOUND",
+    "refunds": "REFUND_NOT_FOUND",
+    "checkout-sessions": "CHECKOUT_SESSION_NOT_FOUND",
+    "payment-links": "PAYMENT_LINK_NOT_FOUND",
+    "transactions": "TRANSACTION_NOT_FOUND",
+    "webhooks": "WEBHOOK_NOT_FOUND",
+    "payment-intents": "PAYMENT_INTENT_NOT_FOUND",
+    "payment-methods": "PAYMENT_METHOD_NOT_FOUND",
+    "receipts": "RECEIPT_NOT_FOUND",
+}
+"""The code for an unknown id, by where the path begins, if the specification has one of its own (B-15)."""
+
+FOUND = {"listInboxRequests", "setInboxResponse", "clearInboxResponse", "listPrompts", "answerPrompt", "importSnapshot"}
+"""Operations that know every name: inboxes, phones, and a snapshot that is brought in."""
+
+
+@pytest.mark.parametrize("id", [UNKNOWN, "cust_" + "0" * 24])
+@pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
+def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox, name: str, id: str) -> None:
+    document: Document = bundles.load(name)
+    api = sandbox.api if name.startswith("service") else sandbox.control
+    found = [each for each in operations(document) if "{" in each.path and id_of(each) not in FOUND]
+    assert found
+    for operation in found:
+        code = NOT_FOUND.get(operation.path.split("/")[1], "NOT_FOUND")
+        assert code in codes(id_of(operation), operation.path)
+        sent = operation.node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        api.rejected(operation.method, re.sub(r"\{\w+\}", id, operation.path), 404, code, json=sent)
+
+
+@pytest.mark.parametrize("id", [*map(id_of, NESTED)])
+def test_what_belongs_to_another_object_is_not_there(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+    """B-15: 404 NOT_FOUND, for an unknown one and for another object's."""
+    operation = BY_ID[id]
+    path, body = request(factory, operation, {})
+    other, _ = request(factory, operation, {})
+    mine, theirs = ([*each.split("/")] for each in (path, other))
+    for inner in (theirs[4], UNKNOWN):
+        wrong = "/".join([*mine[:4], inner, *mine[5:]])
+        sandbox.api.rejected(operation.method, wrong, 404, "NOT_FOUND", json=body)

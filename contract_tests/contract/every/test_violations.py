@@ -1,0 +1,390 @@
+"""B-12 at every operation: any two violations of one request are reported together, whatever rules they break."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pytest
+
+from contract_tests.contract.document.reader import Operation
+from contract_tests.contract.every.test_objects import request
+from contract_tests.contract.every.values import BY_ID, SCHEMAS, Place, fields_of, flat, of_service, with_value
+from contract_tests.support.sandbox import CARD, Sandbox
+from emulator.checks.document.object_factory import ObjectFactory
+from emulator.document.references import filled
+from emulator.resources.registry import CHECKS
+
+FULL = {f"key_{number}": number for number in range(49)}
+"""Metadata to which one more key may be added, and not two."""
+
+TOO_MANY = {"one": 1, "two": 2}
+
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+class Case(NamedTuple):
+    """Values that each make one field of a request invalid, by dotted path; and a valid body, unless the factory has it.
+
+    Of a change it is what the object is changed to first.
+    """
+
+    invalid: dict[str, Any]
+    valid: dict[str, Any] | None = None
+
+
+FREE_LINE = {"description": "x", "unit_amount": 500}
+
+RULED: Mapping[str, Case] = {
+    "createAddress": Case({"line1": "", "city": 1, "country": "GB", "is_default": "yes"}),
+    "updateAddress": Case({"line1": "", "city": 1, "country": "GB", "customer": "x"}),
+    "createProduct": Case({"name": "", "unit_amount": 5, "images": "x", "active": 1, "metadata.x": None}),
+    "updateProduct": Case({"name": "", "unit_amount": 10**9, "active": 1, "currency": "EUR"}),
+    "createSubscriptionPlan": Case(
+        {"name": "", "amount": 5, "interval": "eon", "interval_count": 0, "trial_period_days": -1}
+    ),
+    "createSubscription": Case(
+        {
+            "unit_amount": 5,
+            "interval": "eon",
+            "product": "{archived}",
+            "payment_method": "{method of another}",
+            "ends_at": LONG_AGO,
+            "trial_period_days": -1,
+        },
+        {"customer": "{customer}", "unit_amount": 500, "interval": "month"},
+    ),
+    "createSubscription on a plan": Case(
+        {"unit_amount": 500, "interval": "year", "interval_count": 7, "currency": "EUR", "ends_at": LONG_AGO},
+        {"customer": "{anonymous}", "plan": "{plan}"},
+    ),
+    "updateSubscription": Case(
+        {
+            "payment_method": "{method of another}",
+            "plan": "{yearly}",
+            "collection_method": "x",
+            "unit_amount": 1,
+        }
+    ),
+    "createInvoice": Case(
+        {
+            "line_items.0.product": "{archived}",
+            "line_items.1.unit_amount": 10**9,
+            "line_items.1.quantity": 0,
+            "due_date": "2020-01-01",
+            "footer": 1,
+        },
+        {"customer": "{customer}", "line_items": [{"product": "{product}"}, FREE_LINE]},
+    ),
+    "updateInvoice": Case(
+        {"currency": "EUR", "due_date": "2020-01-01", "footer": 1, "customer": "x"},
+        {"line_items": [{"product": "{product}"}]},
+    ),
+    "createRefund": Case({"amount": 10**6, "reason": "x", "description": 1, "metadata.x": []}),
+    "createCheckoutSession": Case(
+        {
+            "success_url": "x",
+            "customer_email": "a@example.com",
+            "line_items.0.product": "{archived}",
+            "subscription_data": {"interval": "month"},
+            "expires_in": 1,
+        },
+        {"currency": "XAF", "customer": "{customer}", "line_items": [{"product": "{product}"}]},
+    ),
+    "createCheckoutSession that subscribes": Case(
+        {"line_items.0.unit_amount": 10**9, "subscription_data.interval": "eon", "cancel_url": "x", "expires_in": 1},
+        {"currency": "XAF", "mode": "subscription", "line_items": [FREE_LINE]},
+    ),
+    "createPaymentLink": Case({"amount": 5, "max_usage": 3, "expires_at": LONG_AGO, "redirect_url.success": "x"}),
+    "createPaymentLink to products": Case(
+        {"products.0": "{archived}", "max_usage": 3, "payment_method_types.0": "cash", "allow_quantity": "yes"},
+        {"currency": "XAF", "products": ["{product}"]},
+    ),
+    "updatePaymentLink": Case({"max_usage": 3, "expires_at": LONG_AGO, "name": 1, "amount": 500}),
+    "createWebhook": Case(
+        {
+            "name": "",
+            "url": "http://shop.example/",
+            "events.0": "x",
+            "retry_policy.max_attempts": 11,
+            "ssl_verification": 1,
+        }
+    ),
+    "updateWebhook": Case({"name": "", "url": "http://shop.example/", "events.0": "x", "enabled": False}),
+    "createPaymentIntent": Case(
+        {"amount": 5, "payment_method": "{method of another}", "customer_email": "x", "capture_method": "x"}
+    ),
+    "confirmPaymentIntent": Case({"payment_method": "{method of another}"}),
+    "capturePaymentIntent": Case({"amount": 10**6}),
+    "createPaymentMethod": Case(
+        {"number": "4242 4242 4242 4241", "exp_year": 2020, "cvc": "x", "iban": "x", "phone": "+24177000000"},
+        {"customer": "{customer}", **CARD},
+    ),
+}
+"""Operations with rules beyond their schemas, by operationId, and more after a space where one request cannot show them."""
+
+METADATA_ALONE = {"updateCustomer", "updateSubscriptionPlan", "updateTransaction"}
+"""Operations whose one rule counts the keys of metadata; each change that takes metadata is tried with too many."""
+
+BY_THE_DOCUMENT = {
+    id: Case({field: {} if flat(part).node.get("type") == "array" else [{}] for field, part in fields_of(id).items()})
+    for id in SCHEMAS
+    if id not in RULED
+}
+"""Of other operations the document says enough: each field of another type."""
+
+CASES = {**RULED, **BY_THE_DOCUMENT}
+
+
+class Prepared(NamedTuple):
+    """A case in a world: the request that succeeds, and the values at their places."""
+
+    method: str
+    path: str
+    valid: dict[str, Any]
+    invalid: dict[str, Any]
+
+    def body(self, *fields: str) -> dict[str, Any]:
+        """Return the body with these fields invalid."""
+        body = self.valid
+        for field in fields:
+            body = with_value(body, place(field), self.invalid[field])
+        return body
+
+
+def place(field: str) -> Place:
+    return tuple(field.split("."))
+
+
+def prepared(sandbox: Sandbox, factory: ObjectFactory, name: str) -> Prepared:
+    """Return a case with the objects that it refers to."""
+    case, id = CASES[name], name.partition(" ")[0]
+    path, body = request(factory, BY_ID[id], {})
+    method = BY_ID[id].method
+    invalid = {**case.invalid, "unknown": 1}
+    ids = references(sandbox, f"{case}")
+    valid = filled(case.valid or body, ids.__getitem__)
+    if method == "PATCH":
+        if case.valid:
+            sandbox.api.patch(path, valid)
+        valid = {}
+        if "metadata" in fields_of(id):
+            sandbox.api.patch(path, {"metadata": FULL})
+            invalid["metadata"] = TOO_MANY
+    return Prepared(method, path, valid, filled(invalid, ids.__getitem__))
+
+
+def references(sandbox: Sandbox, case: str) -> dict[str, str]:
+    """Return the ids of the objects whose names are in the text of a case."""
+    made = {
+        "customer": sandbox.customer,
+        "anonymous": lambda: {"id": sandbox.buy(sandbox.session())["customer"]},
+        "product": sandbox.product,
+        "archived": lambda: sandbox.product(active=False),
+        "plan": sandbox.plan,
+        "yearly": lambda: sandbox.plan(interval="year"),
+        "method of another": sandbox.method,
+    }
+    return {name: make()["id"] for name, make in made.items() if f"{{{name}}}" in case}
+
+
+def violations(sandbox: Sandbox, case: Prepared, body: Any) -> tuple[str, set[str]]:
+    """Return the code and the fields that an invalid request is answered with."""
+    answer = sandbox.api.request(case.method, case.path, json=body).json()
+    error = answer.get("error", answer)
+    return error["code"], set(error["errors"]) if "errors" in error else {error["param"]}
+
+
+ALWAYS = {"createSubscription on a plan": {"customer"}}
+"""What is invalid in every request of a case: a customer without an email is another field's violation each time."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_any_two_violations_are_reported_together(sandbox: Sandbox, factory: ObjectFactory, name: str) -> None:
+    case, always = prepared(sandbox, factory, name), ALWAYS.get(name, set())
+    for field in case.invalid:
+        code, fields = violations(sandbox, case, case.body(field))
+        assert fields == {field, *always}, field
+        assert always or code in ("INVALID_FIELD", "INVALID_CURRENCY") or field.endswith("amount"), code
+    for one, two in combinations(case.invalid, 2):
+        body = case.body(one, two)
+        answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=body)
+        assert set(answer["errors"]) == {one, two, *always}, (one, two)
+
+
+def invalid(value: Any) -> Any:
+    """Return a value of another type."""
+    return {} if isinstance(value, str | int | bool | list) else "x"
+
+
+@pytest.mark.parametrize("name", RULED)
+def test_rules_cope_with_any_field_that_is_invalid_or_missing(
+    sandbox: Sandbox, factory: ObjectFactory, name: str
+) -> None:
+    """Beside every violation of the case, which are reported at once."""
+    case = prepared(sandbox, factory, name)
+    body = case.body(*case.invalid)
+    answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=body)
+    assert set(answer["errors"]) == {*case.invalid, *ALWAYS.get(name, ())}
+    assert answer["message"].startswith("Invalid fields: ")
+    for field in body:
+        for changed in ({**body, field: invalid(body[field])}, {key: body[key] for key in body if key != field}):
+            answer = sandbox.api.request(case.method, case.path, json=changed).json()
+            assert field not in changed or field in answer.get("errors", {answer.get("param"): ""}), changed
+
+
+def test_each_check_has_its_case() -> None:
+    """No rule is added whose violations mask each other."""
+    assert CHECKS.keys() == {name.partition(" ")[0] for name in RULED} | METADATA_ALONE
+
+
+# -- violations of several kinds
+
+LINES = [
+    {"unit_amount": 500},
+    {"description": "y"},
+    {"product": "{archived}", "quantity": 0},
+    {"product": "{product}", "description": "z", "unit_amount": 700},
+    {"plan": "{plan}", "description": "z"},
+]
+
+TOGETHER: Mapping[str, tuple[str, dict[str, Any], set[str]]] = {
+    "product: a price of no valid type is not judged": (
+        "/products/",
+        {"name": "x", "currency": "GBP", "unit_amount": 5, "price_type": "nope"},
+        {"price_type", "currency"},
+    ),
+    "session: each line by itself": (
+        "/checkout-sessions/",
+        {"currency": "XAF", "line_items": LINES},
+        {
+            *("line_items.0.description", "line_items.1.unit_amount", "line_items.2.product", "line_items.2.quantity"),
+            *("line_items.3.description", "line_items.3.unit_amount", "line_items.4.plan", "line_items.4.description"),
+        },
+    ),
+    "session without a currency": (
+        "/checkout-sessions/",
+        {"line_items": [{"description": "y"}]},
+        {"currency", "line_items.0.unit_amount"},
+    ),
+    "subscription without a plan": (
+        "/subscriptions/",
+        {"unit_amount": 5, "product": "{archived}", "ends_at": "2020-01-01T00:00:00Z"},
+        {"customer", "interval", "unit_amount", "product", "ends_at"},
+    ),
+    "link: each product by itself": (
+        "/payment-links/",
+        {"payment_link_type": "product", "products": ["{product}", "{archived}"], "currency": "EUR", "name": 1},
+        {"products.0", "products.1", "name"},
+    ),
+}
+"""Bodies that break rules of several kinds, and the fields at fault."""
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_all_are_reported_at_once(sandbox: Sandbox, case: str) -> None:
+    path, body, fields = TOGETHER[case]
+    body = filled(body, references(sandbox, str(body)).__getitem__)
+    answer = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json=body)
+    assert set(answer["errors"]) == fields
+    assert "param" not in answer
+
+
+def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox) -> None:
+    line = {"plan": sandbox.plan()["id"]}
+    body = {"currency": "XAF", "line_items": [line, line]}
+    answer = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
+    assert len(answer["errors"]["line_items.1.plan"]) == 2
+
+
+def test_a_missing_object_is_reported_once_the_fields_are_right(sandbox: Sandbox) -> None:
+    """B-05: parameters and body come before objects."""
+    body = {"customer": "cust_none", "line_items": [{"product": "prod_none"}, {"description": "x"}]}
+    answer = sandbox.api.rejected("POST", "/invoices/", 422, "MISSING_FIELD", json=body)
+    assert set(answer["errors"]) == {"line_items.1.unit_amount"}
+    body["line_items"] = [{"product": "prod_none"}]
+    sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)
+
+
+@pytest.mark.parametrize("operation", of_service(), ids=lambda each: each.name)
+def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox, operation: Operation) -> None:
+    """Of every operation, those without a body or a query included."""
+    url = re.sub(r"\{\w+\}", "x", operation.path) + "?one=1&two=2"
+    takes_a_body = operation.method in ("POST", "PATCH")
+    body = {"three": 3, "four": 4} if takes_a_body else None
+    code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
+    answer = sandbox.api.rejected(operation.method, url, 422, code, json=body)
+    assert {"one", "two", *(body or ())} <= set(answer["errors"])
+
+
+# -- What the API says of a value in the wrong format: how a right one is written
+
+
+URL = "must be an http:// or https:// URL"
+PAGE = "must be an https:// URL; http:// is for loopback hosts only"
+APP = "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks"
+SPACE = "must have no spaces or control characters; a space is written %20"
+HOST = "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…"
+PASSWORD = "must have no user name or password in it; they would show up in logs"
+RETURN, WEBHOOK = ("/checkout-sessions/", "success_url"), ("/webhooks/", "url")
+PHONE = "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes"
+EMAIL = "must be an email address of at most 254 characters, such as name@example.com"
+INSTANT = "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
+DOMAIN = "must be a bare domain name: no protocol, port, path or wildcard"
+COUNTRY = "must be an ISO 3166-1 alpha-2 code in upper case"
+NO_COUNTRIES = ("AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ")
+"""Codes that the CLDR knows and ISO 3166-1 does not assign to a country."""
+NETWORK = "must be an IPv4 address or a CIDR range without host bits"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "value", "message"),
+    [
+        ("/customers/", "email", "awa", EMAIL),
+        ("/customers/", "name", " ", "must not be blank"),
+        ("/customers/", "phone", "077 12 34 56", PHONE),
+        (*RETURN, "shop.example.com", APP),
+        (*RETURN, "https:/shop.example.com", APP),
+        (*RETURN, "javascript://shop.example.com/%0aalert(1)", APP),
+        *((*RETURN, f"{scheme}://x", APP) for scheme in ("data", "vbscript", "file", "blob", "about", "ftp")),
+        (*RETURN, "HTTPS://shop.example.com/", "must have its scheme in lower case, such as https://"),
+        (*RETURN, "https://münchen.example/", HOST),
+        (*RETURN, "https://a;b/", HOST),
+        (*RETURN, "https://shop.example.com/a b", SPACE),
+        (*RETURN, "https://shop.example.com:99999/", "must have a port of at most 65535"),
+        (*RETURN, "https://shop.example.com:x/", "must have a port of at most 65535"),
+        (*RETURN, "https:///thanks", "must have a host after ://"),
+        (*RETURN, "https://[::1/", "must have an IPv6 address in its brackets"),
+        (*RETURN, "https://[::z]/", "must have an IPv6 address in its brackets"),
+        (*RETURN, "https://awa:secret@shop.example.com/", PASSWORD),
+        (*WEBHOOK, "https://awa:secret@shop.example.com/", PASSWORD),
+        (*WEBHOOK, "myapp://hooks", URL),
+        (*WEBHOOK, "Http://localhost/", "must have its scheme in lower case, such as https://"),
+        ("/checkout-sessions/", "cancel_url", "http://shop.example.com", PAGE),
+        ("/checkout-sessions/", "cancel_url", "myapp://cart", PAGE),
+        ("/products/", "images", ["http://localhost/a.png"], "must be an https:// URL"),
+        ("/invoices/", "due_date", "31/01/2026", "must be a date YYYY-MM-DD"),
+        ("/payment-intents/", "currency", "xaf", "must be an ISO 4217 code in upper case"),
+        ("/payment-links/", "expires_at", "2026-01-31 09:30:00Z", INSTANT),
+        ("/customers/", "name", 7, "must be a string"),
+        ("/invoices/", "customer", {}, "must be a string"),
+        ("/invoices/", "line_items", {}, "must be an array"),
+        ("/invoices/", "metadata", [], "must be an object"),
+        ("/payment-intents/", "amount", "5000", "must be an integer"),
+        ("/subscription-plans/", "interval", "decade", "must be one of day, week, month, year"),
+        ("/security-profiles/", "allowed_domains", ["https://shop.example.com"], DOMAIN),
+        ("/security-profiles/", "allowed_ips", ["10.0.0.1/8"], NETWORK),
+        ("/security-profiles/", "blocked_countries", ["kp"], COUNTRY),
+        *(("/security-profiles/", "blocked_countries", [region], COUNTRY) for region in NO_COUNTRIES),
+    ],
+)
+def test_a_message_says_how_a_value_is_written(
+    sandbox: Sandbox, path: str, field: str, value: Any, message: str
+) -> None:
+    error = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json={field: value})
+    [said] = [
+        messages for name, messages in error["errors"].items() if name.partition("[")[0].partition(".")[0] == field
+    ]
+    assert said == [message]

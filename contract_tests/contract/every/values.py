@@ -1,0 +1,193 @@
+"""Values that a schema of the service's document forbids, or allows just so, by the place at which they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from contract_tests.contract.document.reader import (
+    Document,
+    Operation,
+    Part,
+    alternatives,
+    operations,
+    parameters,
+    properties,
+    request_schema,
+    resolved,
+)
+from emulator.document import bundles
+
+SERVICE: Document = bundles.load("service")
+
+Place = tuple[str, ...]
+"""The way to a value in a body; an entry of a list by its number."""
+
+OTHER_TYPES: dict[str, tuple[Any, ...]] = {
+    "string": (7, [], {}),
+    "integer": ("7", 7.0, True, []),
+    "number": ("7", True),
+    "boolean": ("yes", 1),
+    "array": ({}, "x"),
+    "object": ([], "x"),
+}
+"""Values of other types than that of a schema. A number with a point is no integer (B-23)."""
+
+NO_URLS = (
+    *(
+        "HTTPS://127.0.0.1:9/",
+        "Https://127.0.0.1:9/",
+        "HTTP://127.0.0.1:9/",
+        "ftp://127.0.0.1:9/",
+        "//127.0.0.1:9/",
+        "",
+    ),
+    *("https://user@127.0.0.1:9/", "https://boutique-éwé.example/", "https://127.0.0.1:70000/", "https://", "https:"),
+    *("https://127.0.0.1:9/a b", " https://127.0.0.1:9/", "https://127.0.0.1:9/\n", "https:///thanks", "basket.webp"),
+)
+
+URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
+"""Addresses at which nothing answers, which only a webhook would notice."""
+
+OTHER_FORMS: dict[str, tuple[str, ...]] = {
+    "not-blank": ("", " \t", "\u00a0"),
+    "email": ("awa", "awa@", "@example.com", "a b@example.com"),
+    "e164": ("077123456", "24177123456", "+123456", "+1234567890123456", "+0123456789", "+241 77 12 34 56"),
+    "date": ("31/12/2026", "2026-02-30", "2026-01-01T00:00:00Z"),
+    "date-time": ("2026-01-01 00:00:00Z", "2026-13-01", "soon", "1767225600"),
+    "uri": NO_URLS,
+    "app-url": (*NO_URLS, "shop.example.com", "javascript:alert(1)", "https:/shop.example.com"),
+    "page-url": (*NO_URLS, "http://shop.example.com", "myapp://cart"),
+    "https-uri": (*NO_URLS, "http://localhost/a.png"),
+    "domain": ("https://example.com", "example.com/shop", "example.com:443", "*.example.com", ""),
+    "ipv4-network": ("203.0.113.7/24", "203.0.113.0/33", "203.0.113.256", "203.0.113", "::1", "localhost", ""),
+    "country": ("Gabon", "ga", "GAB", "ZZ"),
+}
+"""Texts that are not of a format."""
+
+FORMATS: dict[str | None, str] = {
+    None: "Okoumé",
+    "not-blank": "Okoumé",
+    "email": "other@example.com",
+    "e164": "+24166123456",
+    "uri": "https://other.example.com/",
+    "https-uri": "https://other.example.com/",
+    "page-url": "https://other.example.com/",
+    "app-url": "myapp://other.example.com/",
+    "date": "2026-03-01",
+    "date-time": "2026-03-01T00:00:00.000Z",
+    "domain": "other.example.com",
+    "ipv4-network": "127.0.0.1",
+    "country": "FR",
+    "currency": "EUR",
+}
+"""A text of each format."""
+
+
+def of_service(method: str = "") -> list[Operation]:
+    """Return the operations of the service, of one method or of all."""
+    return [each for each in operations(SERVICE) if method in ("", each.method)]
+
+
+def id_of(operation: Operation) -> str:
+    return str(operation.node["operationId"])
+
+
+BY_ID = {id_of(operation): operation for operation in of_service()}
+
+SCHEMAS: dict[str, Part] = {
+    id: schema
+    for id, operation in BY_ID.items()
+    if (schema := request_schema(SERVICE, operation)) and properties(SERVICE, schema)
+}
+"""The schema of the body of each operation that takes fields."""
+
+
+def fields_of(id: str) -> dict[str, Part]:
+    """Return the fields of the body of an operation."""
+    return properties(SERVICE, SCHEMAS[id])
+
+
+def query_of(operation: Operation, document: Document = SERVICE) -> dict[str, Part]:
+    """Return the schemas of the query parameters of an operation."""
+    found = (each for each in parameters(document, operation) if each["in"] == "query")
+    return {each["name"]: flat(Part((), each["schema"]), document) for each in found}
+
+
+def flat(part: Part, document: Document = SERVICE) -> Part:
+    """Return a schema with the keywords of the one that it refers to or combines with its own."""
+    pointer, node = resolved(document, part)
+    combined = [flat(each, document).node for each in alternatives(Part(pointer, node))] if "allOf" in node else []
+    return Part(pointer, {key: value for each in (*combined, node) for key, value in each.items()})
+
+
+def places(part: Part, within: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield each place of a value of this schema, with its keywords."""
+    pointer, node = flat(part)
+    yield within, node
+    for name, each in properties(SERVICE, part).items():
+        yield from places(each, (*within, name))
+    if "items" in node:
+        yield from places(Part((*pointer, "items"), node["items"]), (*within, "0"))
+
+
+def forbidden(node: dict[str, Any], valid: Any) -> Iterator[Any]:
+    """Yield values that the keywords of a schema forbid; ``valid`` is an entry where it is a list."""
+    yield from OTHER_TYPES.get(node.get("type", ""), ())
+    yield from OTHER_FORMS.get(node.get("format", ""), ())
+    yield from ["nope"] if "enum" in node and node["type"] == "string" else []
+    yield from [node["minimum"] - 1] if "minimum" in node else []
+    yield from [node["maximum"] + 1] if "maximum" in node else []
+    yield from [""] if node.get("minLength") else []
+    yield from ["x" * (node["maxLength"] + 1)] if "maxLength" in node else []
+    yield from [[]] if node.get("minItems") else []
+    yield from [[valid] * (node["maxItems"] + 1)] if "maxItems" in node else []
+    yield from [[valid, valid]] if node.get("uniqueItems") else []
+
+
+def just_allowed(node: dict[str, Any], valid: Any) -> Iterator[Any]:
+    """Yield values at the limits that the keywords of a schema name."""
+    yield from (node[limit] for limit in ("minimum", "maximum") if limit in node)
+    is_free = not {"format", "pattern", "enum"} & node.keys() or node.get("format") == "not-blank"
+    if node.get("type") == "string" and is_free:
+        yield from (letter * node["maxLength"] for letter in "né" if "maxLength" in node)
+        yield "n" * max(node.get("minLength", 0), 1)
+    yield from node["enum"] if "enum" in node and node["type"] == "string" else []
+    yield from URLS if node.get("format") in ("uri", "app-url", "page-url", "https-uri") else []
+    if node.get("type") == "array" and "maxItems" in node and not node.get("uniqueItems"):
+        yield [valid] * node["maxItems"]
+
+
+NOT_ALONE: dict[str, str] = {
+    "createPaymentMethod.type": "another type takes other fields; those are sent, each with its type",
+}
+"""Fields that are not tried by themselves, each with the cause."""
+
+
+def with_value(body: Any, place: Place, value: Any) -> Any:
+    """Return the body with a value at a place; objects and lists that are not there are made."""
+    if not place:
+        return value
+    name, *rest = place
+    if name.isdigit():
+        entries = body if isinstance(body, list) and body else [None]
+        own = with_value(entries[int(name)], tuple(rest), value)
+        return [*entries[: int(name)], own, *entries[int(name) + 1 :]]
+    body = body if isinstance(body, dict) else {}
+    return {**body, name: with_value(body.get(name), tuple(rest), value)}
+
+
+def example(part: Part, unlike: Any = None) -> Any:
+    """Return a value of a schema that is another than its default and than this one."""
+    pointer, node = flat(part)
+    other_than = unlike if unlike is not None else node.get("default")
+    if "type" not in node:
+        return example(next(iter(alternatives(Part(pointer, node)))), other_than)
+    if "enum" in node and node.get("format") not in ("country", "currency"):
+        return next(value for value in reversed(node["enum"]) if value not in (node.get("default"), unlike))
+    if node["type"] == "object":
+        return {name: example(each) for name, each in properties(SERVICE, part).items()} or {"loyalty": "platinum"}
+    if node["type"] == "array":
+        return [example(Part((*pointer, "items"), node["items"]))]
+    plain = {"boolean": not other_than, "integer": node.get("minimum", 0) + 1 if "maximum" in node else 700}
+    return plain.get(node["type"], FORMATS.get(node.get("format")))
