@@ -60,8 +60,8 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chos
         measured = of_runs([list(show(rows(names, size))) for _ in range(runs)])
     if write:
         minutes = (time.monotonic() - started) / 60
-        earlier = write.read_text("utf-8") if only and write.exists() else ""
-        write.write_text(page(measured, Run(runs, minutes), earlier), "utf-8")
+        earlier = write.read_text("utf-8") if write.exists() else ""
+        write.write_text(page(measured, Run(runs, minutes), earlier, is_part=bool(only)), "utf-8")
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
@@ -135,16 +135,18 @@ measure compares stores or numbers of servers, the column *bare* shows the emula
 """
 
 
-def page(measured: Sequence[Row], run: Run, earlier: str = "") -> str:
-    """Return the table as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
+def page(measured: Sequence[Row], run: Run, earlier: str, *, is_part: bool) -> str:
+    """Return the page; of an earlier one the sections below the table stay and, if a part was measured, the other rows."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    head = earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()
-    own, _, after = earlier.partition(TITLE_BESIDE_BARE)[2].partition("\n## ")
+    head, _, own = earlier.partition(TITLE_BESIDE_BARE)
+    own, _, after = own.partition("\n## ")
+    if not is_part or not head:
+        head, own = HEAD.format(machine=machine, run=run), ""
     rows = [line for line in own.splitlines() if line.startswith("| ")][1:]
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in rows}
     lines |= {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
     title = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
-    parts = [head, f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *title, *lines.values()]
+    parts = [head.rstrip(), f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *title, *lines.values()]
     return "\n".join(parts) + "\n" + (f"\n## {after}" if after else "")
 
 
