@@ -28,6 +28,9 @@ PAGE = ROOT / "docs/contributing/benchmarks.md"
 PLOT = PAGE.with_name("curves.svg")
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 
+BATCH = 20_000
+"""Customers that are created by one load, which has a limit of time."""
+
 SUBSCRIPTIONS = 100
 """Customers who subscribe by the month, in a world of any size: an advance renews them."""
 
@@ -67,7 +70,8 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
             written = [place for name, place in stores.items() if name != "tinydb"]
             with running(*((*FROZEN, "--state", place) for place in written)) as others:
                 for server in (world, *others):
-                    send(pool, server, creates(f"to{size}", size - present, phone=None))
+                    for start in range(present, size, BATCH):
+                        send(pool, server, creates(f"to{size}", min(BATCH, size - start), phone=None))
                 assert [server.stop() for server in others] == [0] * len(others)
             present = size
             for name, act in operations(world).items():
