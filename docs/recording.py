@@ -24,18 +24,19 @@ FILE = Path(__file__).parent / "images" / "year.svg"
 COMMANDS = (
     "payments-emulator trigger subscription.created",
     "payments-emulator clock advance 365d",
-    "payments-emulator events --type invoice.paid -n 12",
+    "payments-emulator events --type invoice.paid -n 3",
     "payments-emulator ledger -n 1",
 )
 
-COLUMNS, ROWS = 96, 22
+COLUMNS, ROWS = 96, 26
 WIDTH, HEIGHT, MARGIN = 8.4, 20, 16
 """Of a character and of the margin around all, in pixels."""
 
 SECONDS = 15.0
+"""The length of the recording. All of it is on the screen after two seconds, and stays there."""
 
-TYPING, PRINTING, READING = 0.045, 0.11, 1.2
-"""How long a character, a line of output and a pause take, before all of it is stretched to ``SECONDS``."""
+TYPING, PRINTING, READING = 0.006, 0.006, 0.08
+"""How many seconds a character, a line of output and a pause take: quicker than people type, so that they need not wait."""
 
 STYLES = {"1": "b", "2": "d", "32": "g"}
 """Classes of the picture by what a terminal is told."""
@@ -67,7 +68,7 @@ def printed(command: str, payments: Emulator) -> list[str]:
         env={**own, **there, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)},
         stdin=subprocess.DEVNULL,
         stdout=its,
-        stderr=its,
+        stderr=subprocess.DEVNULL,  # there the commands say what to run next
     ):
         os.close(its)
         output = b""
@@ -82,14 +83,13 @@ def printed(command: str, payments: Emulator) -> list[str]:
 
 def played(payments: Emulator) -> Iterator[Line]:
     """Yield each line of the recording, in seconds from its start."""
-    now = 0.5
+    now = 0.3
     for command in COMMANDS:
         yield Line(f"\x1b[32m$\x1b[0m {command}", now, is_typed=True)
-        now += TYPING * len(command) + READING / 3
+        now += TYPING * len(command) + READING
         for line in printed(command, payments):
             yield Line(line, now)
             now += PRINTING
-        yield Line("", now)
         now += READING
 
 
@@ -109,10 +109,10 @@ def length(line: Line) -> int:
     return len(re.sub(r"\x1b\[\d+m", "", line.text))
 
 
-def cover(number: int, line: Line, stretch: float) -> tuple[str, str]:
+def cover(number: int, line: Line) -> tuple[str, str]:
     """Return a rule of the style sheet and the shape that hides a command, with its cursor, until each key is pressed."""
     count, x, y = length(line) - 2, 2 * WIDTH, number * HEIGHT
-    begin, end = line.at * stretch, (line.at + count * TYPING) * stretch
+    begin, end = (100 * at / SECONDS for at in (line.at, line.at + count * TYPING))
     rule = (
         f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}"
         f"{begin:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
@@ -127,39 +127,34 @@ def cover(number: int, line: Line, stretch: float) -> tuple[str, str]:
 
 
 def drawn(lines: list[Line]) -> str:
-    """Return the picture: a line appears at its time, a cover moves from what is typed, and the page scrolls."""
-    stretch = 100 / (lines[-1].at + 2 * READING)
-    rules, shown, scrolled = [], [], ["0%{transform:none}"]
+    """Return the picture: a line appears at its time, and a cover moves from what is typed."""
+    assert len(lines) <= ROWS, "all of it is to be seen at once"
+    rules, shown = [], []
     for number, line in enumerate(lines):
-        at = f"{line.at * stretch:.2f}%"
-        if number >= ROWS:
-            scrolled.append(f"{at}{{transform:translateY({(ROWS - number - 1) * HEIGHT}px)}}")
         if not line.text:
             continue
-        rules.append(f"@keyframes l{number}{{0%{{opacity:0}}{at}{{opacity:1}}}}")
+        rules.append(f"@keyframes l{number}{{0%{{opacity:0}}{100 * line.at / SECONDS:.2f}%{{opacity:1}}}}")
         shown.append(
             f'<g style="animation-name:l{number}"><text x="0" y="{number * HEIGHT + 15}"'
             f' textLength="{length(line) * WIDTH:.1f}">{spans(line.text)}</text></g>'
         )
         if line.is_typed:
-            rule, shape = cover(number, line, stretch)
+            rule, shape = cover(number, line)
             rules.append(rule)
             shown.append(shape)
-    rules.append(f"@keyframes page{{{''.join(scrolled)}}}")
-    return framed("".join(rules), "\n".join(shown), min(0, ROWS - len(lines)) * HEIGHT)
+    return framed("".join(rules), "\n".join(shown), len(lines))
 
 
-def framed(rules: str, shown: str, end: int) -> str:
-    """Return a picture of a terminal; ``end`` is how far it has scrolled where nothing moves."""
-    wide, high = round(COLUMNS * WIDTH), ROWS * HEIGHT
+def framed(rules: str, shown: str, rows: int) -> str:
+    """Return a picture of a terminal of so many rows."""
+    wide, high = round(COLUMNS * WIDTH), rows * HEIGHT
     width, height = wide + 2 * MARGIN, high + 2 * MARGIN
     title = "A subscription, a year that passes, its thirteen invoices, and a ledger that balances"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
         f"<title>{title}</title><style>{CSS}{rules}</style>"
         f'<rect class="back" width="100%" height="100%" rx="8"/>'
-        f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide}" height="{high}">'
-        f'<g style="animation-name:page" transform="translate(0 {end})">\n{shown}\n</g></svg></svg>\n'
+        f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide}" height="{high}">\n{shown}\n</svg></svg>\n'
     )
 
 

@@ -43,14 +43,14 @@ ROOMS = {
     "presentation": (2_100, 2_000),
     "engine": (6_500, 5_450),
     "web": (3_000, 2_950),
-    "client": (700, 700),
+    "client": (770, 700),
     "insight": (3_850, 3_100),
     "control": (2_750, 2_750),
     "ui": (4_700, 4_300),
     "server": (750, 700),
     "testing": (3_000, 2_800),
     "checks": (4_800, 4_300),
-    "cli": (5_950, 5_000),
+    "cli": (5_800, 5_000),
 }
 """The budget and the aim of each room, in lines."""
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.exec import environment, handling
-from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, DURATION, Number, guidance, option
-from emulator.cli.report_output import ReportOutput, with_report
-from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
-from emulator.cli.serve import make_server, serve
-from emulator.cli.server import serving
+from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
+from emulator.cli.options import DURATION, Number, guidance, option
+from emulator.cli.report_output import ReportOutput
+from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
 
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
@@ -47,26 +41,23 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
 SHOWN_APPS = 3
 """How many other Apps a message names."""
 
-# Each run has a sandbox of its own on a free port, in memory.
-NOT_OURS = ("port", "port_file", "state", "exit_with_stdin")
 
-PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
-
-
-@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
-@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
-@click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
-@click.option(
-    "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
+@examination(
+    click.option(
+        "--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same."
+    ),
+    click.option(
+        "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
+    ),
+    click.option(
+        "--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated."
+    ),
+    budget,
+    jobs(2),
+    click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget."),
+    click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so."),
+    click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND."),
 )
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
-@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
-@click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
-@click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so.")
-@click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND.")
-@with_report
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def app(
     command: tuple[str, ...],
     key: str,
@@ -98,23 +89,16 @@ def app(
     """
     from emulator.checks.app.cases import KILLED_KINDS
     from emulator.checks.app.driver import Search, examine
-    from emulator.checks.runs import RunLimits
 
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
     search = Search(only, pairs=pairs, ignore=known_rules(ignore), kills=kills)
-    seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
-    runs = CommandRuns(
-        command, shlex.split(check), key, afterwards, seeded, restart=shlex.split(restart or "") or command
-    )
-    shown = ProgressLine(quiet=output.as_json)
+    again = shlex.split(restart or "") or command
+    runs = CommandRuns(command, key, chosen, check=shlex.split(check), afterwards=afterwards, restart=again)
     try:
-        # SIGTERM too is to end the commands under way.
-        with handling(signal.default_int_handler):
-            limits = RunLimits(jobs, budget, shown.show, runs.stop)
+        with limited(runs.commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
             report = examine(runs.play, limits, search)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
-    shown.end()
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
         raise click.ClickException(OWN_WORLDS.format(runs.other_apps_named()) if runs.other_apps else NOTHING_SEEN)
@@ -145,11 +129,11 @@ class CommandRuns:
     def __init__(
         self,
         scenario: Sequence[str],
-        check: Sequence[str],
         key: str,
-        afterwards: str,
         chosen: Mapping[str, Any],
         *,
+        check: Sequence[str] = (),
+        afterwards: str = "2d",
         restart: Sequence[str] = (),
     ) -> None:
         self._scenario = scenario
@@ -158,70 +142,45 @@ class CommandRuns:
         self._key = key
         self._afterwards = afterwards
         self._chosen = chosen
-        self._commands = CapturedCommands()
-        self._time_limit: float | None = None
+        self.commands = CapturedCommands(PATIENCE)
         self.other_apps: set[str] = set()
 
-    def stop(self) -> None:
-        self._commands.stop()
-
     def play(self, case: Case | None) -> Ending:
-        """Run the scenario once, with the faults of a case or without any."""
         from emulator.checks.app.scenario import arrange, finish
         from emulator.client.api import Api
 
         ends: list[Callable[[], None]] = []
-        killer = self._killer(case, ends) if case and case.kind.kills else None
-        server = make_server(**self._chosen, **({"parts": killer.parts()} if killer else {}))
-        token = self._chosen["control_token"]
-        variables = environment(server.url, self._key, token)
-        with TemporaryDirectory() as folder, serving(server):
-            variables[FOLDER] = folder
-            with Api(server.url, self._key, token=token) as api:
-                arrange(api, case)
-                started = time.monotonic()
-                failure = self._run(self._scenario, variables, ends.append)[0]
-                if case is None:
-                    self._time_limit = limit_after(started, PATIENCE)
-                if killer:
-                    killer.end()
-                    failure = self._run(self._restart, variables)[0] if killer.has_struck else failure
-                check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
-                ending = finish(api, case, failure, check, self._afterwards)
-                own = self._key.split("_", 2)[-1]
-                self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
+        killer: Killer | None = None
+        if case and case.kind.kills:
+            # Imported here: few runs kill their command, once it has begun, at the point of their case.
+            from emulator.checks.app.kills import Killer, KillPoint
+            from emulator.checks.app.scenario import title_of
+
+            killer = Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
+        attempt = self.commands.attempt
+        with (
+            TemporaryDirectory() as folder,
+            sandbox(self.commands, self._key, self._chosen, killer.parts() if killer else None) as (url, found),
+            Api(url, self._key, token=self._chosen["control_token"]) as api,
+        ):
+            variables = {**found, FOLDER: folder}
+            arrange(api, case)
+            failure = attempt(self._scenario, variables, ends.append)[0]
+            if killer:
+                killer.end()
+                failure = attempt(self._restart, variables)[0] if killer.has_struck else failure
+
+            def check() -> str:
+                return ", ".join(filter(None, attempt(self._check, variables)))
+
+            ending = finish(api, case, failure, check if self._check else None, self._afterwards)
+            own = self._key.split("_", 2)[-1]
+            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
 
-    def _killer(self, case: Case, ends: list[Callable[[], None]]) -> Killer:
-        """Return what ends the command, once it has begun, at the point of a case; ``ends`` has what ends it then."""
-        # Imported here: few runs kill their command.
-        from emulator.checks.app.kills import Killer, KillPoint
-        from emulator.checks.app.scenario import title_of
-
-        return Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
-
     def other_apps_named(self) -> str:
-        """Name some of the other Apps."""
         names = sorted(self.other_apps)
         return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
-
-    def _run(
-        self,
-        command: Sequence[str],
-        variables: Mapping[str, str],
-        begun: Callable[[Callable[[], None]], None] | None = None,
-    ) -> tuple[str | None, str]:
-        """Run a command to its end; why it failed, if it did, and its output."""
-        from subprocess import TimeoutExpired
-
-        try:
-            return self._commands.attempt(command, variables, self._time_limit, begun)
-        except TimeoutExpired:
-            return f"it does not end: after {self._time_limit:.0f} s it was killed", ""
-
-
-def _outcome(failure: str | None, output: str) -> str:
-    return output if failure is None else f"{failure}, {output}"
 
 
 REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
@@ -261,7 +220,6 @@ def app_scenario(
 
 
 def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
-    """Return how the scenario ends, once, with the faults of a case or without any."""
     from emulator.checks.app.scenario import arrange, finish
     from emulator.client.api import Api
 

@@ -1,159 +1,57 @@
-"""The client of the control API that all commands use; each failure is reported in one line."""
+"""``test client``: report where a client breaks the service's usage rules."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from emulator.client.api import PAGE, Api
-from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
-from emulator.client.messages import ApiRequest, ApiResponse, InvalidPath
-
-PATIENCE = Timeouts(connect=5, response=None)
-"""A response may take any time: an advance answers when it is complete."""
-
-PROBE = Timeouts(connect=5, response=5)
-"""Of the question whether an emulator answers at all."""
+from emulator.checks.report import SEVERITIES
+from emulator.cli.control_client import ControlClient
+from emulator.cli.groups import FOUND
+from emulator.cli.options import with_client
+from emulator.cli.report_output import ReportOutput, with_report
 
 
-class Rejected(click.ClickException):
-    """The emulator answered with an error."""
+@click.command()
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="Exit with status 1 on findings of this severity or higher. [default: never]",
+)
+@click.option("--every-app", is_flag=True, help="Include all open Apps (for example one per test).")
+@with_report
+@with_client
+def client(emulator: ControlClient, fail_on: str | None, every_app: bool, output: ReportOutput) -> int:
+    """Report where your client breaks the service's usage rules.
 
+    \b
+    payments-emulator test client
+    payments-emulator test client --fail-on warning
+    payments-emulator test client --every-app --fail-on warning
+    payments-emulator test client --app checkout --json | jq .broken[].rule
 
-class ControlClient(Api):
-    """A running emulator, for the App of a key or a name.
-
-    Paths are below ``/_emulator``, but for those of the service. `All methods raise
-    ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
+    Covers the App's last 1,000 requests, its webhook endpoints and their deliveries. It checks that retries
+    wait and repeat their Idempotency-Key, that lists are read to the end, that webhook signatures are verified and
+    deliveries acknowledged, and that secrets are not exposed. To see a request that a finding names, use
+    'payments-emulator logs REQUEST'.
     """
+    from emulator.checks.client import report
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None,
-        app: str | None = None,
-        token: str | None = None,
-        timeouts: Timeouts = PATIENCE,
-    ) -> None:
-        with _explained(root(url)):
-            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeouts=timeouts)
-
-    def is_running(self) -> bool:
-        """Return whether something answers at the URL."""
-        try:
-            self.connections.exchange(ApiRequest("GET", "/_emulator/health"), PROBE)
-        except ConnectionFailed:
-            return False
-        return True
-
-    def send(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send one request to the control API, or to a path under /v1, and return its successful response."""
-        return accepted(self.url, self.request(method, path, **options))
-
-    def request(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send any request and return its response, an error too."""
-        with _explained(self.url):
-            try:
-                return super().request(method, _at(path), **options)
-            except InvalidPath as error:
-                raise click.ClickException(str(error)) from None
-
-    def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
-        """Yield the first ``limit`` objects of a list, in its order."""
-        size, page = min(limit, PAGE), 1
-        while limit > 0:
-            answer = self.get(path, page=page, page_size=size, **query)
-            yield from answer["data"][:limit]
-            limit, page = limit - size, page + 1
-            if page > answer["pagination"]["total_pages"]:
-                return
-
-    def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the name of each open App and the JSON at a path in it."""
-        # Imported here: keys import worlds, which no other command needs.
-        from emulator.resources.app.clients import Key
-
-        for app in [*self.pages("/apps", 100_000)]:
-            key = Key(app["name"], app["livemode"])
-            yield app["name"], self.call("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
-
-    def stream(self, types: str) -> Iterator[tuple[str, Any]]:
-        """Yield what happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
-
-        It ends only with an error, when the emulator has ended.
-        """
-        request = self._prepared("GET", _at("/stream"), query={"types": types})
-        with _explained(self.url), self.connections.stream(request) as (head, lines):
-            accepted(self.url, head)
-            yield "open", None
-            yield from messages(lines)
-        raise click.ClickException(f"the emulator at {self.url} has ended")
+    found = report([*audits(emulator)] if every_app else [emulator.get("/audit")])
+    output.show(found)
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on else ()
+    return FOUND if any(each.severity in failing for each in found.findings) else 0
 
 
-def _at(path: str) -> str:
-    return path if path.startswith(("/v1/", "/_emulator")) else f"/_emulator{path}"
+def audits(emulator: ControlClient) -> Iterator[Any]:
+    # Imported here: keys import worlds, which no other command needs.
+    from emulator.resources.app.clients import Key
 
-
-def root(url: str) -> str:
-    """Return the emulator's root URL, from ``localhost:4747`` or the URL of its API as well."""
-    return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
-
-
-def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    """Yield server-sent events as pairs of kind and JSON object."""
-    kind, data = "message", ""
-    for line in lines:
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if name == "event":
-            kind = value
-        elif name == "data":
-            data += value
-        elif not line and data:
-            yield kind, json.loads(data)
-            kind, data = "message", ""
-
-
-@contextmanager
-def _explained(url: str) -> Iterator[None]:
-    """Replace connection errors by messages that say what to do."""
-    try:
-        yield
-    except NoConnection as error:
-        raise click.ClickException(no_emulator(url, error)) from None
-    except ValueError:
-        message = f"{url!r}: a URL such as http://127.0.0.1:4747"
-        raise click.BadParameter(message, param_hint="'--url'") from None
-    except ConnectionFailed as error:
-        message = f"the connection to the emulator at {url} failed: {error}"
-        raise click.ClickException(message) from None
-
-
-def no_emulator(url: str, error: Exception) -> str:
-    """Return the message that no emulator answers, and how to start or find one."""
-    return f"no emulator is running at {url} ({error}). Start one: payments-emulator serve; or give its URL with --url"
-
-
-def accepted(url: str, answer: ApiResponse) -> ApiResponse:
-    """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
-    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
-    if "request-id" not in answer.headers:
-        path = answer.request.target.partition("?")[0]
-        raise click.ClickException(
-            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening there?"
-        )
-    if not answer.is_success:
-        raise Rejected(error_message(answer.json()))
-    return answer
-
-
-def error_message(body: Any) -> str:
-    """Return the message of an error answer."""
-    error = body.get("error", body)
-    reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
-    hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
-    return f"{'; '.join(reasons) or error['message'].rstrip('.')}{hint} ({error['code']})"
+    for app in [*emulator.pages("/apps", 100_000)]:
+        key = Key(app["name"], app["livemode"])
+        result = emulator.call("GET", "/audit", headers={"Authorization": f"Bearer {key}"})
+        for finding in result["findings"]:
+            finding["app"] = app["name"]
+        yield result

@@ -7,13 +7,7 @@ import click
 from emulator.cli.groups import LazyGroup
 
 
-@click.group(
-    cls=LazyGroup,
-    table={
-        "document": "document:document",
-        "service": "service:service",
-    },
-)
+@click.group(cls=LazyGroup, table={"document": "document", "service": "service"})
 def compare() -> None:
     """Compare a service with the document and with the assumptions.
 

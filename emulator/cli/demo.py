@@ -61,24 +61,12 @@ class Demo:
         self._step = 0
 
     def run(self) -> None:
-        """Run all steps in order."""
         click.secho("A subscription's first two months", bold=True)
-        self._register_webhook()
-        subscription = self._subscribe()
-        self._title("The first month was charged immediately.")
-        self._show_transactions()
-        self._a_month_later(subscription)
-        self._show_webhooks()
-
-    def _register_webhook(self) -> None:
         self._title("The shop registers its webhook URL. The service sends a ping, which the URL must answer.")
         endpoint = self._call("POST", "/v1/webhooks/", {"name": "Shop", "url": self._shop.url, "events": ["*"]})
         self._shop.secret = endpoint["secret"]
-        self._detail(
-            f"{endpoint['id']} created; its signing secret is shown only once. Pings received: {self._shop.pings}."
-        )
-
-    def _subscribe(self) -> str:
+        pings = f"Pings received: {self._shop.pings}."
+        self._detail(f"{endpoint['id']} created; its signing secret is shown only once. {pings}")
         self._title("Awa Diop becomes a customer. Her phone number becomes a mobile money payment method.")
         body = {"name": "Awa Diop", "email": "awa@example.com", "phone": PHONE}
         customer = self._call("POST", "/v1/customers/", body)
@@ -88,19 +76,16 @@ class Demo:
         plan = self._call("POST", "/v1/subscription-plans/", terms)
         self._detail(f"{plan['id']}: {plan['name']}.")
         self._title("Awa subscribes.")
-        subscription = self._call("POST", "/v1/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
-        end = subscription["current_period_end"][:10]
-        self._detail(f"{subscription['id']} is {subscription['status']}; its first period ends on {end}.")
-        return str(subscription["id"])
-
-    def _a_month_later(self, subscription: str) -> None:
+        made = self._call("POST", "/v1/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
+        self._detail(f"{made['id']} is {made['status']}; its first period ends on {made['current_period_end'][:10]}.")
+        self._title("The first month was charged immediately.")
+        self._show_transactions()
         self._title("Instead of waiting, the shop moves the sandbox's clock 31 days ahead. Jobs that become due run.")
         moved = self._call("POST", "/_emulator/clock/advance", {"by": "31d"})
-        self._detail(
-            f"It is now {moved['now'][:10]}; jobs run: {moved['jobs']}, events: {sum(moved['events'].values())}."
-        )
+        counts = f"jobs run: {moved['jobs']}, events: {sum(moved['events'].values())}"
+        self._detail(f"It is now {moved['now'][:10]}; {counts}.")
         self._title("The subscription was renewed.")
-        renewed = self._call("GET", f"/v1/subscriptions/{subscription}/")
+        renewed = self._call("GET", f"/v1/subscriptions/{made['id']}/")
         start, end = renewed["current_period_start"][:10], renewed["current_period_end"][:10]
         self._detail(f"{renewed['status']}; the period runs from {start} to {end}.")
         self._title("There is a transaction for each month ...")
@@ -109,16 +94,14 @@ class Demo:
         for invoice in self._call("GET", "/v1/invoices/")["data"]:
             total = plain_money(invoice["total"], invoice["currency"])
             self._detail(f"{invoice['invoice_number']}: {total}, {invoice['status']}.")
+        self._title("The shop received a signed webhook for every event, in order, and checked each signature.")
+        for at, type, genuine in self._shop.received:
+            self._detail(f"{at[:10]}  {type:28} signature {'correct' if genuine else 'WRONG'}")
 
     def _show_transactions(self) -> None:
         for item in self._call("GET", "/v1/transactions/")["data"]:
             amount, fee, net = (plain_money(item[name], item["currency"]) for name in ("amount", "fee", "net_amount"))
             self._detail(f"{item['created_at'][:10]}  {amount}, fee {fee}, net {net}, {item['status']}.")
-
-    def _show_webhooks(self) -> None:
-        self._title("The shop received a signed webhook for every event, in order, and checked each signature.")
-        for at, type, genuine in self._shop.received:
-            self._detail(f"{at[:10]}  {type:28} signature {'correct' if genuine else 'WRONG'}")
 
     def _title(self, sentence: str) -> None:
         self._step += 1
@@ -144,7 +127,6 @@ class Shop:
         self.url = ""
 
     def receive(self, request: ReceivedRequest) -> ReceiverReply:
-        """Record one request and answer it 200."""
         import hashlib
         import hmac
 
@@ -173,8 +155,9 @@ def _shop() -> Iterator[Shop]:
 @contextmanager
 def _sandbox(port: int) -> Iterator[str]:
     from emulator.engine.world_clock import FROZEN
+    from emulator.server.address import CannotListen
     from emulator.server.sandbox import Options
-    from emulator.server.server import CannotListen, Server
+    from emulator.server.server import Server
 
     try:
         server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", port)

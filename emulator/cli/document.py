@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,11 +13,9 @@ import click
 from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_URL, FILE, option, require_extra
 from emulator.cli.report_output import ReportOutput, with_report
-from emulator.cli.service import drift, made_profile, reject_live_key, service_url
+from emulator.cli.service import ask, drift, made_profile, reject_live_key, service_url
 
 if TYPE_CHECKING:
-    import httpx
-
     from emulator.checks.document.report import DocumentResults
     from emulator.checks.service.verdicts import CalibrationReport
 
@@ -64,7 +60,7 @@ def document(*, url: str, key: str, rules: bool, against: Path | None, output: R
         raise click.UsageError("--against is about the rules; add --rules")
     base_url, document = server_and_document(url)
     # The rules come first: generated security profiles may forbid requests, and a generated reset deletes objects.
-    verdicts = ask(base_url.removesuffix("/v1"), key) if rules else None
+    verdicts = ask_rules(base_url.removesuffix("/v1"), key) if rules else None
     report = _report(document, base_url, key, **choices)
     if verdicts is not None:
         from emulator.document.probes import collected
@@ -98,23 +94,21 @@ def _report(
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 
+    from rich.console import Console
+
     from emulator.checks.document.links import headers
     from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
     from emulator.checks.document.suite import Suite
 
-    with webhook_receiver() as own, _progress() as progress:
+    console = Console(file=sys.stderr)
+
+    def progress(what: str) -> None:
+        if console.is_terminal:
+            line.update(f"checking {what}")
+
+    with webhook_receiver() as own, console.status("checking") as line:
         objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
         return Suite(document, base_url, key, examples, seed, objects).run(progress)
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Show in a terminal what is being checked."""
-    from rich.console import Console
-
-    console = Console(file=sys.stderr)
-    with console.status("checking") as line:
-        yield lambda what: line.update(f"checking {what}") if console.is_terminal else None
 
 
 MOST = 1_000
@@ -123,45 +117,30 @@ MOST = 1_000
 RATE = 1_000.0
 """Requests each second at most, as many as the server takes: the rest of a check has no limit either."""
 
-CLOCK = "/_emulator/clock"
 
-
-def ask(url: str, key: str) -> CalibrationReport:
+def ask_rules(url: str, key: str) -> CalibrationReport:
     """Return the verdicts about a server at a URL (without ``/v1``).
 
     Probes of webhooks need a server on this machine; those of time one whose clock can be moved.
     """
     import httpx
 
-    from emulator.checks.service.runner import Help, Runner, new_word
-    from emulator.checks.service.service import EventReceiver, Service
-    from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
+    from emulator.checks.service.runner import Help
+    from emulator.checks.service.service import EventReceiver
     from emulator.document.probes import collected
     from emulator.engine.redaction import redact_value
-    from emulator.server.server import is_loopback
-
-    known = collected()
-    with ExitStack() as stack:
-        is_near = is_loopback(urlsplit(url).hostname or "")
-        receiver = stack.enter_context(EventReceiver()) if is_near else None
-        http = stack.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=60))
-        helpers = Help(redact_value, receiver, advance=_offered_time(http, url, key))
-        service = Service(http, key, RATE, MOST)
-        progress = CalibrationProgress(None, url, new_word(), redact_value)
-        verdicts = Runner(service, known, helpers, progress).run([*known.probes], time=False, after=lambda _: None)
-    return CalibrationReport(
-        url=redact_value(url), date=f"{datetime.now(UTC):%Y-%m-%d}", requests=service.sent, verdicts=verdicts
-    )
-
-
-def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], None] | None:
-    """Return a function that lets days pass at the server; None if it offers no clock."""
-    headers = {"Authorization": f"Bearer {key}"}
-    answer = http.get(f"{url}{CLOCK}", headers=headers)
-    if answer.status_code != 200 or b'"mode"' not in answer.content:
-        return None
+    from emulator.server.address import is_loopback
 
     def advance(days: int) -> None:
-        http.post(f"{url}{CLOCK}/advance", headers=headers, json={"by": f"{days}d"}).raise_for_status()
+        http.post("/clock/advance", json={"by": f"{days}d"}).raise_for_status()
 
-    return advance
+    known, is_near = collected(), is_loopback(urlsplit(url).hostname or "")
+    headers = {"Authorization": f"Bearer {key}"}
+    with (
+        httpx.Client(base_url=f"{url}/_emulator", headers=headers, timeout=60) as http,
+        EventReceiver() if is_near else nullcontext() as receiver,
+    ):
+        clock = http.get("/clock")
+        has_clock = clock.status_code == 200 and b'"mode"' in clock.content
+        helpers = Help(redact_value, receiver, advance=advance if has_clock else None)
+        return ask(known, [*known.probes], url, key, helpers, rate=RATE, most=MOST)

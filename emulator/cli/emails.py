@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from emulator.cli.options import (
-    ID,
-    as_json,
-    complete_from,
-    limit,
-    with_client,
-)
-from emulator.cli.output import Row, print_newest, printable
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
-
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import ID, complete_from
+from emulator.cli.output import Listing, Row, Shown, list_options, print_list, printable
 
 EMAIL_KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_canceled", "refund")
+
+
+def email_row(email: Any) -> Row:
+    return Row(email["created_at"], ((email["subject"], {"bold": True}), email["to"]), None, email["id"])
+
+
+EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {email['id']}")
 
 
 @click.command()
@@ -30,12 +28,8 @@ EMAIL_KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscrip
 @click.option("--raw", "form", flag_value="raw", help="Print EMAIL as MIME, attachments included.")
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")
 @click.option("--kind", type=click.Choice(EMAIL_KINDS), help="Only emails of this kind.")
-@limit("newest")
-@as_json
-@with_client
-def emails(
-    emulator: ControlClient, *, email: str | None, form: str | None, limit: int, as_json: bool, **filters: Any
-) -> None:
+@list_options("newest")
+def emails(emulator: ControlClient, shown: Shown, *, email: str | None, form: str | None, **filters: Any) -> None:
     """Show the emails sent to customers, or one EMAIL.
 
     \b
@@ -47,31 +41,20 @@ def emails(
     if email is None and form:
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
-        print_newest(
-            emulator,
-            "/emails",
-            email_row,
-            limit,
-            as_json,
-            nothing="No such emails." if any(filters.values()) else "No emails yet.",
-            following=lambda newest: f"emails {newest['id']}",
-            filters=filters,
-        )
-    elif form:
-        write_bytes(emulator.send("GET", f"/emails/{email}/{form}").content)
-    elif as_json:
-        click.echo(json.dumps(emulator.get(f"/emails/{email}")))
+        print_list(emulator, EMAILS, filters, shown)
+        return
+    path = f"/emails/{emulator.whole_id(email)}"
+    if form:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(emulator.send("GET", f"{path}/{form}").content)
+        sys.stdout.buffer.flush()
+    elif shown.as_json:
+        click.echo(json.dumps(emulator.get(path)))
     else:
-        click.echo(readable(emulator.send("GET", f"/emails/{email}/raw").content))
-
-
-def email_row(email: Any) -> Row:
-    """Return an email: to whom, and its subject."""
-    return Row(email["created_at"], (email["to"], (email["subject"], {"bold": True})), None, email["id"])
+        click.echo(readable(emulator.send("GET", f"{path}/raw").content))
 
 
 def readable(raw: bytes) -> str:
-    """Return the headers, attachments and text of an email."""
     # Imported here: a list of emails needs no MIME parser.
     from email import message_from_bytes, policy
 
@@ -81,10 +64,3 @@ def readable(raw: bytes) -> str:
     body = message.get_body(("plain",))
     text = body.get_content().splitlines() if body else []
     return "\n".join(map(printable, [*head, *files, "", *text]))
-
-
-def write_bytes(content: bytes) -> None:
-    """Write bytes to the output unchanged."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()

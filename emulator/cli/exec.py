@@ -15,19 +15,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 import click
 
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import RunLimits, Runs
-from emulator.cli.client import ControlClient
+from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND, PROGRAM
-from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, PORT, option, read_snapshot, variable, writing
+from emulator.cli.options import OUTPUT_FILE, PORT, read_snapshot, writing
 from emulator.cli.report_output import ReportOutput, with_report
-from emulator.cli.runs import CapturedCommands
-from emulator.cli.serve import make_server, serve
-from emulator.cli.server import serving, tune_garbage_collector
+from emulator.cli.runs import CapturedCommands, command_line, environment, handling, key, sandbox
+from emulator.cli.serve import StartingServer, serve
+from emulator.cli.server import tune_garbage_collector
 
 if TYPE_CHECKING:
     import subprocess
@@ -38,9 +37,6 @@ NOT_FOUND, CANNOT_RUN = 127, 126
 
 GRACE = 5.0
 """Seconds (real time) between the signal to end and SIGKILL."""
-
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""The signals that end a command; some systems lack some."""
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What no command survives; on Windows SIGTERM, which ends it at once."""
@@ -53,7 +49,7 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
 
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=PORT, default=0, show_default=True, help="0 picks a free port.")
-@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+@key
 @click.option(
     "--assumptions",
     "under_all",
@@ -74,7 +70,7 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
 )
 @with_report
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@command_line
 def execute(
     command: tuple[str, ...],
     key: str,
@@ -111,44 +107,31 @@ def execute(
         raise click.UsageError("--html, --junit and --json require --assumptions all")
     # As in serve: a start creates no garbage, and what it loads stays.
     gc.disable()
-    server = make_server(**chosen)
-    with serving(server):
-        tune_garbage_collector()
+    child = Child()
+    with StartingServer(chosen, child.end, lambda _: tune_garbage_collector()) as server:
         there = server.url, key, chosen["control_token"]
-        with snapshots(*there, imported=imported, exported=export_on_exit), not_run():
-            return Child().run(command, {**os.environ, **environment(*there)})
-
-
-@contextmanager
-def snapshots(url: str, key: str, token: str | None, *, imported: Path | None, exported: Path | None) -> Iterator[None]:
-    """Start the App of a key from a file, and export it at the end of the block. Raises ``ClickException``."""
-    with ControlClient(url, key, token=token) as emulator:
         if imported:
-            with imported.open("rb") as file:
-                emulator.call("PUT", f"/snapshots/{NAME}", json=read_snapshot(file))
-            emulator.post(f"/snapshots/{NAME}/restore")
-        try:
-            yield
-        finally:
-            if exported:
-                emulator.post("/snapshots", {"name": NAME})
-                content = emulator.send("GET", f"/snapshots/{NAME}").content
-                with writing(exported):
-                    exported.write_bytes(content + b"\n")
+            server.wait()
+            restore(imported, *there)
+        with not_run():
+            status = child.run(command, {**os.environ, **environment(*there)})
+        server.wait()
+        if export_on_exit:
+            export(export_on_exit, *there)
+        return status
 
 
-def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
-    """Return the variables by which a command finds a sandbox."""
-    values = {"--url": url, "--key": key, "--control-token": token}
-    return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
+def restore(file: Path, url: str, key: str, token: str | None) -> None:
+    """Start the App of a key from a file."""
+    with file.open("rb") as snapshot, ControlClient(url, key, token=token) as emulator:
+        emulator.call("PUT", f"/snapshots/{NAME}", json=read_snapshot(snapshot))
+        emulator.post(f"/snapshots/{NAME}/restore")
 
 
-def past_proxies(url: str) -> dict[str, str]:
-    """Return the variables with which programs use no proxy for a URL; both spellings are in use."""
-    host = urlsplit(url).hostname or ""
-    before = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
-    hosts = ",".join(dict.fromkeys([*filter(None, before.split(",")), host]))
-    return {"NO_PROXY": hosts, "no_proxy": hosts}
+def export(file: Path, url: str, key: str, token: str | None) -> None:
+    with ControlClient(url, key, token=token) as emulator, writing(file):
+        emulator.post("/snapshots", {"name": NAME})
+        file.write_bytes(emulator.send("GET", f"/snapshots/{NAME}").content + b"\n")
 
 
 @contextmanager
@@ -185,6 +168,10 @@ class Child:
                 self._wait_for_group()
         return status if status >= 0 else 128 - status
 
+    def end(self) -> None:
+        """End it, because its server cannot start."""
+        self._on_signal(signal.SIGTERM, None)
+
     def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         group = None if self._shares_terminal else 0
         # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
@@ -218,7 +205,6 @@ class Child:
             os.killpg(self._process.pid, number)
 
     def _wait_for_group(self) -> None:
-        """Wait until all processes that the command started have ended or were killed."""
         assert self._process
         deadline = time.monotonic() + GRACE + 1
         with suppress(ProcessLookupError):
@@ -239,18 +225,6 @@ def on_terminal() -> bool:
         return False
 
 
-@contextmanager
-def handling(handler: Any) -> Iterator[None]:
-    """Handle the signals in the block, except those that this process ignores."""
-    handled = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in handled}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
-
-
 NAME = "exec"
 """The name of the snapshot at the server."""
 
@@ -261,33 +235,20 @@ FIRST = "under the chosen assumptions"
 """The title of the first run. An assumption that neither ``--assume`` nor a fixture file chooses has its default."""
 
 
-class OtherValue(NamedTuple):
-    """The name of an assumption, and a value that it does not have at the start of an App."""
+class CommandRun(NamedTuple):
+    """A run of the command with ``assumption`` at ``value``; None for the first run, under the chosen assumptions."""
 
-    assumption: str
-    value: str
+    assumption: str | None = None
+    value: str | None = None
+    status: int = 0
+    output: str = ""
 
     @property
     def name(self) -> str:
-        """The name of the run, which no other has."""
         return f"{self.assumption}-{self.value}"
-
-
-class CommandRun(NamedTuple):
-    """One run of the command. ``assumption`` and ``value`` are None for the first run, under the chosen assumptions.
-
-    ``depends`` says whether it ended otherwise than the first run: passed where that failed, or failed where it passed.
-    """
-
-    assumption: str | None
-    value: str | None
-    status: int
-    output: str
-    depends: bool = False
 
     @property
     def title(self) -> str:
-        """Under which assumption it ran."""
         return FIRST if self.assumption is None else f"when {self.assumption} is {self.value}"
 
 
@@ -298,27 +259,30 @@ def run_all(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> list
     value may be the one that the command expects. Ctrl-C ends the runs.
     """
     commands = CapturedCommands()
-    first = CommandRun(None, None, *_ended(commands, command, key, chosen))
+
+    def run(other: CommandRun, *fixtures: Path) -> CommandRun:
+        with sandbox(commands, key, {**chosen, "fixtures": (*chosen["fixtures"], *fixtures)}) as (_, variables):
+            status, output = commands.run(command, variables)  # an OSError is reported by exec
+        return other._replace(status=status, output=output)
+
+    first = run(CommandRun())
     others = [*_other_values(key.split("_", 2)[-1], chosen)]
     with TemporaryDirectory() as folder:
 
-        def run(other: OtherValue) -> CommandRun:
+        def run_other(other: CommandRun) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, other.name).with_suffix(".json")
-            file.write_text(json.dumps({"settings": {"assumptions": dict([other])}}), "utf-8")
-            ended = _ended(commands, command, key, {**chosen, "fixtures": (*chosen["fixtures"], file)})
-            return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
+            file.write_text(json.dumps({"settings": {"assumptions": {other.assumption: other.value}}}), "utf-8")
+            return run(other, file)
 
-        limits = RunLimits(os.cpu_count() or 1, stop=commands.stop)
-        runs = Runs(run, limits)
+        runs = Runs(run_other, RunLimits(os.cpu_count() or 1, stop=commands.stop))
         runs.play_all(others)
     if runs.interrupted:
         raise KeyboardInterrupt
     return [first, *(runs.endings[other.name] for other in others)]
 
 
-def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
-    """Yield each assumption with each value that it does not have at the start of an App."""
+def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[CommandRun]:
     from emulator.engine.fixtures import Fixtures
     from emulator.engine.reference_data import assumptions_of, named_assumptions
 
@@ -326,44 +290,32 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated).settings(app)
     present = {each["name"]: each["value"] for each in assumptions_of(settings)}
     for name, assumption in named_assumptions().items():
-        yield from (OtherValue(name, value) for value in assumption.values if value != present[name])
-
-
-def _ended(commands: CapturedCommands, command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> tuple[int, str]:
-    """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
-    server = make_server(**{**chosen, "port": 0})
-    with serving(server):
-        # An OSError is reported by exec.
-        return commands.run(command, environment(server.url, key, chosen["control_token"]))
+        yield from (CommandRun(name, value) for value in assumption.values if value != present[name])
 
 
 def report_of(runs: Sequence[CommandRun]) -> Report:
-    """Return on which assumptions the command depends, and whether it fails in the first run."""
-    others = runs[1:]
-    found = [run for run in runs if _is_finding(run)]
-    depending = sum(run.depends for run in others)
-    depends = f"depends on {depending} of" if depending else "depends on none of"
+    """Return on which assumptions the command depends: where it passes and the first run fails, or the other way round."""
+    first, *others = runs
+    depending = [run for run in others if bool(run.status) != bool(first.status)]
+    found = [*([first] if first.status else []), *depending]
+    depends = f"depends on {len(depending)} of" if depending else "depends on none of"
+    findings = [
+        Finding(
+            run.title,
+            f"Your tests {'fail' if run.status else 'pass'} {run.title}.",
+            run.output.splitlines()[-LAST_LINES:] if run.status else (),
+            again="" if run.assumption is None else f"--assume {run.assumption}={run.value}",
+        )
+        for run in found
+    ]
+    rows = [
+        {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run in depending}
+        for run in runs
+    ]
     return Report(
         "exec --assumptions all",
         f"The command {depends} {len(others)} other values of assumptions (/docs/assumptions).",
-        [
-            Finding(
-                run.title,
-                f"Your tests {'fail' if run.status else 'pass'} {run.title}.",
-                run.output.splitlines()[-LAST_LINES:] if run.status else (),
-                again="" if run.assumption is None else f"--assume {run.assumption}={run.value}",
-            )
-            for run in found
-        ],
+        findings,
         right=[run.title for run in runs if run not in found],
-        facts={
-            "runs": [
-                {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run.depends}
-                for run in runs
-            ]
-        },
+        facts={"runs": rows},
     )
-
-
-def _is_finding(run: CommandRun) -> bool:
-    return run.depends or (run.assumption is None and run.status != 0)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import (
-    ID,
-    as_json,
-    with_client,
-)
-from emulator.cli.output import columns, print_line, when
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import ID, as_json, with_client
+from emulator.cli.output import clock_time, columns, print_line, printable
 
 if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
     from emulator.insight.explain.explanation_text import Entry, Episode
 
 
 LATEST = 8
 """The episodes that are shown without ``--all``."""
+
+INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T[\d:.]+Z")
 
 NARROWEST = 40
 """The least columns that lines are fitted into."""
@@ -45,12 +44,15 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
 
     def text(found: Any) -> str:
         # With ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched.
-        return "\n".join(story(found, every)).replace("\N{NO-BREAK SPACE}", " ")
+        return "\n".join(story(found, every, names)).replace("\N{NO-BREAK SPACE}", " ")
 
-    print_line(emulator.get(f"/explain/{id}"), text, as_json)
+    found = emulator.get(f"/explain/{emulator.whole_id(id)}")
+    about = [] if as_json else list(dict.fromkeys(step["object"] for step in found["chain"] if step["object"]))
+    names = {} if not about else printable(emulator.get("/names", ids=",".join(about)))
+    print_line(found, text, as_json)
 
 
-def story(found: Any, every: bool) -> Iterator[str]:
+def story(found: Any, every: bool, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
     from emulator.insight.explain.explanation_text import episodes
 
@@ -65,39 +67,77 @@ def story(found: Any, every: bool) -> Iterator[str]:
     shown = steps if every else steps[-LATEST:]
     yield ""
     if len(shown) < len(steps):
-        yield f"({len(steps) - len(shown)} earlier; --all shows them)"
+        yield f"{len(steps) - len(shown)} earlier; --all shows them"
+    before = ""
     for episode in shown:
-        yield from _episode(episode, width)
+        head = heading(episode)
+        if head != before:
+            yield head
+        before = head
+        yield from entries(episode, names, width)
     if not found["complete"]:
-        yield "The log no longer covers the start; this is reconstructed from what remains."
+        yield "The journal no longer covers the start; this is reconstructed from what remains."
 
 
-def _episode(episode: Episode, width: int) -> Iterator[str]:
-    until = f" to {when(episode.last)}" if episode.last != episode.first and episode.times > 1 else ""
-    repeats = click.style(f"  × {episode.times}", bold=True) if episode.times > 1 else ""
-    yield f"{when(episode.first)}{until}{repeats}"
+def heading(episode: Episode) -> str:
+    start, end = (f"{at[:10]} {clock_time(at)}" for at in (episode.first, episode.last))
+    if episode.times == 1:
+        return start
+    until = f" to {end}" if end != start else ""
+    return f"{start}{until}{click.style(f'  × {episode.times}', bold=True)}"
+
+
+def entries(episode: Episode, names: Mapping[str, str], width: int) -> Iterator[str]:
+    """Yield the steps of an episode, each after its lane; without an event whose delivery says it."""
     delivered = {entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"}
-    yield from (_entry(entry, width) for entry in episode.entries if not _is_said(entry.step, delivered))
+    for entry in episode.entries:
+        said = words(entry, names)
+        if said and not (entry.step["kind"] == "event" and entry.step["subject"] in delivered):
+            lane = f"  {entry.lane:8}  "
+            lines = click.wrap_text(said + (f" × {entry.times}" if entry.times > 1 else ""), width - len(lane) - 2)
+            yield "\n".join(
+                (click.style(lane, dim=True) if number == 0 else " " * (len(lane) + 2)) + line
+                for number, line in enumerate(lines.splitlines())
+            )
 
 
-def _is_said(step: Any, delivered: set[str]) -> bool:
-    """Return whether another line says it: an event that was delivered, a transition that leaves all as it was."""
+def words(entry: Entry, names: Mapping[str, str]) -> str:
+    """Return a step in the words of the console; empty for a transition that leaves all as it was."""
+    from emulator.document.paths import fixture
+    from emulator.insight.names import job_texts
+
+    step = entry.step
+    subject, outcome, name = step["subject"], step["outcome"] or "", names.get(step["object"], step["object"])
+    said = INSTANT.sub(lambda at: f"{at[1]} {clock_time(at[0])}", step["summary"])
+    said = said.replace(" null -> ", " → ").replace(" -> ", " → ")
+    match step["kind"]:
+        case "request" if subject:
+            said = f"{subject}  {outcome if outcome >= '4' else ''}".rstrip()
+        case "job":
+            said = ": ".join(filter(None, [job_texts().get(subject, {}).get("label", subject), outcome]))
+        case "transition" if "→" in subject:
+            said = transition(step, said.partition(" (")[2][:-1])
+        case "email":
+            said = "; not sent: ".join(filter(None, [fixture("console")["emails"][subject], outcome]))
+        case "delivery":
+            said = f"{subject} → {name}  {outcome}"
+        case "event":
+            said = f"{subject}  {name}" if entry.lane == "money" else str(subject)
+    return said
+
+
+def transition(step: Any, details: str) -> str:
+    """Return a change of status, its name where the statuses do not say it, and what else changed."""
+    from emulator.insight.explain.explanation_text import TRANSITIONS
+    from emulator.presentation.languages.catalogs import SOURCE
+    from emulator.presentation.languages.language import language_of
+    from emulator.presentation.languages.wording import status_name, transition_name
+
     before, _, after = step["subject"].partition(" → ")
-    stayed = step["kind"] == "transition" and before == after and " (" not in step["summary"]
-    return stayed or (step["kind"] == "event" and step["subject"] in delivered)
-
-
-def _entry(entry: Entry, width: int) -> str:
-    step, lane = entry.step, click.style(entry.lane.ljust(8), dim=True)
-    repeats = f" × {entry.times}" if entry.times > 1 else ""
-    room = width - len("  requests  ") - len(repeats)
-    return f"  {lane}  {_fitted(step, room)}{repeats}"
-
-
-def _fitted(step: Any, room: int) -> str:
-    """Return the summary of a step, or as much as fits of its subject and outcome."""
-    summary = str(step["summary"]).replace(" -> ", " → ")
-    if len(summary) <= room:
-        return summary
-    text = f"{step['subject']}: {step['outcome']}" if step["outcome"] else step["subject"]
-    return text if len(text) <= room else f"{text[: room - 1]}…"
+    if before == after and not details:
+        return ""
+    kinds = {kind.prefix: kind.kind for kind in TRANSITIONS}
+    language = language_of(SOURCE)
+    change = status_name(language, kinds.get(step["object"].partition("_")[0], ""), step["subject"])
+    name = transition_name(language, step["outcome"]) if step["outcome"] else ""
+    return "; ".join(filter(None, [change, "" if name in change else name, details]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections import UserDict
 from collections.abc import Mapping, Sequence
@@ -21,11 +20,11 @@ FOUND, WRONG_USAGE, UNFINISHED, INTERRUPTED = 1, 2, 3, 130
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Commands by name, from ``module:attribute``; imported on use."""
+    """Commands by name, from ``module``, or ``module:attribute`` where that is not named like it; imported on use."""
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = self.data[name].partition(":")
-        return getattr(import_module(f"emulator.cli.{module}"), attribute)
+        return getattr(import_module(f"emulator.cli.{module}"), attribute or module)
 
 
 class LazyGroup(click.Group):
@@ -40,11 +39,9 @@ class LazyGroup(click.Group):
         self.default = default
 
     def listed(self) -> list[str]:
-        """Return the names of the commands that are not hidden."""
         return [name for name, each in self.commands.items() if not each.hidden]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which they are defined."""
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -108,6 +105,8 @@ def repeating(
     ``{case}`` stands for the case. ``other`` are the words of another command that takes the same options of ``serve``,
     ``case`` its options that choose the case, and ``runs`` the command that it is to run.
     """
+    import shlex  # not needed by most commands
+
     context = click.get_current_context()
     arguments: Sequence[str] = context.meta[REMEMBERED]
     split = len(arguments) - len(command)

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import (
-    DEFAULT_PORT,
-    Number,
-    as_json,
-    variable,
-)
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import DEFAULT_PORT, Number, as_json, variable
 from emulator.cli.output import counted, print_line
-
-if TYPE_CHECKING:
-    pass
-
-
-def local_url() -> str:
-    """Return the emulator of this machine, at the port that ``serve`` takes from the environment."""
-    return f"http://127.0.0.1:{os.environ.get(variable('--port')) or DEFAULT_PORT}"
 
 
 @click.command()
 @click.option(
     "--url",
-    default=local_url,
+    default=lambda: f"http://127.0.0.1:{os.environ.get(variable('--port')) or DEFAULT_PORT}",
     envvar=variable("--url"),
     show_default="this machine, port $PAYMENTS_EMULATOR_PORT or 4747",
     metavar="URL",
@@ -51,7 +38,6 @@ def health(url: str, timeout: float, as_json: bool) -> int:
 
     Exit status 0 if it answers, 1 if not. It needs no key and no control token, and uses no proxy.
     """
-    from emulator.cli.client import ControlClient
     from emulator.client.connections import Timeouts
 
     try:
@@ -62,9 +48,5 @@ def health(url: str, timeout: float, as_json: bool) -> int:
     except click.ClickException as error:
         click.echo(f"payments-emulator: {error.format_message()}", err=True)
         return 1
-    print_line(answer, health_line, as_json)
+    print_line(answer, lambda it: f"{it['status']}: version {it['version']}, {counted(it['apps'], 'App')}", as_json)
     return 0
-
-
-def health_line(answer: Any) -> str:
-    return f"{answer['status']}: version {answer['version']}, {counted(answer['apps'], 'App')}"

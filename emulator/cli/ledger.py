@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any
 
 import click
 
-from emulator.cli.options import (
-    ID,
-    as_json,
-    limit,
-    with_client,
-)
-from emulator.cli.output import Row, print_line, print_rows, when
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import ID
+from emulator.cli.output import Row, Shown, list_options, print_line, print_rows, when
+from emulator.client.api import PAGE
 from emulator.presentation.languages.language import plain_money
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
 
 
 @click.command()
 @click.option("--object", "object_id", type=ID, metavar="ID", help="Only entries of this object.")
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
-@limit("newest entries, at most 100")
-@as_json
-@with_client
-def ledger(emulator: ControlClient, object_id: str | None, currency: str | None, limit: int, as_json: bool) -> int:
+@list_options("newest movements of money (with --json entries, at most 100)")
+def ledger(emulator: ControlClient, shown: Shown, object_id: str | None, currency: str | None) -> int:
     """Show where the money is, and whether it adds up.
 
     \b
@@ -38,39 +31,61 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
     The ledger is kept by double entry over payments, refunds and invoices. What was set directly, past the rules, has
     an account of its own. With --json it is one object, amounts in minor units. Exit status 1 if it does not add up.
     """
-    found = emulator.get("/ledger", object=object_id, currency=currency, page_size=min(limit, 100))
-    if as_json:
+    filters = {"object": object_id and emulator.whole_id(object_id), "currency": currency}
+    found = emulator.get("/ledger", **filters, page_size=min(shown.limit, PAGE))
+    if shown.as_json:
         click.echo(json.dumps(found))
     else:
         for line in books(found["totals"]):
             click.echo(line)
-        print_rows(emulator, found["entries"]["data"][::-1], posting_row, as_json)
-        print_line(found, balance, as_json)
+        by_cause = groupby(postings(emulator, filters), lambda each: (each["at"], each["cause"]["summary"]))
+        movements = [list(own) for _, own in islice(by_cause, shown.limit)]
+        print_rows(emulator, movements[::-1], movement_row, shown)
+        print_line(found, balance, as_json=False)
     return 0 if found["balanced"] else 1
 
 
 def books(totals: list[Any]) -> Iterator[str]:
-    """Yield the books: a row for each account, a column for each currency, and an empty line below."""
     currencies = list(dict.fromkeys(each["currency"] for each in totals))
     shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
     widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
+    from emulator.resources.ledger import BOOKS
+
     for account in dict.fromkeys(each["account"] for each in totals):
         amounts = (shown.get((account, each), "–").rjust(widths[each]) for each in currencies)
-        yield "  ".join([click.style(account.ljust(13), bold=True), *amounts])
+        yield "  ".join([click.style(BOOKS[account].ljust(13), bold=True), *amounts])
     if totals:
         yield ""
 
 
-def posting_row(each: Any) -> Row:
-    """Return a posting: whose account it is on, or else of which object it is a part, and its cause."""
-    amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
-    account, _, owner = each["account"].partition(" of ")
-    about = owner or each["object"]
-    return Row(each["at"], (amount.rjust(12), account.ljust(11)), about, f"{each['cause']['summary']}  {about}")
+def postings(emulator: ControlClient, filters: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the postings, newest first, read page by page as they are needed."""
+    page, pages = 1, 1
+    while page <= pages:
+        found = emulator.get("/ledger", **filters, page=page, page_size=PAGE)["entries"]
+        yield from found["data"]
+        page, pages = page + 1, found["pagination"]["total_pages"]
+
+
+def movement_row(entries: Sequence[Any]) -> Row:
+    """Return a movement of money: who gave, who got, and the object that it began with.
+
+    Accounts that only compare two kinds of record, such as deposits and spending, are left out.
+    """
+    from emulator.resources.ledger import BOOKS
+
+    def side(amounts: Mapping[str, int], sign: int, currency: str) -> str:
+        wanted = (book for book in BOOKS if sign * amounts.get(book, 0) > 0)
+        return ", ".join(f"{BOOKS[book]} {plain_money(abs(amounts[book]), currency)[:-4]}" for book in wanted)
+
+    first, moved = entries[-1], []
+    for currency in dict.fromkeys(each["currency"] for each in entries):
+        amounts = {each["account"]: each["amount"] for each in entries if each["currency"] == currency}
+        moved.append(f"{side(amounts, -1, currency)} → {side(amounts, 1, currency)} {currency}")
+    return Row(first["at"], (" · ".join(moved),), first["object"], first["object"])
 
 
 def broken(each: Any) -> str:
-    """Return what broke the balance, and what touched the account before."""
     earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
     cause = f"{each['cause']['summary']} ({each['cause']['id']}){earlier}"
     off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
@@ -78,7 +93,6 @@ def broken(each: Any) -> str:
 
 
 def balance(found: Any) -> str:
-    """Return what broke the balance, and whether it adds up."""
     is_balanced = click.style("Balanced.", fg="green") if found["balanced"] else click.style("Not balanced.", fg="red")
     above = [""] if found["entries"]["data"] else []
     return "\n".join([*above, *map(broken, found["broken_by"]), is_balanced])

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli.control_client import ControlClient, Rejected
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
 from emulator.client.connections import ConnectionFailed, Connections, Timeouts
 from emulator.client.messages import ApiRequest
 
 if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
     from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
 
@@ -89,7 +89,6 @@ def listen(
     same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
     removes the endpoint when you stop it with Ctrl-C.
     """
-    from emulator.cli.client import ControlClient
     from emulator.client.webhook_receiver import HttpReceiver
 
     target = destination(forward_to, "'--forward-to'")
@@ -112,7 +111,6 @@ def listen(
 
 
 def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None:
-    """Say what is registered, and at once if the target does not listen."""
     if as_json:
         click.echo(json.dumps({"endpoint": endpoint["id"], "secret": secret, "forward_to": target}))
         sys.stdout.flush()
@@ -125,7 +123,6 @@ def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None
 
 
 def unreachable(url: str) -> str | None:
-    """Return why no connection can be made to a URL; None if one can."""
     import socket  # not needed by the help of a command line
 
     parts = urlsplit(url)
@@ -159,7 +156,6 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        from emulator.cli.client import Rejected
 
         id = self.endpoint["id"]
         try:
@@ -190,9 +186,6 @@ class Listener:
             time.sleep(PAUSE)
 
     def _watch(self) -> str:
-        """Wait until the endpoint is gone, and return why."""
-        from emulator.cli.client import Rejected
-
         try:
             for message, item in self._emulator.stream("clock"):
                 if message == "reset" and not self._exists():
@@ -213,17 +206,14 @@ class Listener:
 
 def past_events(emulator: ControlClient, since: datetime | timedelta, types: Iterable[str]) -> list[Any]:
     """Return the events of these types since an instant, or since a duration before the present one; oldest first."""
-    start = since if isinstance(since, datetime) else _earlier(emulator.get("/clock")["now"], since)
+    if isinstance(since, datetime):
+        start = since
+    else:
+        now = datetime.fromisoformat(emulator.get("/clock")["now"])
+        start = now - min(since, now - datetime.min.replace(tzinfo=UTC))
     every = emulator.pages("/events", MAX_PAST_EVENTS)
     newer = takewhile(lambda event: datetime.fromisoformat(event["created_at"]) >= start, every)
     return [event for event in newer if "*" in types or event["type"] in types][::-1]
-
-
-def _earlier(now: str, ago: timedelta) -> datetime:
-    try:
-        return datetime.fromisoformat(now) - ago
-    except OverflowError:
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def destination(text: str, given_as: str) -> str:
@@ -231,18 +221,15 @@ def destination(text: str, given_as: str) -> str:
     # Without the name of a machine, clients take a number for an IPv4 address: 8000 is 0.0.31.64.
     address = f"localhost:{text}" if re.match(r"\d+(/|$)", text) else text
     url = address if "://" in address else f"http://{address}"
-    if not _is_url(url):
-        raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
-    return url
-
-
-def _is_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         named = parts.hostname is not None and not parts.hostname.isdecimal() and not re.search(r"\s", url)
-        return named and parts.scheme in ("http", "https") and parts.port != 0
+        is_url = named and parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:  # the port
-        return False
+        is_url = False
+    if not is_url:
+        raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
+    return url
 
 
 PATIENCE = 10.0
@@ -252,15 +239,8 @@ RECEIVER_SECONDS = Timeouts(PATIENCE, PATIENCE)
 
 SIGNATURE = "Service-Signature"
 
-
-class ForwardResult(NamedTuple):
-    """The answer to one forwarded delivery, or why there is none."""
-
-    status: int | None
-    error: str | None
-    duration_ms: int
-    body: bytes = b""
-    content_type: str = "text/plain"
+EVENT_FIELDS = {"event": "id", "type": "type", "created_at": "created_at"}
+"""What is shown of an event: the name, and the field."""
 
 
 class Forwarder:
@@ -291,25 +271,27 @@ class Forwarder:
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
+        import hmac  # not needed by the help of a command line, nor the rest
+
         from emulator.client.webhook_receiver import ReceiverReply
         from emulator.core.world import json_object
+        from emulator.resources.webhooks.deliveries import signature
 
         event = json_object(request.body)
-        if event.get("type") == "webhook.ping":
-            return ReceiverReply()
-        if not self._concerns(event):
+        if event.get("type") == "webhook.ping" or not self._concerns(event):
             return ReceiverReply()
         self._registered.wait(PATIENCE)
-        self._sign_again(request)
-        result = self.forward(event, request)
-        status = result.status or (504 if result.error == TIMED_OUT else 502)
-        return ReceiverReply(status, result.body, {"content-type": result.content_type})
+        given = request.headers.get(SIGNATURE, "")
+        if hmac.compare_digest(given.encode(), signature(self._endpoint_secret, request.body).encode()):
+            request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
+        return self.forward(event, request)
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Forward a past event as a delivery of it would have been."""
         from email.message import Message
 
         from emulator.client.webhook_receiver import ReceivedRequest
+        from emulator.resources.webhooks.deliveries import signature
 
         if self._concerns(event):
             body = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
@@ -318,70 +300,38 @@ class Forwarder:
             headers[SIGNATURE] = signature(self._secret, body)
             self.forward(event, ReceivedRequest("/", headers, body))
 
-    def forward(self, event: Mapping[str, Any], request: ReceivedRequest) -> ForwardResult:
-        """Forward one request and print what became of it."""
-        result = forward(self._receivers, self._target, request)
-        shown = summary(event, request, result)
+    def forward(self, event: Mapping[str, Any], request: ReceivedRequest) -> ReceiverReply:
+        """Send the same bytes under the same headers, so that the signature stays valid, and print what came of it."""
+        from emulator.client.webhook_receiver import HOP_BY_HOP, ReceiverReply
+
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
+        started, status, error = time.perf_counter(), None, None
+        try:
+            asked = ApiRequest.of("POST", self._target, headers=headers, content=request.body)
+            answer = self._receivers.exchange(asked)
+            status, kind = answer.status_code, answer.headers.get("content-type", "text/plain")
+            reply = ReceiverReply(status, answer.content, {"content-type": kind})
+        except ConnectionFailed as failure:
+            is_late = isinstance(failure.__cause__, TimeoutError)
+            error = "no answer in time" if is_late else str(failure)
+            reply = ReceiverReply(504 if is_late else 502, headers={"content-type": "text/plain"})
+        attempt = request.headers.get("Emulator-Attempt", "")
+        shown = {
+            "delivery": request.headers.get("Emulator-Delivery"),
+            "attempt": int(attempt) if attempt.isdecimal() else 1,
+            **{name: event.get(source) for name, source in EVENT_FIELDS.items()},
+            "status": status,
+            "error": error,
+            "duration_ms": round((time.perf_counter() - started) * 1000),
+        }
         click.echo(json.dumps(shown) if self._as_json else line(shown))
         sys.stdout.flush()
-        return result
+        return reply
 
     def _concerns(self, event: Mapping[str, Any]) -> bool:
-        """Return whether the event is about the chosen object; each is, where none was chosen."""
         from emulator.client.webhook_receiver import event_object
 
         return self._about in (None, event_object(event).get("id"))
-
-    def _sign_again(self, request: ReceivedRequest) -> None:
-        import hmac  # like signature()
-
-        given = request.headers.get(SIGNATURE, "")
-        if hmac.compare_digest(given.encode(), signature(self._endpoint_secret, request.body).encode()):
-            request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
-
-
-def signature(secret: str, body: bytes) -> str:
-    """Return the signature of a body."""
-    from emulator.resources.webhooks import deliveries
-
-    return deliveries.signature(secret, body)
-
-
-def forward(receivers: Connections, url: str, request: ReceivedRequest) -> ForwardResult:
-    """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
-    from emulator.client.webhook_receiver import HOP_BY_HOP
-
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
-    started = time.perf_counter()
-    try:
-        answer = receivers.exchange(ApiRequest.of("POST", url, headers=headers, content=request.body))
-    except ConnectionFailed as error:
-        timed_out = isinstance(error.__cause__, TimeoutError)
-        return ForwardResult(None, TIMED_OUT if timed_out else str(error), _since(started))
-    content_type = answer.headers.get("content-type", "text/plain")
-    return ForwardResult(answer.status_code, None, _since(started), answer.content, content_type)
-
-
-TIMED_OUT = "no answer in time"
-
-
-def _since(started: float) -> int:
-    return round((time.perf_counter() - started) * 1000)
-
-
-def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardResult) -> dict[str, Any]:
-    """Return the values that are shown of a delivery."""
-    attempt = request.headers.get("Emulator-Attempt", "")
-    return {
-        "delivery": request.headers.get("Emulator-Delivery"),
-        "attempt": int(attempt) if attempt.isdecimal() else 1,
-        "event": event.get("id"),
-        "type": event.get("type"),
-        "created_at": event.get("created_at"),
-        "status": result.status,
-        "error": result.error,
-        "duration_ms": result.duration_ms,
-    }
 
 
 def line(shown: Mapping[str, Any]) -> str:

@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from emulator.cli.options import (
-    ID,
-    as_json,
-    complete_from,
-    limit,
-    with_client,
-)
-from emulator.cli.output import Row, print_line, print_newest, print_next, when
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
-
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import ID, complete_from
+from emulator.cli.output import Listing, Row, Shown, follow, list_options, print_line, print_list, print_next, when
 
 CODE_FORMS = ("curl", "httpx", "fetch", "http", "pytest", "node")
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+
+
+def request_row(entry: Any) -> Row:
+    """Return a request: status, method and path, without the id of the object that it is about."""
+    path = entry["path"].replace(entry["about"] or "\0", "…")
+    status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
+    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
+
+
+REQUESTS = Listing("/requests", "requests", request_row, then=lambda entry: f"logs {entry['id']}", stream="request")
 
 
 @click.command()
 @click.argument(
     "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
 )
-@click.option("--follow", "-f", is_flag=True, help="Stream new requests until Ctrl-C.")
+@follow("requests")
 @click.option(
     "--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only requests with this response status."
 )
 @click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only requests with this method.")
 @click.option("--operation", metavar="NAME", help="Only requests of this operation, such as createCustomer.")
-@limit("newest")
 @click.option("--as", "form", type=click.Choice(CODE_FORMS), help="The REQUEST as code that sends it again.")
-@as_json
-@with_client
+@list_options("newest")
 def logs(
-    emulator: ControlClient,
-    request: str | None,
-    *,
-    follow: bool,
-    limit: int,
-    form: str | None,
-    as_json: bool,
-    **filters: Any,
+    emulator: ControlClient, shown: Shown, request: str | None, *, follow: bool, form: str | None, **filters: Any
 ) -> None:
     """Show recent requests, or one REQUEST in detail.
 
@@ -58,41 +50,20 @@ def logs(
     """
     if form and not request:
         raise click.UsageError("--as is about one REQUEST; name it")
+    if request is None:
+        print_list(emulator, REQUESTS, filters, shown, follow=follow)
+        return
+    path = f"/requests/{emulator.whole_id(request)}"
     if form:
-        click.echo(emulator.send("GET", f"/requests/{request}", query={"as": form}).text, nl=False)
+        click.echo(emulator.send("GET", path, query={"as": form}).text, nl=False)
         return
-    if request:
-        entry = emulator.get(f"/requests/{request}")
-        print_line(entry, detail, as_json)
-        if entry["changes"]:
-            print_next(f"explain {entry['changes'][0]['id']}", as_json)
-        return
-
-    def wanted(entry: Any) -> bool:
-        return all(value in (None, entry[name]) for name, value in filters.items())
-
-    print_newest(
-        emulator,
-        "/requests",
-        request_row,
-        limit,
-        as_json,
-        nothing="No such requests." if any(filters.values()) else "No requests yet.",
-        following=lambda entry: f"logs {entry['id']}",
-        stream=("request", wanted) if follow else None,
-        filters=filters,
-    )
-
-
-def request_row(entry: Any) -> Row:
-    """Return a request: status, method and path, without the id of the object that it is about."""
-    path = entry["path"].replace(entry["about"] or "\0", "…")
-    status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
-    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
+    entry = emulator.get(path)
+    print_line(entry, detail, shown.as_json)
+    if entry["changes"]:
+        print_next(f"explain {entry['changes'][0]['id']}", shown.as_json)
 
 
 def detail(entry: Any) -> str:
-    """Return a request with its headers, bodies, changes and events."""
     parts = [
         f"{when(entry['created_at'])}  {entry['status']}  {entry['method']} {entry['path']}  {entry['id']}",
         f"{entry['duration_ms']:.0f} ms, {entry['seconds_ago']:.0f} s ago",
@@ -105,7 +76,6 @@ def detail(entry: Any) -> str:
 
 
 def change(each: Any) -> list[str]:
-    """Return a change in a line, and of an update a line for each field."""
     lines = [f"{each['change']} {each['kind']} {each['id']}"]
     if each["change"] == "updated":
         values = each["fields"].items()
@@ -114,7 +84,6 @@ def change(each: Any) -> list[str]:
 
 
 def quoted(mark: str, body: Any) -> list[str]:
-    """Return a body as indented JSON, with a mark before each line."""
     if body is None:
         return []
     text = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -20,78 +21,60 @@ from emulator.version import VERSION
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says when output, or a file, cannot be written any further."""
 
-COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
-    "start": (
-        "run a sandbox; demo explains it",
-        {
-            "serve": ("serve:serve", "serve"),
-            "demo": ("demo:demo", "demo"),
-            "exec": ("exec:execute", "exec -- COMMAND"),
-            "listen": ("listen:listen", "listen"),
-        },
-    ),
-    "time": (
-        "move the clock",
-        {"clock": ("clock:clock", "clock show|advance|next|freeze|run"), "schedule": ("clock:schedule", "schedule")},
-    ),
-    "act": (
-        "pay as a buyer does, cause an event",
-        {"pay": ("pay:pay", "pay ID"), "trigger": ("trigger:trigger", "trigger EVENT")},
-    ),
-    "look": (
-        "what happened, and why",
-        {
-            "events": ("events:events", "events"),
-            "logs": ("logs:logs", "logs"),
-            "emails": ("emails:emails", "emails"),
-            "explain": ("explain:explain", "explain ID"),
-            "ledger": ("ledger:ledger", "ledger"),
-        },
-    ),
-    "world": ("", {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset")}),
-    "test": (
-        "what your application does when calls and webhooks fail, and whether your tests would notice",
-        {"test": ("test:test", "test app|suite|receiver|client|all")},
-    ),
-    "record": (
-        "what was done becomes a test",
-        {"record": ("record:record", "record")},
-    ),
-    "compare": ("the service with this one", {"compare": ("compare:compare", "compare document|service")}),
-    "setup": (
-        "",
-        {
-            "health": ("health:health", "health"),
-            "agent": ("agent:agent", "agent setup"),
-            "mcp": ("mcp:mcp", "mcp"),
-            "state": ("state:state", "state check|compact|convert"),
-            "spec": ("spec:spec", "spec bundle|validate"),
-            "completion": ("completion:completion", "completion"),
-        },
-    ),
+COMMANDS = {
+    "Start a sandbox": {
+        "serve": "Start the sandbox and serve until Ctrl-C or SIGTERM.",
+        "demo": "Show a subscription's first two months.",
+        "exec": "Run COMMAND with its own sandbox.",
+        "listen": "Forward webhooks to your server and show its responses.",
+    },
+    "Move time and money": {
+        "clock": "Show and move the clock of the App's world.",
+        "schedule": "Show upcoming jobs, soonest first.",
+        "pay": "Pay a checkout session, a payment link or an invoice.",
+        "trigger": "Trigger an EVENT through real state changes.",
+    },
+    "See what happened, and why": {
+        "events": "Show events; --follow streams new ones.",
+        "logs": "Show recent requests, or one REQUEST in detail.",
+        "emails": "Show the emails sent to customers, or one EMAIL.",
+        "explain": "Explain why an object is as it is.",
+        "ledger": "Show where the money is, and whether it adds up.",
+    },
+    "Keep a world": {
+        "world": "Save, restore, rewind and reset the App's world.",
+    },
+    "Test an integration": {
+        "test": "Test an application, its tests, its receiver and its client.",
+        "record": "Write a test of what was done in the world.",
+        "compare": "Compare a service with the document and with the assumptions.",
+    },
+    "Set up": {
+        "health": "Check that an emulator answers.",
+        "agent": "Prepare a project for AI assistants.",
+        "mcp": "Let an AI assistant use an emulator (MCP).",
+        "state": "Check, compact and convert state stores.",
+        "spec": "Bundle and validate the OpenAPI documents.",
+        "completion": "Print a shell completion script.",
+    },
 }
-"""By group: what it is for, and its commands, each with its place and its synopsis. Each run imports only its own."""
+"""The commands under their headings, each with the first sentence of its help; each run imports only its own."""
 
 CONNECTION_NAMES = ("--url", "--key", "--app", "--control-token")
 """Options of commands that one may type before the command."""
 
 
 class Program(LazyGroup):
-    """The program, whose help lists the groups on one screen."""
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List each group with its commands."""
-        with formatter.section("Commands"):
-            rows = []
-            for name, (purpose, table) in COMMANDS.items():
-                synopses = ", ".join(synopsis for _, synopsis in table.values())
-                rows.append((name, f"{synopses}: {purpose}" if purpose else synopses))
-            formatter.write_dl(rows)
+        width = max(len(name) for names in COMMANDS.values() for name in names)
+        for heading, names in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), sentence) for name, sentence in names.items()])
 
 
 @click.group(
     cls=Program,
-    table={name: place for _, table in COMMANDS.values() for name, (place, _) in table.items()},
+    table={name: name for names in COMMANDS.values() for name in names} | {"exec": "exec:execute"},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
@@ -121,10 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal cannot show must not fail the command.
             stream.reconfigure(errors="replace")
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        status = run(sys.argv[1:] if arguments is None else arguments)
+        status = run(arguments)
     except click.ClickException as error:
-        print(fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr), file=sys.stderr)
+        body = getattr(error, "body", None) if "--json" in arguments else None
+        shown = fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr) if body is None else json.dumps(body)
+        print(shown, file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
@@ -148,14 +134,14 @@ def run(arguments: Sequence[str]) -> object:
 
 
 def one_line(error: click.ClickException) -> str:
-    """Return the error on one line; a usage error also names the help of its command."""
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption):
         message = unknown_option(error)
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{message} (see '{context.command_path} --help')" if context else message
+    if isinstance(error, click.MissingParameter) and error.ctx:
+        message = f"{message.rstrip('.')}; see '{error.ctx.command_path} --help'"
+    return message
 
 
 def unknown_option(error: click.NoSuchOption) -> str:
@@ -164,7 +150,7 @@ def unknown_option(error: click.NoSuchOption) -> str:
     if name[1:].isdigit():
         hint = "a value cannot be negative; 'world rewind' and 'world load' go back in time"
     elif context and context.parent is None and name in CONNECTION_NAMES:
-        hint = f"put it after the command: {PROGRAM} clock {name} …"
+        hint = f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
     else:
         parameters = context.command.get_params(context) if context else []
         shown = [each for each in parameters if not getattr(each, "hidden", False)]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from emulator.cli.control_client import ControlClient
 from emulator.cli.options import PORT, require_extra, with_client
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
 
 
 @click.command()
@@ -52,7 +49,6 @@ def mcp(emulator: ControlClient, port: int | None) -> None:
 def _running(emulator: ControlClient) -> Iterator[ControlClient]:
     """Yield the emulator, or, where none answers at the default URL, a sandbox in this process."""
     # Imported here: most runs find an emulator.
-    from emulator.cli.client import ControlClient
     from emulator.cli.server import serving
     from emulator.server.sandbox import Options
     from emulator.server.server import Server

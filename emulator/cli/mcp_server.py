@@ -17,15 +17,15 @@ from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from emulator.cli import logs
-from emulator.cli.client import ControlClient
-from emulator.cli.options import DURATION
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import duration
 from emulator.cli.output import when
 from emulator.cli.runs import CapturedCommands
 from emulator.cli.server import start_errors
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
 from emulator.engine.reference_data import numbered_assumptions
-from emulator.server.server import bind
+from emulator.server.address import bind
 from emulator.version import VERSION
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.origins import OriginGuard
@@ -35,14 +35,13 @@ are minor units. Use advance to reach a renewal, and explain before you guess wh
 
 
 def server(emulator: ControlClient) -> MCPServer:
-    """Return the MCP server for one App of a running emulator."""
     mcp = _AssistantServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(emulator)
-    for tool in tools.every():
+    every = (tools.call, tools.advance, tools.trigger, tools.explain)
+    for tool in (*every, tools.requests, tools.arrange, tools.snapshot, tools.prove):
         # The schema of a text that is always the same would only cost tokens.
         mcp.add_tool(_explained(tool), structured_output=False)
-    for address, description, read in Resources(emulator).every():
-        mcp.resource(f"emulator://{address}", name=address, description=description)(read)
+    add_resources(mcp, emulator)
     return mcp
 
 
@@ -60,7 +59,6 @@ class _AssistantServer(MCPServer):
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
-    """Yield a sentence for each wrong argument."""
     for each in error.errors(include_url=False):
         words = MISTAKES.get(
             each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid"
@@ -119,47 +117,41 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
     return explained
 
 
-class Resources:
-    """What an assistant can read, each with its address and what is said of it."""
+def add_resources(mcp: MCPServer, emulator: ControlClient) -> None:
+    """Add what an assistant can read, each with its address and what is said of it."""
 
-    def __init__(self, emulator: ControlClient) -> None:
-        self._emulator = emulator
+    def resource(address: str, description: str) -> Callable[..., Any]:
+        return mcp.resource(f"emulator://{address}", name=address, description=description)
 
-    def every(self) -> list[tuple[str, str, Callable[..., str]]]:
-        """Return address, description and function of each resource."""
-        return [
-            ("assumptions", "Assumptions where the specification is silent.", self._assumptions),
-            ("assumptions/{number}", "One assumption, such as B-44.", self._assumption),
-            ("document", "Every operation of the service: operationId, method, path.", self._document),
-            ("document/{operation}", "One operation, its schemas included, as JSON.", self._operation),
-            ("objects", "How many objects of each kind the world has.", self._objects),
-            ("objects/{id}", "One object of any kind by its id.", self._object),
-        ]
-
-    def _assumptions(self) -> str:
+    @resource("assumptions", "Assumptions where the specification is silent.")
+    def assumptions() -> str:
         return "\n".join(f"{number} {each.title}" for number, each in numbered_assumptions().items())
 
-    def _assumption(self, number: str) -> str:
+    @resource("assumptions/{number}", "One assumption, such as B-44.")
+    def assumption(number: str) -> str:
         each = numbered_assumptions()[number]
         return f"{number} {each.title}\n\nSpecification ({each.section}): {each.reads}\n\nDecided: {each.decided}"
 
-    def _document(self) -> str:
+    @resource("document", "Every operation of the service: operationId, method, path.")
+    def document() -> str:
         every = operations().items()
         return "\n".join(f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in every)
 
-    def _operation(self, operation: str) -> str:
+    @resource("document/{operation}", "One operation, its schemas included, as JSON.")
+    def described(operation: str) -> str:
         method, path, spec = operations()[operation]
         return json.dumps({"method": method, "path": path, **tree.inlined(bundles.load("service"), spec)})
 
-    def _objects(self) -> str:
-        return json.dumps(self._emulator.get("/counts"))
+    @resource("objects", "How many objects of each kind the world has.")
+    def objects() -> str:
+        return json.dumps(emulator.get("/counts"))
 
-    def _object(self, id: str) -> str:
-        return json.dumps(self._emulator.get(f"/objects/{id}"))
+    @resource("objects/{id}", "One object of any kind by its id.")
+    def one_object(id: str) -> str:
+        return json.dumps(emulator.get(f"/objects/{id}"))
 
 
 def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return method, path and description of each operation of the service, by operationId."""
     return {
         spec["operationId"]: (method.upper(), f"/v1{path}", spec)
         for path, method, spec in tree.operations(bundles.load("service"))
@@ -174,19 +166,6 @@ class Tools:
 
     def __init__(self, emulator: ControlClient) -> None:
         self._emulator = emulator
-
-    def every(self) -> list[Callable[..., str]]:
-        """Return the tools, in the order in which they are listed."""
-        return [
-            self.call,
-            self.advance,
-            self.trigger,
-            self.explain,
-            self.requests,
-            self.arrange,
-            self.snapshot,
-            self.prove,
-        ]
 
     def call(
         self, method: Literal["GET", "POST", "PATCH", "DELETE"], path: str, body: JSON | None = None, key: str = ""
@@ -285,13 +264,14 @@ def _json(value: Any) -> str:
 
 
 def _distance(by: str) -> JSON:
-    """Return the body of an advance."""
     if by == "next":
         return {"until": "next"}
     if by in EVENTS:
         return {"until_event": by}
     if re.match(r"\d{4}-", by):
         return {"to": by if "T" in by else f"{by}T00:00:00Z"}
-    if not DURATION.matches(by):
-        raise click.ClickException(f"by: {by!r} is not a duration such as 31d, an instant, 'next' or an event type")
-    return {"by": by}
+    try:
+        return {"by": duration(by)}
+    except ValueError:
+        message = f"by: {by!r} is not a duration such as 31d, an instant, 'next' or an event type"
+        raise click.ClickException(message) from None

@@ -33,7 +33,6 @@ def option(name: str, *names: str, **attributes: Any) -> Decorator:
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of an option."""
     return "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
 
 
@@ -73,7 +72,7 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 
 def connected(chosen: dict[str, Any]) -> Any:
     """Return the client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
-    from emulator.cli.client import ControlClient
+    from emulator.cli.control_client import ControlClient
 
     context = click.get_current_context()
     if chosen["app"] and context.get_parameter_source("key") is ParameterSource.COMMANDLINE:
@@ -91,15 +90,7 @@ no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before w
 
 
 def racing(no_wait: bool) -> dict[str, str]:
-    """Return the headers of a request that does not wait for the webhooks and emails that it causes."""
     return {"Prefer": "respond-async"} if no_wait else {}
-
-
-def limit(which: str) -> Decorator:
-    """Return the option ``--limit`` of a list, which shows the newest or the soonest objects."""
-    return click.option(
-        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=f"Show the N {which}."
-    )
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -115,11 +106,9 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
         return str(value)
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return the allowed words."""
         return guidance("", self._words).capitalize()
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the words that start with the incomplete one."""
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
@@ -129,8 +118,9 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     allowed = [*words]
-    near = get_close_matches(mistyped, allowed, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"allowed: {', '.join(allowed)}"
+    bare = {each.lstrip("-"): each for each in allowed}
+    near = get_close_matches(mistyped.lstrip("-"), bare, n=1)
+    return f"did you mean `{bare[near[0]]}`?" if near else f"allowed: {', '.join(allowed)}"
 
 
 EVENT_TYPE = Words("EVENT", EVENTS)
@@ -162,25 +152,35 @@ class Number(click.FloatRange):
         return number
 
 
-class Text(Parsed):
-    """A text that matches a pattern; the error for another one describes it. The emulator checks it further."""
+def matching(name: str, pattern: str, description: str) -> Parsed:
+    """Return the type of a text that matches a pattern. The emulator checks it further."""
 
-    def __init__(self, name: str, pattern: str, description: str) -> None:
-        super().__init__(name, self._matching)
-        self._pattern = re.compile(pattern, re.ASCII)
-        self._description = description
-
-    def matches(self, value: str) -> bool:
-        return self._pattern.fullmatch(value) is not None
-
-    def _matching(self, value: str) -> str:
-        if not self.matches(value):
-            raise ValueError(f"{value!r}: {self._description}")
+    def parse(value: str) -> str:
+        if not re.fullmatch(pattern, value, re.ASCII):
+            raise ValueError(f"{value!r}: {description}")
         return value
 
+    return Parsed(name, parse)
 
-DURATION = Text("DURATION", r"\d+[smhdw]|P[\dYMWDTHS.]+", "a duration such as 31d, 2h, 90s or P1M")
-ID = Text("ID", r"\w{1,100}", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
+
+ID = matching("ID", r"\w{1,100}…?", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
+
+
+def iso(value: str) -> str:
+    """Return a number of months or years, ``3mo`` or ``10y``, in ISO 8601, in which HTTP has them; another text as it is."""
+    found = re.fullmatch(r"(\d+)(mo|y)", value, re.ASCII)
+    return f"P{found[1]}{found[2][0].upper()}" if found else value
+
+
+def duration(value: str) -> str:
+    """Return a duration as the control API takes it."""
+    found = iso(value)
+    if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", found, re.ASCII):
+        raise ValueError(f"{value!r}: a duration such as 31d, 2h, 90s, 3mo, 10y or P1M")
+    return found
+
+
+DURATION = Parsed("DURATION", duration)
 
 
 def instant(value: str) -> str:
@@ -213,7 +213,6 @@ def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
 
 
 def _clock_start(value: str) -> Any:
-    """Return the clock's mode and, for ``frozen@``, its instant."""
     from emulator.engine.world_clock import parse_start
 
     try:
@@ -224,7 +223,6 @@ def _clock_start(value: str) -> Any:
 
 
 def _state_url(value: str) -> str:
-    """Return the URL of a state store, if it has a valid form."""
     from emulator.engine.storage.urls import FORMS, is_state_url
 
     if not is_state_url(value):
@@ -233,7 +231,6 @@ def _state_url(value: str) -> str:
 
 
 def _smtp(value: str) -> Any:
-    """Return the SMTP server at ``smtp://user:password@host:port``, or ``smtps://``."""
     from emulator.engine.outbox import SmtpServer
 
     require_extra("smtp", "aiosmtplib")
@@ -241,7 +238,6 @@ def _smtp(value: str) -> Any:
 
 
 def _profile(value: str) -> Any:
-    """Return the profile in a file that ``compare service --out`` wrote."""
     from emulator.document.profile import InvalidProfile, load
 
     try:
@@ -304,7 +300,6 @@ def writing(file: Path) -> Iterator[None]:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a file. Raises ``ClickException``."""
     with writing(file):
         file.write_text(text, "utf-8")
 

@@ -1,4 +1,4 @@
-"""The output of commands: one line of text or one JSON object for each item."""
+"""The output of commands: an object on a line, a list in rows, or JSON; and what one would run next."""
 
 from __future__ import annotations
 
@@ -7,166 +7,50 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import zip_longest
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 from click.core import ParameterSource
 
+from emulator.cli.options import Decorator, as_json, with_client, with_options
+
 if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
+    from emulator.cli.control_client import ControlClient
+
+StyledText = str | tuple[str, dict[str, Any]]
+"""A text of a row, or one with the arguments of ``click.style``."""
+
+# -- one object
 
 
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that control a terminal or change the direction of text."""
+def printed(
+    line: Callable[[Any], str], *, then: Callable[[Any], str] | None = None, status: Callable[[Any], int] = lambda _: 0
+) -> Decorator:
+    """Return what makes a command of a function that asks an emulator: it prints the object that the function returns.
+
+    ``then`` returns what one would run next, ``status`` the exit status.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def command(*, as_json: bool, **chosen: Any) -> int:
+            item = function(**chosen)
+            print_line(item, line, as_json)
+            ended = status(item)
+            if then:
+                print_next(then(item), as_json)
+            return ended
+
+        return as_json(with_client(command))
+
+    return decorate
 
 
 def print_line(item: Any, line: Callable[[Any], str], as_json: bool) -> None:
     """Print one object and flush, since the reader of a stream waits for it."""
     click.echo(json.dumps(item) if as_json else fitted(line(printable(item))))
     sys.stdout.flush()
-
-
-def fitted(text: str, stream: TextIO | None = None) -> str:
-    """Return the text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
-    if not (stream or sys.stdout).isatty():
-        return text
-    return "\n".join(map(wrapped, text.split("\n")))
-
-
-def wrapped(line: str) -> str:
-    """Return a line for the width of the terminal; what goes on below is indented as the line is, or by four spaces."""
-    width = columns()
-    if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
-        return line
-    indent = line[: len(line) - len(line.lstrip())] or "    "
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-StyledText = str | tuple[str, dict[str, Any]]
-"""A text of a row, or one with the arguments of ``click.style``."""
-
-
-class Row(NamedTuple):
-    """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
-
-    at: str
-    cells: tuple[StyledText, ...]
-    about: str | None
-    id: str | None
-
-
-def print_rows(
-    emulator: ControlClient,
-    items: Iterable[Any],
-    row: Callable[[Any], Row],
-    as_json: bool,
-    *,
-    nothing: str = "",
-    following: Callable[[Any], str] | None = None,
-) -> None:
-    """Print objects in rows, with the names of what they are about, under the days on which they happened.
-
-    Without any, print ``nothing`` to the error output, except with ``--json``. ``following`` is the command that one
-    would run next, from the last object.
-    """
-    item, day = None, ""
-    for batch in batches(items):
-        rows = [row(printable(item)) for item in batch] if not as_json else []
-        ids = list(dict.fromkeys(each.about for each in rows if each.about))
-        names = printable(emulator.get("/names", ids=",".join(ids))) if ids else {}
-        for item, each in zip_longest(batch, rows):
-            if as_json:
-                click.echo(json.dumps(item))
-            else:
-                if each.at[:10] != day:
-                    day = each.at[:10]
-                    click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(each, names))
-        sys.stdout.flush()
-    if item is None and nothing and not as_json:
-        click.echo(nothing, err=True)
-    elif item is not None and following:
-        print_next(following(item), as_json)
-
-
-Followed = tuple[str, Callable[[Any], bool]]
-"""The kind of a stream's messages, and which of them are wanted."""
-
-
-def print_newest(
-    emulator: ControlClient,
-    path: str,
-    row: Callable[[Any], Row],
-    limit: int,
-    as_json: bool,
-    *,
-    nothing: str,
-    following: Callable[[Any], str],
-    filters: Mapping[str, Any],
-    stream: Followed | None = None,
-) -> None:
-    """Print the newest objects of a list, the newest last, as :func:`print_rows` does; then those of the stream."""
-
-    def recent() -> list[Any]:
-        return [*emulator.pages(path, limit, **filters)][::-1]
-
-    if stream is None:
-        print_rows(emulator, recent(), row, as_json, nothing=nothing, following=following)
-    else:
-        kind, wanted = stream
-        print_rows(emulator, filter(wanted, tail(emulator, kind, recent)), row, as_json)
-
-
-BATCH = 50
-"""The most rows whose names are asked for at once."""
-
-
-def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield a list in batches; of a stream, which a list is not, each object at once."""
-    if isinstance(items, list):
-        yield from (items[first : first + BATCH] for first in range(0, len(items), BATCH))
-    else:
-        yield from ([item] for item in items)
-
-
-def in_one_line(row: Row, names: dict[str, str]) -> str:
-    """Return the time of day, what happened and to whom: the name, then the id. On a terminal it is cut to the width."""
-    name = names.get(row.about or "", "").replace("\N{NO-BREAK SPACE}", " ")
-    last: list[StyledText] = [(row.id, {"dim": True})] if row.id else []
-    return cut([clock_time(row.at), *row.cells, *filter(None, [name]), *last], terminal_width())
-
-
-def columns() -> int:
-    """Return the columns of the terminal."""
-    import shutil  # with it come three libraries of compression, which few commands need
-
-    return shutil.get_terminal_size().columns
-
-
-def terminal_width() -> int | None:
-    """Return the columns of the terminal; None where the output is none."""
-    return columns() if sys.stdout.isatty() else None
-
-
-def cut(cells: Iterable[StyledText], width: int | None) -> str:
-    """Return the cells on one line: as much of them as fits a terminal's width, in their styles; without one all texts."""
-    if width is None:
-        return "  ".join(cell if isinstance(cell, str) else cell[0] for cell in cells).rstrip()
-    room, parts = width, []
-    for cell in cells:
-        text, style = cell if isinstance(cell, tuple) else (cell, {})
-        shown = text if len(text) <= room else f"{text[: room - 1]}…"
-        parts.append(click.style(shown, **style) if style else shown)
-        room -= len(text) + 2
-        if room < 2:
-            break
-    return "  ".join(parts).rstrip()
-
-
-def clock_time(instant: str) -> str:
-    """Return the time of day of an instant, with its seconds where they are not 0: ``09:00``."""
-    return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 
 
 def print_next(command: str, as_json: bool = False) -> None:
@@ -182,24 +66,147 @@ def print_next(command: str, as_json: bool = False) -> None:
     click.echo(click.style(fitted(f"next: payments-emulator {command}{''.join(given)}"), dim=True), err=True)
 
 
-def printable(value: Any) -> Any:
-    """Return the value without control characters in its texts: a customer's name must not control the terminal."""
-    if isinstance(value, str):
-        return CONTROLS.sub("?", value)
-    if isinstance(value, dict):
-        return {printable(name): printable(each) for name, each in value.items()}
-    return [printable(each) for each in value] if isinstance(value, list) else value
+# -- lists
 
 
-def when(instant: str) -> str:
-    """Return an instant to the second, in the form that options accept."""
-    return f"{instant[:19]}Z"
+class Row(NamedTuple):
+    """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
+
+    at: str
+    cells: tuple[StyledText, ...]
+    about: str | None
+    id: str | None
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return ``1 job``, ``2 jobs``, ``2 deliveries``."""
-    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural or regular}"
+class Listing(NamedTuple):
+    """A list of the control API: its path, its rows, what is said of an empty one, and what one would run next.
+
+    ``stream`` is the kind of the stream's messages about its objects, ``value`` that of an object for a filter.
+    The latest object is printed last.
+    """
+
+    path: str
+    noun: str
+    row: Callable[[Any], Row]
+    then: Callable[[Any], str]
+    stream: str = ""
+    value: Callable[[Any, str], Any] = dict.__getitem__
+    is_newest_first: bool = True
+
+
+class Shown(NamedTuple):
+    """How a list is printed."""
+
+    limit: int
+    with_ids: bool
+    as_json: bool
+
+
+def follow(noun: str) -> Decorator:
+    return click.option("--follow", "-f", is_flag=True, help=f"Stream new {noun} until Ctrl-C.")
+
+
+def limit(which: str) -> Decorator:
+    return click.option(
+        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=f"Show the N {which}."
+    )
+
+
+def list_options(which: str) -> Decorator:
+    """Return what gives a command the options of a list, as ``shown``, and the emulator; ``which`` objects come first."""
+    options = [
+        limit(which),
+        click.option("--ids", "with_ids", is_flag=True, help="Show whole ids, and no names."),
+        as_json,
+    ]
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def command(*, limit: int, with_ids: bool, as_json: bool, **chosen: Any) -> Any:
+            return function(shown=Shown(limit, with_ids, as_json), **chosen)
+
+        return with_options(options)(with_client(command))
+
+    return decorate
+
+
+def print_list(
+    emulator: ControlClient, listing: Listing, filters: Mapping[str, Any], shown: Shown, *, follow: bool = False
+) -> None:
+    """Print the first objects of a list, the latest of them last; then, to ``follow`` it, each that the stream brings."""
+
+    def first() -> list[Any]:
+        found = [*emulator.pages(listing.path, shown.limit, **filters)]
+        return found[::-1] if listing.is_newest_first else found
+
+    if follow:
+        coming = tail(emulator, listing.stream, first)
+        wanted = (each for each in coming if all(v in (None, listing.value(each, n)) for n, v in filters.items()))
+        print_rows(emulator, wanted, listing.row, shown)
+        return
+    items = first()
+    print_rows(emulator, items, listing.row, shown)
+    if items:
+        print_next(listing.then(items[-1]), shown.as_json)
+    elif not shown.as_json:
+        some = any(value is not None for value in filters.values())
+        click.echo(f"No such {listing.noun}." if some else f"No {listing.noun} yet.", err=True)
+
+
+def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown) -> None:
+    """Print objects in rows, with the names of what they are about, under the days on which they happened."""
+    day = ""
+    for batch in batches(items):
+        if shown.as_json:
+            click.echo("\n".join(map(json.dumps, batch)))
+        else:
+            rows = [row(printable(item)) for item in batch]
+            ids = [] if shown.with_ids else list(dict.fromkeys(each.about for each in rows if each.about))
+            names = printable(emulator.get("/names", ids=",".join(ids))) if ids else {}
+            for each in rows:
+                if each.at[:10] != day:
+                    day = each.at[:10]
+                    click.echo(click.style(day, dim=True))
+                click.echo(in_one_line(each, names.get(each.about, ""), terminal_width()))
+        sys.stdout.flush()
+
+
+BATCH = 50
+"""The most rows whose names are asked for at once."""
+
+
+def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield a list in batches; of a stream, which a list is not, each object at once."""
+    if isinstance(items, list):
+        yield from (items[first : first + BATCH] for first in range(0, len(items), BATCH))
+    else:
+        yield from ([item] for item in items)
+
+
+LEAST = {"id": 13, "name": 12, "cell": 8}
+"""The columns that a part of a row keeps; the first 12 characters of an id find its object."""
+
+
+def in_one_line(row: Row, name: str, width: int | None) -> str:
+    """Return the time of day, what happened and to whom: the name, then the id; shortened to the width of a terminal.
+
+    The id is shortened first, for commands take its start, then the name, then the cells from the last to the first.
+    """
+    cells = [each if isinstance(each, tuple) else (each, {}) for each in row.cells]
+    parts = [("cell", clock_time(row.at), {}), *(("cell", *cell) for cell in cells)]
+    parts += [("name", name.replace("\N{NO-BREAK SPACE}", " "), {})] if name else []
+    parts += [("id", row.id, {"dim": True})] if row.id else []
+    if width is None:
+        return "  ".join(text for _, text, _ in parts).rstrip()
+    room = [len(text) for _, text, _ in parts]
+    for least in (LEAST, dict.fromkeys(LEAST, 2)):  # the second where a terminal is very narrow
+        for number, (kind, _, _) in reversed([*enumerate(parts)]):
+            excess = max(0, sum(room) + 2 * len(room) - 2 - width)
+            room[number] = min(room[number], max(room[number] - excess, least[kind]))
+    shortened = (
+        text if len(text) <= most else f"{text[: most - 1]}…" for most, (_, text, _) in zip(room, parts, strict=True)
+    )
+    return "  ".join(click.style(text, **style) for text, (_, _, style) in zip(shortened, parts, strict=True)).rstrip()
 
 
 RESETS = {
@@ -229,8 +236,67 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
             yield item
 
 
+# -- text
+
+
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that control a terminal or change the direction of text."""
+
+
+def printable(value: Any) -> Any:
+    """Return the value without control characters in its texts: a customer's name must not control the terminal."""
+    if isinstance(value, str):
+        return CONTROLS.sub("?", value)
+    if isinstance(value, dict):
+        return {printable(name): printable(each) for name, each in value.items()}
+    return [printable(each) for each in value] if isinstance(value, list) else value
+
+
+def fitted(text: str, stream: TextIO | None = None) -> str:
+    """Return the text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
+    if not (stream or sys.stdout).isatty():
+        return text
+    return "\n".join(map(wrapped, text.split("\n")))
+
+
+def wrapped(line: str) -> str:
+    """Return a line for the width of the terminal; what goes on below is indented further than the line is."""
+    width = columns()
+    if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
+        return line
+    own = line[: len(line) - len(line.lstrip())]
+    indent = f"{own}  " if own else "    "
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def columns() -> int:
+    import shutil  # with it come three libraries of compression, which few commands need
+
+    return shutil.get_terminal_size().columns
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal; None where the output is none."""
+    return columns() if sys.stdout.isatty() else None
+
+
+def clock_time(instant: str) -> str:
+    """Return the time of day of an instant, with its seconds where they are not 0: ``09:00``."""
+    return instant[11:16] if instant[17:19] == "00" else instant[11:19]
+
+
+def when(instant: str) -> str:
+    """Return an instant to the second, in the form that options accept."""
+    return f"{instant[:19]}Z"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return ``1 job``, ``2 jobs``, ``2 deliveries``."""
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural or regular}"
+
+
 def advance_lines(result: Any) -> str:
-    """Return the summary of an advance: one line, and one for each type of event."""
     delivered, failed = result["deliveries"]["succeeded"], result["deliveries"]["failed"]
     done = [
         counted(result["jobs"], "job"),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from emulator.cli.options import (
-    ID,
-    as_json,
-    no_wait,
-    racing,
-    with_client,
-)
-from emulator.cli.output import print_line, print_next, when
+from emulator.cli.control_client import ControlClient
+from emulator.cli.options import ID, no_wait, racing
+from emulator.cli.output import printed, when
 from emulator.presentation.languages.language import plain_money
 
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
+
+def payment_line(intent: Any) -> str:
+    error = intent["last_error"]
+    why = f"  {error['code']}" if error else ""
+    paid = plain_money(intent["amount"], intent["currency"])
+    return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"
 
 
 @click.command()
@@ -29,9 +28,12 @@ if TYPE_CHECKING:
 @click.option("--amount", type=click.IntRange(1), metavar="N", help="Amount in minor units, where the buyer chooses.")
 @click.option("--quantity", type=click.IntRange(1), metavar="N", help="Quantity, where the buyer chooses.")
 @no_wait
-@as_json
-@with_client
-def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, **given: Any) -> int:
+@printed(
+    payment_line,
+    then=lambda intent: f"explain {intent['id']}",
+    status=lambda intent: int(intent["last_error"] is not None and intent["status"] != "succeeded"),
+)
+def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) -> Any:
     """Pay a checkout session, a payment link or an invoice.
 
     \b
@@ -45,18 +47,8 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
 
     fields = {name: given.pop(name) for name in ("amount", "quantity")}
     try:
-        path, body = pay_path(target), method(**given)
+        path, body = pay_path(emulator.whole_id(target)), method(**given)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     body |= {name: value for name, value in fields.items() if value is not None}
-    intent = emulator.post(path.removeprefix("/_emulator"), body, **racing(no_wait))
-    print_line(intent, payment_line, as_json)
-    print_next(f"explain {intent['id']}", as_json)
-    return int(intent["last_error"] is not None and intent["status"] != "succeeded")
-
-
-def payment_line(intent: Any) -> str:
-    error = intent["last_error"]
-    why = f"  {error['code']}" if error else ""
-    paid = plain_money(intent["amount"], intent["currency"])
-    return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"
+    return emulator.post(path.removeprefix("/_emulator"), body, **racing(no_wait))

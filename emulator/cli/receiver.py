@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
 from emulator.cli.options import DEFAULT_KEY, ID, Number, option, racing, writing
@@ -103,7 +104,6 @@ def _emulator(url: str | None, key: str, token: str | None) -> Iterator[dict[str
         yield {}
         return
     # Imported here: a run without an emulator needs no client of one.
-    from emulator.cli.client import ControlClient
     from emulator.client.api import PAGE
     from emulator.resources.app.clients import Key
 
@@ -145,7 +145,6 @@ def _any_secret() -> Iterator[None]:
 
 
 def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
-    """Write each delivery to a file, and say how many there are of each kind; the exit status."""
     from emulator.checks.receiver.certifier import exported
 
     expected = []
@@ -154,14 +153,10 @@ def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
         for name, delivery in exported(service):
             (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
             expected.append(delivery["expected"])
-    counts = {"accepted": expected.count("accepted"), "refused": expected.count("refused")}
-    print_line(counts | {"folder": str(folder)}, _exported_line, as_json)
+    accepted, refused = expected.count("accepted"), expected.count("refused")
+    line = f"{counted(len(expected), 'file')} in {folder}: {accepted} to be accepted and {refused} to be rejected."
+    print_line({"accepted": accepted, "refused": refused, "folder": str(folder)}, lambda _: line, as_json)
     return 0
-
-
-def _exported_line(item: dict[str, Any]) -> str:
-    files = counted(item["accepted"] + item["refused"], "file")
-    return f"{files} in {item['folder']}: {item['accepted']} to be accepted and {item['refused']} to be rejected."
 
 
 def _service(url: str, *, secret: str | None, method: str, webhook: str | None, **more: Any) -> ServiceWorld:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
 import msgspec
 
-from emulator.cli.client import ControlClient
+from emulator.cli.control_client import ControlClient
 from emulator.cli.options import with_client, writing
 from emulator.insight.recording.model import Recording
 from emulator.insight.recording.renderers import FORMS
@@ -26,13 +26,6 @@ def _well_formed(_context: click.Context, _parameter: click.Parameter, expected:
     if any(not re.match(r"[^.=]+(\.[^.=]+)+=", text) for text in expected):
         raise click.BadParameter("must be ID.FIELD=VALUE, such as sub_….status=past_due")
     return expected
-
-
-class JournalPart(NamedTuple):
-    """A part of the journal: what came after the request ``since``, up to the request ``until``; all where None."""
-
-    since: str | None = None
-    until: str | None = None
 
 
 @click.command()
@@ -78,48 +71,37 @@ def record(
     numbers and secrets are replaced by test values.
     """
     if is_start:
-        _start(emulator, is_alone=not (is_stop or form or since or expected or out))
+        if is_stop or form or since or expected or out:
+            raise click.UsageError("--start stands alone; --stop takes the form and what is expected")
+        mark = emulator.post("/recording/start")["since_request"]
+        if mark is not None:
+            click.echo(mark)
+        click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
         return
-    if is_stop and since:
-        raise click.UsageError("--stop writes what came since --start; leave out --since")
-    recording = _fetched(emulator, _under_way(emulator) if is_stop else JournalPart(since), expected)
-    _write(FORMS[form or next(iter(FORMS))](recording), out)
+    marks: dict[str, Any] = {"since": since or None}
+    if is_stop:
+        if since:
+            raise click.UsageError("--stop writes what came since --start; leave out --since")
+        marks = _under_way(emulator)
+    recording = msgspec.convert(emulator.get("/recording", **marks, expect=list(expected) or None), Recording)
+    if not recording.steps:
+        raise click.ClickException("there is nothing to record: no request changed anything")
+    text = FORMS[form or next(iter(FORMS))](recording)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(text, "utf-8")
     if is_stop:
         emulator.post("/recording/stop")
 
 
-def _start(emulator: ControlClient, *, is_alone: bool) -> None:
-    if not is_alone:
-        raise click.UsageError("--start stands alone; --stop takes the form and what is expected")
-    mark = emulator.post("/recording/start")["since_request"]
-    if mark is not None:
-        click.echo(mark)
-    click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
-
-
-def _under_way(emulator: ControlClient) -> JournalPart:
-    """Return the part of the journal since the start. The recording is stopped only once its test is written."""
+def _under_way(emulator: ControlClient) -> dict[str, Any]:
+    """Return what came since the start of the recording, which is stopped only once its test is written."""
     state = emulator.get("/recording/state")
     if not state["is_recording"]:
         raise click.ClickException("no recording is under way; 'payments-emulator record --start' begins one")
     if state["until_request"] is None:
         raise click.ClickException("nothing is recorded yet: no request came since the start")
-    return JournalPart(state["since_request"], state["until_request"])
-
-
-def _fetched(emulator: ControlClient, part: JournalPart, expected: tuple[str, ...]) -> Recording:
-    """Return the steps of a recording."""
-    marks = {"since": part.since or None, "until": part.until}
-    recording = msgspec.convert(emulator.get("/recording", **marks, expect=list(expected) or None), Recording)
-    if not recording.steps:
-        raise click.ClickException("there is nothing to record: no request changed anything")
-    return recording
-
-
-def _write(text: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, "utf-8")
+    return {"since": state["since_request"], "until": state["until_request"]}

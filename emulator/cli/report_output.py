@@ -24,7 +24,6 @@ class ReportOutput(NamedTuple):
     as_json: bool
 
     def show(self, report: Report) -> None:
-        """Write the files, then print the report."""
         from emulator.checks.report import as_json, as_junit
 
         if self.html is not None:
@@ -38,8 +37,6 @@ class ReportOutput(NamedTuple):
 
 
 def with_report(function: Callable[..., Any]) -> Any:
-    """Give a command the options of its report, and ``output`` for what was chosen."""
-
     @wraps(function)
     def command(*, html: Path | None, junit: Path | None, as_json: bool, **chosen: Any) -> Any:
         return function(output=ReportOutput(html, junit, as_json), **chosen)

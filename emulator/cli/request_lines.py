@@ -71,7 +71,6 @@ class RequestLines:
                 self._some.set()
 
     def close(self) -> None:
-        """Write what waits."""
         self._ending.set()
         self._some.set()
         self._thread.join(PATIENCE)
@@ -145,7 +144,6 @@ def _counted(events: tuple[str, ...]) -> str:
 
 
 def json_line(request: AnsweredRequest) -> str:
-    """Return a request as a JSON object."""
     return json.dumps(
         {
             "request": request.id,

@@ -1,4 +1,4 @@
-"""Commands that the user names, run many times: captured, counted, and repeated alone."""
+"""Commands that the user names, run many times, each time with a sandbox of its own: captured, counted, repeated alone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,113 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli.groups import RepeatableCommand
+from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
+from emulator.cli.report_output import with_report
+from emulator.cli.serve import StartingServer, serve
+
 if TYPE_CHECKING:
     import subprocess
+
+    from emulator.checks.runs import RunLimits
+    from emulator.server.server import Server
+
+
+# -- the options of a command that runs another one many times
+
+
+OWN_OPTIONS = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict", "exit_with_stdin")
+"""Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
+
+key = option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+budget = click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
+command_line = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+
+
+def jobs(runs: int) -> Callable[[Any], Any]:
+    """Return the option ``--jobs``, by default ``runs`` for each core."""
+    return click.option(
+        "--jobs", type=click.IntRange(1, 64), default=runs * (os.cpu_count() or 1), help="Runs at a time."
+    )
+
+
+def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what makes a command of a function that runs COMMAND many times: with its options, those of ``serve`` first."""
+    own = [each for each in serve.params if each.name not in OWN_OPTIONS]
+    settings = {"allow_interspersed_args": False}
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        command = with_options([key, *options])(with_report(command_line(function)))
+        return click.command(cls=RepeatableCommand, params=own, context_settings=settings)(command)
+
+    return decorate
+
+
+@contextmanager
+def limited(
+    commands: CapturedCommands, *, jobs: int, budget: float | None = None, quiet: bool, title: str = ""
+) -> Iterator[RunLimits]:
+    """Yield the limits of runs. SIGTERM, too, ends the commands under way; a terminal shows how many runs are done."""
+    from emulator.checks.runs import RunLimits
+
+    shown = ProgressLine(quiet=quiet, title=title)
+    try:
+        with handling(signal.default_int_handler):
+            yield RunLimits(jobs, budget, shown.show, commands.stop)
+    finally:
+        shown.end()
+
+
+# -- a command and its sandbox
+
+
+@contextmanager
+def sandbox(
+    commands: CapturedCommands,
+    key: str,
+    chosen: Mapping[str, Any],
+    parts: Any = None,
+    built: Callable[[Server], None] = lambda _: None,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the URL of a server for one run, always with the same seed, and the variables by which a command finds it.
+
+    ``built`` is called with the server before it serves. If it cannot start, the ``commands`` end.
+    """
+    own = {"strict": False, **chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0, "parts": parts}
+    with StartingServer(own, commands.stop, built) as server:
+        yield server.url, environment(server.url, key, chosen["control_token"])
+
+
+def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
+    values = {"--url": url, "--key": key, "--control-token": token}
+    before = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
+    hosts = ",".join(dict.fromkeys([*filter(None, before.split(",")), urlsplit(url).hostname or ""]))
+    # Programs use no proxy for the sandbox; both spellings are in use.
+    return {variable(name): value for name, value in values.items() if value} | {"NO_PROXY": hosts, "no_proxy": hosts}
+
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals that end a command; some systems lack some."""
+
+
+@contextmanager
+def handling(handler: Any) -> Iterator[None]:
+    """Handle the signals in the block, except those that this process ignores."""
+    handled = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 WITHOUT_PAGES = "PAYMENTS_EMULATOR_WITHOUT_PAGES"
@@ -34,11 +132,6 @@ SLOWER = 10
 """How many times longer than the first run of a command another one may take."""
 
 
-def limit_after(started: float, least: float) -> float:
-    """Return the seconds that a run may take after one that began at ``started`` (``time.monotonic``) has ended."""
-    return max(least, SLOWER * (time.monotonic() - started))
-
-
 def failure_of(status: int, output: str) -> str | None:
     """Return why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
     if status == 0:
@@ -50,9 +143,14 @@ def failure_of(status: int, output: str) -> str | None:
 
 
 class CapturedCommands:
-    """Commands that run at the same time, each in a thread of the caller, and that are ended together."""
+    """Commands that run at the same time, each in a thread of the caller, and that are ended together.
 
-    def __init__(self) -> None:
+    One that takes ten times as long as the first one did, and longer than ``patience`` seconds (real time), is killed.
+    """
+
+    def __init__(self, patience: float = 0.0) -> None:
+        self._patience = patience
+        self._time_limit: float | None = None
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -61,14 +159,12 @@ class CapturedCommands:
         self,
         command: Sequence[str],
         variables: Mapping[str, str],
-        time_limit: float | None = None,
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[int, str]:
         """Run a command to its end; its exit status and its output, errors included. ``variables`` join the environment.
 
-        A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
-        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``KeyboardInterrupt`` where Ctrl-C
-        ended it.
+        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it
+        took too long, ``KeyboardInterrupt`` where Ctrl-C ended it.
         """
         import subprocess
 
@@ -91,7 +187,7 @@ class CapturedCommands:
                 _end(process)
         with process:
             try:
-                output, _ = process.communicate(timeout=time_limit)
+                output, _ = process.communicate(timeout=self._time_limit)
             except BaseException:
                 _end(process)
                 raise
@@ -106,21 +202,26 @@ class CapturedCommands:
         self,
         command: Sequence[str],
         variables: Mapping[str, str],
-        time_limit: float | None = None,
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[str | None, str]:
         """Run a command as :meth:`run` does; why it failed, if it did, and its output.
 
         Raises ``ClickException`` if it cannot be run.
         """
+        from subprocess import TimeoutExpired
+
+        started = time.monotonic()
         try:
-            status, output = self.run(command, variables, time_limit, begun)
+            status, output = self.run(command, variables, begun)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        except TimeoutExpired:
+            return f"it does not end: after {self._time_limit:.0f} s it was killed", ""
+        if self._time_limit is None:
+            self._time_limit = max(self._patience, SLOWER * (time.monotonic() - started))
         return failure_of(status, output), output.strip()
 
     def stop(self) -> None:
-        """End every command that runs, and each that is started from now on."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -150,15 +251,10 @@ class ProgressLine:
         if self._started is None:
             self._started, self._first = now, done
         if self._is_shown:
-            line = self._title + estimate(done, of, self._first, now - self._started)
-            click.echo(f"\r\033[K{line}", nl=False, err=True)
+            mean = (now - self._started) / max(1, done - self._first)
+            left = f", about {mean * (of - done):.0f} s left" if done > self._first else ""
+            click.echo(f"\r\033[K{self._title}{done} of {of} runs{left}", nl=False, err=True)
 
     def end(self) -> None:
         if self._is_shown and self._started is not None:
             click.echo("\r\033[K", nl=False, err=True)
-
-
-def estimate(done: int, of: int, first: int, seconds: float) -> str:
-    """Return how far the runs are, ``seconds`` after the run with the number ``first``."""
-    left = f", about {seconds / (done - first) * (of - done):.0f} s left" if done > first else ""
-    return f"{done} of {of} runs{left}"

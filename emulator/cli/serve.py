@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from emulator.cli.server import (
     write_port,
 )
 from emulator.core.limits import WORLDS
+from emulator.server.address import bind, is_loopback, url_of
 
 if TYPE_CHECKING:
     from emulator.server.sandbox import Options
@@ -150,43 +152,93 @@ def make_server(**chosen: Any) -> Any:
 
     options = make_options(chosen)
     with start_errors():
-        return Server(options, chosen["host"], chosen["port"], public_url(chosen["public_url"]))
+        address = chosen["host"], chosen["port"], public_url(chosen["public_url"])
+        return Server(options, *address, chosen.get("listening"))
 
 
 def make_options(chosen: dict[str, Any]) -> Options:
-    """Return the options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
     from emulator.server.sandbox import Options, Parts
-    from emulator.server.server import is_loopback
 
     _check(chosen)
+    same = (
+        "seed",
+        "fixtures",
+        "strict",
+        "allow_hosts",
+        "control_token",
+        "trust_network",
+        "smtp",
+        "state",
+        "max_worlds",
+    )
     return Options(
         clock_mode=chosen["clock"][0],
         clock_at=chosen["clock"][1],
-        seed=chosen["seed"],
         listed_keys_only=chosen["keys"] == "listed",
-        fixtures=chosen["fixtures"],
         assumptions=dict(chosen["chosen_assumptions"]),
         profile=chosen.get("profile"),
-        strict=chosen["strict"],
-        allow_hosts=chosen["allow_hosts"],
         any_host=not is_loopback(chosen["host"]),
-        control_token=chosen["control_token"],
-        trust_network=chosen["trust_network"],
-        smtp=chosen["smtp"],
-        state=chosen["state"],
         report=chosen.get("report"),
-        max_worlds=chosen["max_worlds"],
         parts=chosen.get("parts") or Parts(),
+        **{name: chosen[name] for name in same},
     )
 
 
-def _check(chosen: dict[str, Any]) -> None:
+def _check(chosen: Mapping[str, Any]) -> None:
     """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
-    from emulator.server.server import is_loopback
-
     permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
     if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
         )
+
+
+class StartingServer:
+    """A server whose port is bound at once, and that is built and run in a thread of its own, as a context manager.
+
+    Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and :meth:`wait` raises
+    ``ClickException``, as the end of the block does.
+    """
+
+    def __init__(self, chosen: Mapping[str, Any], failed: Callable[[], None], built: Callable[[Server], None]) -> None:
+        from emulator.server.thread import ServerThread
+
+        _check(chosen)
+        with start_errors():
+            self._listening = bind(chosen["host"], chosen["port"])
+        port = self._listening.getsockname()[1]
+        url = url_of(chosen["host"], port, trust_network=chosen["trust_network"])
+        self.url = public_url(chosen["public_url"]) or url
+        self._chosen = chosen
+        self._built = built
+        self._server: Server | None = None
+        self._thread = ServerThread(self, failed)
+
+    def run(self, ready: Callable[[], None]) -> None:
+        self._server = make_server(**self._chosen, listening=self._listening)
+        self._built(self._server)
+        self._server.run(ready)
+
+    def stop(self) -> None:
+        if self._server:
+            self._server.stop()
+
+    def wait(self) -> None:
+        from emulator.server.thread import DidNotStart
+
+        try:
+            self._thread.wait()
+        except DidNotStart as error:
+            told = error.__cause__
+            raise told if isinstance(told, click.ClickException) else click.ClickException(str(error)) from None
+
+    def __enter__(self) -> StartingServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.wait()
+        finally:
+            self._thread.stop()
+            self._listening.close()

@@ -68,7 +68,7 @@ def store_errors() -> Iterator[None]:
 def start_errors() -> Iterator[None]:
     """Raise ``ClickException`` for what keeps a server from starting."""
     from emulator.engine.fixtures import InvalidFixture
-    from emulator.server.server import CannotListen
+    from emulator.server.address import CannotListen
 
     try:
         with store_errors():
@@ -81,7 +81,6 @@ def start_errors() -> Iterator[None]:
 
 
 def public_url(url: str | None) -> str | None:
-    """Return the option, checked."""
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
         raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
     return url and url.rstrip("/")

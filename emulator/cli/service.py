@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -66,7 +66,18 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
         raise click.UsageError("--time needs --resume FILE, from which the probes go on days later")
     known = collected()
     names = chosen_probes(known, only)
-    report = _run(known, names, service_url(url), key, chosen)
+
+    def report_one(verdict: Verdict) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
+
+    with _helpers(chosen) as helpers:
+        asked = [name for name in names if not helpers.missing(known.probes[name], time=chosen["with_time"])]
+        most, rate = chosen["max_requests"], chosen["rate"]
+        budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
+        click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
+        limits = {"rate": rate, "most": most, "resume": chosen["resume"], "with_time": chosen["with_time"]}
+        report = ask(known, names, service_url(url), key, helpers, **limits, after=report_one)
     profile = made_profile(known, report)
     if chosen["out"]:
         with writing(chosen["out"]):
@@ -99,7 +110,6 @@ def service_url(url: str) -> str:
 
 
 def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
-    """Return the names of the probes of these assumptions, or of all."""
     asked = {probe.number for probe in known.probes.values()}
     for number in only:
         if number in known.unknowable:
@@ -109,34 +119,38 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
     return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
-def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[str, Any]) -> CalibrationReport:
-    """Return the report of one run. What it does is shown on the standard error."""
+def ask(
+    known: Collected,
+    names: Sequence[str],
+    url: str,
+    key: str,
+    helpers: Help,
+    *,
+    rate: float,
+    most: int,
+    resume: Path | None = None,
+    with_time: bool = False,
+    after: Callable[[Verdict], None] = lambda _: None,
+) -> CalibrationReport:
+    """Return the verdicts of probes about the service at a URL (without ``/v1``), by at most so many requests."""
     import httpx
 
     from emulator.checks.service.runner import Runner, new_word
     from emulator.checks.service.service import NothingListens, Service
     from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
 
-    with ExitStack() as stack:
-        helpers = stack.enter_context(_helpers(chosen))
+    try:
+        progress = CalibrationProgress(resume, helpers.mask(url), new_word(), helpers.mask)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(f"{resume}: {error}") from None
+    with httpx.Client(base_url=f"{url}/v1", timeout=60) as http:
+        service = Service(http, key, rate, most)
         try:
-            progress = CalibrationProgress(chosen["resume"], helpers.mask(url), new_word(), helpers.mask)
-        except (ValueError, OSError) as error:
-            raise click.ClickException(f"{chosen['resume']}: {error}") from None
-        asked = [name for name in names if not helpers.missing(known.probes[name], time=chosen["with_time"])]
-        click.echo(
-            f"{len(asked)} of {len(names)} probes, at most {known.budget(asked)} requests, {chosen['rate']:g} a second",
-            err=True,
-        )
-        http = stack.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=60))
-        service = Service(http, key, chosen["rate"], chosen["max_requests"])
-        try:
-            verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
+            verdicts = Runner(service, known, helpers, progress).run(names, time=with_time, after=after)
         except NothingListens as error:
             raise click.ClickException(f"{url} cannot be reached: {error}") from None
-        return CalibrationReport(
-            url=helpers.mask(url), date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts
-        )
+    date = f"{helpers.now():%Y-%m-%d}"
+    return CalibrationReport(url=helpers.mask(url), date=date, requests=service.sent, verdicts=verdicts)
 
 
 @contextmanager
@@ -145,7 +159,11 @@ def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
     from emulator.checks.service.service import EventReceiver
     from emulator.engine.redaction import redact_value
 
-    buyer = _ask_buyer if chosen["buyer"] else None
+    def ask_buyer(text: str) -> None:
+        click.echo(text, err=True)
+        click.pause("Press a key when it is done.", err=True)
+
+    buyer = ask_buyer if chosen["buyer"] else None
     if chosen["receiver"] is None:
         yield Help(redact_value, buyer=buyer)
         return
@@ -157,19 +175,7 @@ def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
         yield Help(redact_value, receiver, buyer)
 
 
-def _ask_buyer(text: str) -> None:
-    click.echo(text, err=True)
-    click.pause("Press a key when it is done.", err=True)
-
-
-def _report_one(verdict: Verdict) -> None:
-    """Write one line for each probe in a terminal."""
-    if sys.stderr.isatty():
-        click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
-
-
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
-    """Return the profile of the service that a report is about."""
     from emulator.checks.service.verdicts import profile_of
     from emulator.engine.reference_data import numbered_assumptions
 

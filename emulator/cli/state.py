@@ -85,7 +85,6 @@ def convert(source: str, target: str) -> None:
 
 
 def show(findings: Iterable[CheckedWorld]) -> None:
-    """Print a line for each world."""
     for found in findings:
         counts = f"{found.records} records, {found.jobs} jobs, {found.snapshots} snapshots"
         click.echo(f"{found.key}  {found.now}  {counts}")

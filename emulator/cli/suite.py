@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from emulator.cli.exec import environment, handling
-from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
-from emulator.cli.options import DEFAULT_KEY, Number, Parsed, Words, guidance, option
+from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
+from emulator.cli.options import Parsed, Words, guidance
 from emulator.cli.output import counted, fitted
-from emulator.cli.report_output import ReportOutput, with_report
-from emulator.cli.runs import CapturedCommands, ProgressLine, limit_after
-from emulator.cli.serve import make_server, serve
-from emulator.cli.server import serving
+from emulator.cli.report_output import ReportOutput
+from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
     from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport
     from emulator.checks.suite.usage import WorldRecorder
+    from emulator.server.server import Server
 
-
-OWN_OPTIONS = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
-"""Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
-
-PARAMETERS = [each for each in serve.params if each.name not in OWN_OPTIONS]
 
 PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""
@@ -48,7 +38,6 @@ class Threshold(NamedTuple):
 
 
 def threshold(value: str) -> Threshold:
-    """Return the threshold in ``80``, ``80%`` or ``events=100``."""
     group, _, number = value.rpartition("=")
     if group and group not in GROUPS:
         raise ValueError(f"there is no group {group!r}; {guidance(group, GROUPS)}")
@@ -73,28 +62,26 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit(0)
 
 
-@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
-@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
-@click.option(
-    "--fail-on",
-    "thresholds",
-    multiple=True,
-    type=Parsed("[GROUP=]PERCENT", threshold),
-    help="Fail below this score (100) or use of GROUP.",
+@examination(
+    click.option(
+        "--fail-on",
+        "thresholds",
+        multiple=True,
+        type=Parsed("[GROUP=]PERCENT", threshold),
+        help="Fail below this score (100) or use of GROUP.",
+    ),
+    click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on."),
+    click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated."),
+    click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated."),
+    click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant."),
+    click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses."),
+    click.option(
+        "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it. May be repeated."
+    ),
+    click.option("--missing", is_flag=True, help="List all that is never used, one per line."),
+    budget,
+    jobs(1),
 )
-@click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated.")
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant.")
-@click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses.")
-@click.option(
-    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it. May be repeated."
-)
-@click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
-@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
-@with_report
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def suite(
     command: tuple[str, ...],
     key: str,
@@ -127,7 +114,6 @@ def suite(
     Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.
     """
-    from emulator.checks.runs import RunLimits
     from emulator.checks.suite.search import named_by, try_mutants
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
@@ -139,13 +125,10 @@ def suite(
     for group in wanted:
         if groups and group and group not in groups:
             raise click.UsageError(f"--fail-on {group}=… names a group that is not shown; add --group {group}")
-    shown, commands, recorder = ProgressLine(quiet=output.as_json), CapturedCommands(), WorldRecorder()
-    limits = RunLimits(jobs, budget, shown.show, commands.stop)
+    commands, recorder = CapturedCommands(PATIENCE), WorldRecorder()
     play = player(command, key, chosen, commands, recorder)
-    # SIGTERM too is to end the commands under way.
-    with handling(signal.default_int_handler):
+    with limited(commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
         report = try_mutants(play, {} if usage else MUTANTS, limits, only=only, skip=skip, every=every)
-    shown.end()
     report = report._replace(repeat=repeating(command))
     used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
@@ -174,7 +157,6 @@ def with_usage(report: SuiteReport, used: Any, *, only_usage: bool = False, miss
 
 
 def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> bool:
-    """Return whether less of a group is used than is wanted; each such group is named on the error output."""
     short = [name for name, group in groups.items() if percentage(group) < wanted.get(name, 0)]
     for name in short:
         click.echo(f"{name}: {shown_percentage(groups[name])} is less than {wanted[name]:g} %", err=True)
@@ -182,11 +164,7 @@ def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> 
 
 
 def player(
-    command: Sequence[str],
-    key: str,
-    chosen: Mapping[str, Any],
-    commands: CapturedCommands,
-    recorder: WorldRecorder | None = None,
+    command: Sequence[str], key: str, chosen: Mapping[str, Any], commands: CapturedCommands, recorder: WorldRecorder
 ) -> Callable[[Mutant | None], MutantRun]:
     """Return the function that runs the command once, in a sandbox of its own with a service that is wrong or right.
 
@@ -196,43 +174,25 @@ def player(
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.wrong_service import WrongService
 
-    seed = 0 if chosen["seed"] is None else chosen["seed"]
-    own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
-    time_limit: float | None = None
-
     def play(row: Mutant | None) -> MutantRun:
-        nonlocal time_limit
         service = WrongService(MUTANTS.values()) if row is None else WrongService([row], row)
-        server = make_server(**own, parts=service.parts())
-        variables = environment(server.url, key, chosen["control_token"])
-        if row is None and recorder:
-            recorder.attach(server.sandbox.engine)
-        with serving(server):
-            started = time.monotonic()
-            failure = _failure(commands, command, variables, time_limit)
+        servers: list[Server] = []
+
+        def built(server: Server) -> None:
+            servers.append(server)
+            if row is None:
+                recorder.attach(server.sandbox.engine)
+
+        with sandbox(commands, key, chosen, service.parts(), built) as (_, variables):
+            failure, _ = commands.attempt(command, variables)
         if row is None:
-            time_limit = limit_after(started, PATIENCE)
-            if recorder:
-                recorder.collect(server.sandbox.engine)
+            recorder.collect(servers[0].sandbox.engine)
         return MutantRun(failure, service.reached)
 
     return play
 
 
-def _failure(
-    commands: CapturedCommands, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None
-) -> str | None:
-    """Return why the command failed, in one line; None if it did not."""
-    from subprocess import TimeoutExpired
-
-    try:
-        return commands.attempt(command, variables, time_limit)[0]
-    except TimeoutExpired:
-        return f"no end within {time_limit:g} s"
-
-
 def percentage(group: Any) -> float:
-    """Return the percentage of a group that was exercised."""
     return float(100 * group["count"] / group["total"])
 
 

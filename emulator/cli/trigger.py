@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from emulator.cli.control_client import ControlClient
 from emulator.cli.events import about, event_row
-from emulator.cli.options import (
-    EVENT_TYPE,
-    Parsed,
-    as_json,
-    no_wait,
-    racing,
-    with_client,
-)
-from emulator.cli.output import print_next, print_rows
+from emulator.cli.options import EVENT_TYPE, Parsed, as_json, no_wait, racing, with_client
+from emulator.cli.output import Shown, print_next, print_rows
 from emulator.core.event_types import EVENTS
-
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
 
 
 def override(value: str) -> tuple[list[str], Any]:
@@ -69,12 +60,11 @@ def trigger(
     """
     body = {"event": event, "overrides": nested(overrides)}
     caused = emulator.post("/trigger", body, **racing(no_wait))
-    print_rows(emulator, [caused], event_row, as_json)
+    print_rows(emulator, [caused], event_row, Shown(1, with_ids=False, as_json=as_json))
     print_next(f"explain {about(caused)}", as_json)
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
-    """Return the overrides as one object."""
     whole: dict[str, Any] = {}
     for names, value in overrides:
         part = whole

@@ -1,31 +1,19 @@
-"""``world``: save, restore, export, rewind, reset and draw whole worlds."""
+"""``world``: save, restore, export, rewind and reset whole worlds."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
+from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import LazyGroup
-from emulator.cli.options import (
-    CLOCK_START,
-    ID,
-    Text,
-    as_json,
-    complete_from,
-    limit,
-    read_snapshot,
-    with_client,
-)
-from emulator.cli.output import counted, print_line, when
+from emulator.cli.options import CLOCK_START, ID, as_json, complete_from, matching, read_snapshot, with_client
+from emulator.cli.output import counted, limit, print_line, printed, when
 
-if TYPE_CHECKING:
-    from emulator.cli.client import ControlClient
-
-
-NAME = Text("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
+NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
 """The name of a snapshot, which is part of a URL."""
 
 existing = click.argument("name", type=NAME, shell_complete=complete_from("/snapshots", "name"))
@@ -34,7 +22,7 @@ existing = click.argument("name", type=NAME, shell_complete=complete_from("/snap
 
 @click.group(cls=LazyGroup)
 def world() -> None:
-    """Save, restore, rewind, reset and draw the App's world.
+    """Save, restore, rewind and reset the App's world.
 
     \b
     payments-emulator world save before-renewal
@@ -43,30 +31,36 @@ def world() -> None:
     """
 
 
+# -- snapshots
+
+
+def snapshot_line(snapshot: Any) -> str:
+    name = click.style(snapshot["name"].ljust(20), bold=True)
+    return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
+
+
 @world.command()
 @click.argument("name", type=NAME)
-@as_json
-@with_client
-def save(emulator: ControlClient, name: str, as_json: bool) -> None:
+@printed(snapshot_line)
+def save(emulator: ControlClient, name: str) -> Any:
     """Save the world; replaces a snapshot of the same name.
 
     \b
     payments-emulator world save before-renewal
     """
-    print_line(emulator.post("/snapshots", {"name": name}), snapshot_line, as_json)
+    return emulator.post("/snapshots", {"name": name})
 
 
 @world.command()
 @existing
-@as_json
-@with_client
-def load(emulator: ControlClient, name: str, as_json: bool) -> None:
+@printed(snapshot_line)
+def load(emulator: ControlClient, name: str) -> Any:
     """Restore a snapshot, including the clock.
 
     \b
     payments-emulator world load before-renewal
     """
-    print_line(emulator.post(f"/snapshots/{name}/restore"), snapshot_line, as_json)
+    return emulator.post(f"/snapshots/{name}/restore")
 
 
 @world.command("list")
@@ -114,19 +108,19 @@ def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) ->
 @world.command("import")
 @click.argument("file", type=click.File("rb"))
 @click.option("--name", type=NAME, help="Name of the snapshot. [default: the file's name]")
-@as_json
-@with_client
-def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, as_json: bool) -> None:
+@printed(snapshot_line)
+def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None) -> Any:
     """Import an exported snapshot (use 'world load' to restore it).
 
     \b
     payments-emulator world import before-renewal.json
     payments-emulator world import --name shop - < before-renewal.json
     """
-    chosen = name or Path(file.name).stem
-    if not NAME.matches(chosen):
-        raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
-    print_line(emulator.call("PUT", f"/snapshots/{chosen}", json=read_snapshot(file)), snapshot_line, as_json)
+    try:
+        chosen = NAME.parse(name or Path(file.name).stem)
+    except ValueError:
+        raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name") from None
+    return emulator.call("PUT", f"/snapshots/{chosen}", json=read_snapshot(file))
 
 
 @world.command()
@@ -141,9 +135,11 @@ def delete(emulator: ControlClient, name: str) -> None:
     emulator.delete(f"/snapshots/{name}")
 
 
-def snapshot_line(snapshot: Any) -> str:
-    name = click.style(snapshot["name"].ljust(20), bold=True)
-    return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
+# -- back in time, and from the start
+
+
+def rewound_line(result: Any) -> str:
+    return f"Before {result['to']}: {when(result['now'])}, {counted(result['turns'], 'unit of work', 'units of work')} undone"
 
 
 @world.command()
@@ -151,9 +147,8 @@ def snapshot_line(snapshot: Any) -> str:
     "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
 )
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]")
-@as_json
-@with_client
-def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_json: bool) -> None:
+@printed(rewound_line)
+def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> Any:
     """Return the world to its state before a REQUEST.
 
     \b
@@ -165,27 +160,17 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_j
     """
     if request and steps:
         raise click.UsageError("REQUEST and --steps both say how far to go back; give only one")
-    print_line(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound_line, as_json)
-
-
-def rewound_line(result: Any) -> str:
-    undone = counted(result["turns"], "unit of work", "units of work")
-    return f"Before {result['to']}: {when(result['now'])}, {undone} undone"
+    return emulator.post("/rewind", {"to": emulator.whole_id(request)} if request else {"steps": steps or 1})
 
 
 @world.command()
 @click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
 @click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
 @click.option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock.")
-@as_json
-@with_client
+@printed(lambda world: f"New world: {when(world['now'])}, {world['mode']}")
 def reset(
-    emulator: ControlClient,
-    fixtures: BinaryIO | None,
-    seed: int | None,
-    clock: tuple[str, str | None] | None,
-    as_json: bool,
-) -> None:
+    emulator: ControlClient, fixtures: BinaryIO | None, seed: int | None, clock: tuple[str, str | None] | None
+) -> Any:
     """Reset the App's world.
 
     \b
@@ -197,8 +182,7 @@ def reset(
     """
     start = "@".join(filter(None, clock)) if clock else None
     given = {"fixtures": fixtures and fixtures_in(fixtures), "seed": seed, "clock": start}
-    body = {name: value for name, value in given.items() if value is not None}
-    print_line(emulator.post("/reset", body), new_line, as_json)
+    return emulator.post("/reset", {name: value for name, value in given.items() if value is not None})
 
 
 def fixtures_in(file: BinaryIO) -> Any:
@@ -216,7 +200,3 @@ def fixtures_in(file: BinaryIO) -> Any:
     except TypeError as error:  # of a date, or of bytes
         raise click.ClickException(f"{file.name}: {error}") from None
     return {} if loaded is None else loaded
-
-
-def new_line(result: Any) -> str:
-    return f"New world: {when(result['now'])}, {result['mode']}"

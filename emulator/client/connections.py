@@ -1,7 +1,8 @@
-"""Connections to an emulator in this or any other process, by Python's own ``http.client``.
+"""Connections to an emulator in this or any other process, by sockets: HTTP/1.1 as a server of ours, or a proxy, speaks it.
 
-Tools with which tests fake other services replace the classes of ``http.client`` and ``socket`` in their modules. What is
-needed of them is bound here when this module is imported, so requests to the emulator pass by those tools.
+Not by ``http.client``: what it imports to parse e-mail takes longer than a command has for one request. Tools with which
+tests fake other services replace the classes of ``socket`` in its module. What is needed of them is bound here when this
+module is imported, so requests to the emulator pass by those tools.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException, HTTPResponse
 from socket import IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, getaddrinfo, socket
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -67,8 +67,8 @@ class Connections:
     def exchange(self, request: ApiRequest, timeouts: Timeouts | None = None) -> ApiResponse:
         """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
         with self._answered(request, timeouts or self._timeouts) as (connection, answer):
-            response = ApiResponse(request, answer.status, _headers(answer), answer.read())
-            if not answer.will_close and len(self._idle) < KEPT:
+            response = ApiResponse(request, answer.status, answer.headers, b"".join(answer.body()))
+            if answer.stays_open and len(self._idle) < KEPT:
                 self._idle.append(connection)
             else:
                 connection.close()
@@ -82,9 +82,9 @@ class Connections:
         """
         with self._answered(request, self._timeouts) as (connection, answer):
             failed = not 200 <= answer.status < 300
-            lines = (line.decode(errors="replace").rstrip("\r\n") for line in answer)
+            content = b"".join(answer.body()) if failed else b""
             try:
-                yield ApiResponse(request, answer.status, _headers(answer), answer.read() if failed else b""), lines
+                yield ApiResponse(request, answer.status, answer.headers, content), _lines(answer.body())
             finally:
                 connection.close()
 
@@ -104,18 +104,16 @@ class Connections:
         self.disconnect()
 
     @contextmanager
-    def _answered(self, request: ApiRequest, timeouts: Timeouts) -> Iterator[tuple[socket, HTTPResponse]]:
+    def _answered(self, request: ApiRequest, timeouts: Timeouts) -> Iterator[tuple[socket, IncomingResponse]]:
         head = self._head(request)
         connection = self._free(timeouts)
         try:
             connection.settimeout(timeouts.response)
             connection.sendall(head + request.body)
-            answer = HTTPResponse(connection, method=request.method)
-            answer.begin()
-            yield connection, answer
+            yield connection, IncomingResponse(connection, request.method)
         except BaseException as error:
             connection.close()
-            if isinstance(error, (HTTPException, OSError)):
+            if isinstance(error, OSError) and not isinstance(error, ConnectionBroke):
                 raise ConnectionBroke(str(error) or type(error).__name__) from error
             raise
 
@@ -209,5 +207,83 @@ def _tls() -> SSLContext:
     return context
 
 
-def _headers(answer: HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in answer.getheaders()}
+LONGEST_LINE, MOST_HEADERS = 65_536, 100
+"""The most bytes in a line of a response's head, and the most lines."""
+
+
+class IncomingResponse:
+    """The response that arrives on a connection; raises :class:`ConnectionBroke` if it is not HTTP, or ends early."""
+
+    def __init__(self, connection: socket, method: str) -> None:
+        self._file = connection.makefile("rb")
+        self.status, self.headers = self._head()
+        while self.status < 200:  # the server says that the response is coming
+            self.status, self.headers = self._head()
+        length = self.headers.get("content-length", "")
+        self._is_chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
+        self._length = int(length) if length.isdecimal() else None
+        if method == "HEAD" or self.status in (204, 304):
+            self._is_chunked, self._length = False, 0
+
+    @property
+    def stays_open(self) -> bool:
+        """Whether the connection can carry another request."""
+        is_bounded = self._is_chunked or self._length is not None
+        return is_bounded and "close" not in self.headers.get("connection", "").lower()
+
+    def body(self) -> Iterator[bytes]:
+        """Yield the parts of the body as they arrive."""
+        if self._is_chunked:
+            while size := self._size_of_chunk():
+                yield self._exactly(size)
+                self._line()
+            while self._line():
+                pass  # headers after the body
+        elif self._length is not None:
+            yield self._exactly(self._length)
+        else:
+            while part := self._file.read1(LONGEST_LINE):
+                yield part
+
+    def _head(self) -> tuple[int, dict[str, str]]:
+        version, _, status = self._line().partition(" ")
+        if not version.startswith("HTTP/1.") or not status[:3].isdecimal():
+            raise ConnectionBroke(f"the response is not HTTP: {version[:20]!r}")
+        headers = {"connection": "close"} if version == "HTTP/1.0" else {}
+        for _ in range(MOST_HEADERS):
+            if not (line := self._line()):
+                return int(status[:3]), headers
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+        raise ConnectionBroke(f"the response has more than {MOST_HEADERS} headers")
+
+    def _line(self) -> str:
+        line = self._file.readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise ConnectionBroke(f"a line of the response is longer than {LONGEST_LINE} bytes")
+        if not line.endswith(b"\n"):
+            raise ConnectionBroke("the connection was closed before the response was complete")
+        return line.rstrip(b"\r\n").decode("latin-1")
+
+    def _size_of_chunk(self) -> int:
+        text = self._line().partition(";")[0].strip()
+        try:
+            return int(text, 16)
+        except ValueError:
+            raise ConnectionBroke(f"the response is not HTTP: a chunk of {text[:20]!r} bytes") from None
+
+    def _exactly(self, size: int) -> bytes:
+        content = self._file.read(size)
+        if len(content) != size:
+            raise ConnectionBroke(f"the connection was closed after {len(content)} of {size} bytes")
+        return content
+
+
+def _lines(parts: Iterator[bytes]) -> Iterator[str]:
+    """Yield the lines of a body as they arrive."""
+    rest = b""
+    for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line.decode(errors="replace").rstrip("\r") for line in lines)
+    if rest:
+        yield rest.decode(errors="replace")

@@ -194,7 +194,7 @@ class Sandbox:
     def _site(self) -> ASGIApp:
         from emulator.ui.site import site
 
-        return site(self.engine, self.options.profile, shows_last=self.options.control_token is None)
+        return site(self.engine, self.options.profile)
 
     def application(self) -> RootApp:
         """Return the ASGI application: the service, the control API, the console and the site."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import Any
 
 import uvicorn
 
 from emulator.resources.app import clients
 from emulator.server import event_loop, uvicorn_parts
+from emulator.server.address import bind, url_of
 from emulator.server.plain_uvicorn import PlainUvicorn
 from emulator.server.sandbox import Options, Sandbox
 from emulator.web.root_app import RootApp
@@ -37,22 +35,21 @@ _STARTING = threading.Lock()
 """msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
 
 
-class CannotListen(Exception):
-    """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
-
-    def __init__(self, message: str, *, in_use: bool = False) -> None:
-        super().__init__(message)
-        self.in_use = in_use
-
-
 class Server:
-    """One sandbox on one address. The constructor binds the socket, so the port is known before anything is served."""
+    """One sandbox on one address. The constructor binds the socket, unless it is given one that is ``listening``."""
 
-    def __init__(self, options: Options, host: str, port: int, public_url: str | None = None) -> None:
-        self.socket = bind(host, port)
+    def __init__(
+        self,
+        options: Options,
+        host: str,
+        port: int,
+        public_url: str | None = None,
+        listening: socket.socket | None = None,
+    ) -> None:
+        self.socket = listening or bind(host, port)
         self.host = host
         self.port: int = self.socket.getsockname()[1]
-        self.url = public_url or url_of(host, self.port, options)
+        self.url = public_url or url_of(host, self.port, trust_network=options.trust_network)
         try:
             with _STARTING:
                 self.sandbox = Sandbox(replace(options, base_url=self.url))
@@ -186,40 +183,3 @@ class Uvicorn(uvicorn.Server):
             task.cancel()
         if not self.force_exit:
             await self.lifespan.shutdown()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address. Raises :class:`CannotListen`."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        bound = socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError, UnicodeError) as error:
-        number = getattr(error, "errno", None)
-        # The text of the error repeats the address; resolvers have numbers of their own.
-        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else error
-        raise CannotListen(f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE) from None
-    bound.set_inheritable(True)
-    return bound
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a server on this address, or on every address of this name."""
-    try:
-        addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
-        return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
-    except (OSError, UnicodeError):
-        return True  # nothing can be bound there
-
-
-def url_of(host: str, port: int, options: Options) -> str:
-    """Return where clients reach a server that listens on this address."""
-    return f"http://{_callable_host(host, options)}:{port}"
-
-
-def _callable_host(host: str, options: Options) -> str:
-    if host in ("0.0.0.0", "::") and options.trust_network:  # noqa: S104  # as below
-        # The name by which neighbours on a network of containers find this one.
-        return socket.gethostname().lower()
-    if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host

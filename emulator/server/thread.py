@@ -22,9 +22,9 @@ class Runnable(Protocol):
 
 
 class ServerThread:
-    """Runs a server from its construction until ``stop``, or as a context manager. Raises :class:`DidNotStart`."""
+    """Runs a server from its construction until ``stop``. With ``failed``, to be called then, :meth:`wait` waits for it."""
 
-    def __init__(self, server: Runnable) -> None:
+    def __init__(self, server: Runnable, failed: Callable[[], None] | None = None) -> None:
         # The wait below would never end: it is in the thread whose turn the server takes.
         if not threads_are_real():
             raise DidNotStart(
@@ -34,8 +34,14 @@ class ServerThread:
         self._server = server
         self._ready = threading.Event()
         self._failure: BaseException | None = None
+        self._failed = failed
         self._thread = threading.Thread(target=self._run, name="payments-emulator", daemon=True)
         self._thread.start()
+        if failed is None:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until the server answers requests. Raises :class:`DidNotStart`."""
         if not self._ready.wait(TIME_LIMIT) or self._failure:
             raise DidNotStart(f"the emulator did not start: {self._failure or 'no answer'}") from self._failure
 
@@ -44,6 +50,8 @@ class ServerThread:
             self._server.run(self._ready.set)
         except BaseException as error:  # raised again in the thread that waits for the start
             self._failure = error
+            if self._failed:
+                self._failed()
         finally:
             self._ready.set()
 

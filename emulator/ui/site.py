@@ -16,7 +16,7 @@ from emulator.engine.engine import Engine
 from emulator.ui.base.pages import api_error, application
 from emulator.ui.buyer.hosted_pages import Pages
 from emulator.ui.docs import reference
-from emulator.ui.docs.first_page import first_route
+from emulator.ui.docs.first_page import first_page
 from emulator.web.context import context_of
 
 
@@ -57,16 +57,13 @@ async def _method_not_allowed(request: Request, error: Exception) -> Response:
     )
 
 
-def site(engine: Engine, profile: Profile | None = None, *, shows_last: bool = True) -> ASGIApp:
-    """Return the application for all other paths; its documents and pages say what a ``profile`` has confirmed.
-
-    ``shows_last``: the first page shows the last request.
-    """
+def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
+    """Return the application for all other paths; its documents and pages say what a ``profile`` has confirmed."""
     marks = Marks.of(profile) if profile else None
     document = partial(_document, marks)
     return application(
         [
-            first_route(engine, shows_last=shows_last),
+            Route("/", first_page),
             *reference.explorer_routes(),
             *reference.reference_routes(engine, profile),
             *Pages(engine).routes(),

@@ -42,3 +42,5 @@ def test_the_recording_shows_what_the_commands_print() -> None:
     assert shown == recording.recorded(), "python -m docs.recording makes it again"
     assert re.findall(r"https?://[^\"<]+", shown) == ["http://www.w3.org/2000/svg"]
     assert len(shown.encode()) <= MOST
+    last = max(float(percent) for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", shown))
+    assert last / 100 * recording.SECONDS <= 2, "all of it is seen from the second second on"

@@ -14,7 +14,7 @@ from emulator.document import bundles
 
 FOLDER = Path(emulator.__path__[0])
 
-COMMANDS = ["@click.*", "@*.command", "@*.group", "@pytest.*", "@mcp.*"]
+COMMANDS = ["@examination", "@resource", "@click.*", "@*.command", "@*.group", "@pytest.*", "@mcp.*"]
 """Decorators that make something used: commands, fixtures and resources."""
 
 CALLED_BY_OTHERS = [

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.cli.terminal import processes, run
-from emulator.cli.client import ControlClient
+from emulator.cli.control_client import ControlClient
 from emulator.cli.mcp_server import GuardedApp
 
 TOKENS = 2500
@@ -120,7 +120,7 @@ def test_wrong_arguments_are_explained_in_plain_words(sandbox: Sandbox) -> None:
 
 def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only if no URL is given; it is a sandbox like any other."""
-    monkeypatch.setattr("emulator.cli.client.ControlClient.is_running", lambda _: False)
+    monkeypatch.setattr("emulator.cli.control_client.ControlClient.is_running", lambda _: False)
     answered = []
 
     def asked(emulator: ControlClient) -> SimpleNamespace:

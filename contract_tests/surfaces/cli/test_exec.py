@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -205,3 +206,24 @@ def test_a_snapshot_is_taken_in_and_another_is_left(start: Start, tmp_path: Path
     status, output, errors = ended(again)
     assert (status, output.strip(), errors) == (0, "1", "")
     assert second.stat().st_size > 1000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes in folders")
+def test_the_command_does_not_wait_for_its_server(start: Start, tmp_path: Path) -> None:
+    """Here the server waits for the command, which writes what it reads; requests wait until it answers."""
+    fixtures = tmp_path / "shop.yaml"
+    os.mkfifo(fixtures)
+    script = f"echo 'settings: {{}}' > {fixtures}; {sys.executable} -m emulator.cli.main health"
+    status, output, errors = ended(start("--fixtures", str(fixtures), "--", "sh", "-c", script))
+    assert (status, errors) == (0, "")
+    assert output.startswith("ok: ")
+
+
+def test_a_server_that_cannot_start_ends_the_command(start: Start, tmp_path: Path) -> None:
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("settings: [")
+    status, output, errors = ended(start("--fixtures", str(fixtures), "--", sys.executable, "-c", WAITS))
+    assert (status, output.count("\n") <= 1, errors.count("\n")) == (2, True, 1)
+    assert errors.startswith(f"payments-emulator: {fixtures}: is not YAML")
+    if output:
+        assert gone(int(output.split()[1]))

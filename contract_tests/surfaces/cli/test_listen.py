@@ -275,7 +275,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, receiver: Receiver) 
         (["--forward-to", "ftp://x"], "'--forward-to'"),
         (["--forward-to", "x", "--url", "http://127.0.0.1:1"], "No emulator is running at http://127.0.0.1:1 "),
         (["--forward-to", "x", "--events", "invoice.lost"], "events.0"),
-        (["--forward-to", "x", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
+        (["--forward-to", "x", "--key", "sk_test_a.b"], "API key format"),
     ],
 )
 def test_a_mistake_is_reported_in_one_line(sandbox: Sandbox, arguments: list[str], said: str) -> None:

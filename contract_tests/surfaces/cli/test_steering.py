@@ -183,7 +183,7 @@ def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cl
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == ["invoice.paid"]
     assert [line.split()[1] for line in cli("events", "--object", subscription).lines[1:]] == ["subscription.created"]
     unknown = cli("events", "--object", "cust_nope")
-    assert (unknown.output, unknown.errors) == ("", "No event is about cust_nope.\n")
+    assert (unknown.output, unknown.errors) == ("", "No such events.\n")
 
 
 def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
@@ -215,7 +215,7 @@ def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli
 def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     subscription = sandbox.subscribe(collection_method="send_invoice")
     (email,) = sandbox.control.get("/emails")["data"]
-    assert cli("emails").lines == ["2026-01-01", "  ".join(["00:00", email["to"], email["subject"], email["id"]])]
+    assert cli("emails").lines == ["2026-01-01", "  ".join(["00:00", email["subject"], email["to"], email["id"]])]
     assert cli("emails", "--kind", "receipt", "--json").objects == []
     assert cli("emails", "--kind", "invoice", "--to", email["to"], "--json").objects == [email]
     shown = cli("emails", email["id"]).lines

@@ -1,0 +1,159 @@
+"""The client of the control API that all commands use; each failure is reported in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from emulator.client.api import PAGE, Api
+from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
+from emulator.client.messages import ApiRequest, ApiResponse, InvalidPath
+
+PATIENCE = Timeouts(connect=5, response=None)
+"""A response may take any time: an advance answers when it is complete."""
+
+PROBE = Timeouts(connect=5, response=5)
+"""Of the question whether an emulator answers at all."""
+
+ID_LENGTH = 24
+"""The characters of an id after its prefix."""
+
+JOURNAL = 1_000
+"""The newest requests in which one is sought by the start of its id."""
+
+
+class Rejected(click.ClickException):
+    """The emulator answered with an error: ``body`` as it came, and a sentence for people."""
+
+    def __init__(self, body: Any) -> None:
+        self.body, error = body, body.get("error", body)
+        reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
+        hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+        super().__init__(f"{'; '.join(reasons) or error['message'].rstrip('.')}{hint}")
+
+
+class ControlClient(Api):
+    """A running emulator, for the App of a key or a name.
+
+    Paths are below ``/_emulator``, but for those of the service. `All methods raise
+    ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        app: str | None = None,
+        token: str | None = None,
+        timeouts: Timeouts = PATIENCE,
+    ) -> None:
+        with _explained(root(url)):
+            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeouts=timeouts)
+
+    def is_running(self) -> bool:
+        try:
+            self.connections.exchange(ApiRequest("GET", "/_emulator/health"), PROBE)
+        except ConnectionFailed:
+            return False
+        return True
+
+    def send(self, method: str, path: str, **options: Any) -> ApiResponse:
+        """Send one request to the control API, or to a path under /v1, and return its successful response."""
+        return accepted(self.url, self.request(method, path, **options))
+
+    def request(self, method: str, path: str, **options: Any) -> ApiResponse:
+        """Send any request and return its response, an error too."""
+        with _explained(self.url):
+            try:
+                return super().request(method, _at(path), **options)
+            except InvalidPath as error:
+                raise click.ClickException(str(error)) from None
+
+    def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
+        size, page = min(limit, PAGE), 1
+        while limit > 0:
+            answer = self.get(path, page=page, page_size=size, **query)
+            yield from answer["data"][:limit]
+            limit, page = limit - size, page + 1
+            if page > answer["pagination"]["total_pages"]:
+                return
+
+    def whole_id(self, start: str) -> str:
+        """Return the id that starts so, as rows on a narrow terminal show it; the text itself where not exactly one does."""
+        start = start.removesuffix("…")
+        if len(start.partition("_")[2]) >= ID_LENGTH:
+            return start
+        if start.startswith("req_"):
+            found = self.pages("/requests", JOURNAL)
+        else:
+            found = iter(self.get("/search", query=start, page_size=PAGE)["data"])
+        ids = [each["id"] for each in found if each["id"].startswith(start)]
+        return ids[0] if len(ids) == 1 else start
+
+    def stream(self, types: str) -> Iterator[tuple[str, Any]]:
+        """Yield what happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
+
+        It ends only with an error, when the emulator has ended.
+        """
+        request = self._prepared("GET", _at("/stream"), query={"types": types})
+        with _explained(self.url), self.connections.stream(request) as (head, lines):
+            accepted(self.url, head)
+            yield "open", None
+            yield from messages(lines)
+        raise click.ClickException(f"the emulator at {self.url} has ended")
+
+
+def _at(path: str) -> str:
+    return path if path.startswith(("/v1/", "/_emulator")) else f"/_emulator{path}"
+
+
+def root(url: str) -> str:
+    """Return the emulator's root URL, from ``localhost:4747`` or the URL of its API as well."""
+    return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
+
+
+def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    """Yield server-sent events as pairs of kind and JSON object."""
+    kind, data = "message", ""
+    for line in lines:
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "event":
+            kind = value
+        elif name == "data":
+            data += value
+        elif not line and data:
+            yield kind, json.loads(data)
+            kind, data = "message", ""
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    try:
+        yield
+    except NoConnection as error:
+        start = "Start one: payments-emulator serve; or give its URL with --url"
+        raise click.ClickException(f"no emulator is running at {url} ({error}). {start}") from None
+    except ValueError:
+        message = f"{url!r}: a URL such as http://127.0.0.1:4747"
+        raise click.BadParameter(message, param_hint="'--url'") from None
+    except ConnectionFailed as error:
+        message = f"the connection to the emulator at {url} failed: {error}"
+        raise click.ClickException(message) from None
+
+
+def accepted(url: str, answer: ApiResponse) -> ApiResponse:
+    """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
+    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
+    if "request-id" not in answer.headers:
+        path = answer.request.target.partition("?")[0]
+        raise click.ClickException(
+            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening there?"
+        )
+    if not answer.is_success:
+        raise Rejected(answer.json())
+    return answer

@@ -1,0 +1,53 @@
+"""The address that a server listens on. Nothing here needs what a server is made of, so a port is bound at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from ipaddress import ip_address
+
+
+class CannotListen(Exception):
+    """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
+
+    def __init__(self, message: str, *, in_use: bool = False) -> None:
+        super().__init__(message)
+        self.in_use = in_use
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address. Raises :class:`CannotListen`."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        bound = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError, UnicodeError) as error:
+        number = getattr(error, "errno", None)
+        # The text of the error repeats the address; resolvers have numbers of their own.
+        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else error
+        raise CannotListen(f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a server on this address, or on every address of this name."""
+    try:
+        addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
+    except (OSError, UnicodeError):
+        return True  # nothing can be bound there
+
+
+def url_of(host: str, port: int, *, trust_network: bool) -> str:
+    """Return where clients reach a server that listens on this address."""
+    return f"http://{_callable_host(host, trust_network=trust_network)}:{port}"
+
+
+def _callable_host(host: str, *, trust_network: bool) -> str:
+    if host in ("0.0.0.0", "::") and trust_network:  # noqa: S104  # as below
+        # The name by which neighbours on a network of containers find this one.
+        return socket.gethostname().lower()
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
