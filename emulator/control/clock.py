@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
@@ -216,22 +217,46 @@ ScheduleEntry = dict[str, Any]
 
 
 async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
-    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant."""
+    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant; ``grouped`` before it is paged."""
     await runtime.catch_up()
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
+    if query.get("grouped"):
+        return page_of(_grouped([each async for each in _upcoming(runtime, query)]), query)
     if "until" not in query:
         jobs = [job for job in runtime.world.jobs.unordered() if query.get("kind") in (None, job.name)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
-    shown, count = [], 0
-    async for item in preview(await runtime.history.copy(), horizon(runtime, query["until"])):
-        if query.get("kind") not in (None, item["kind"]):
-            continue
-        if first <= count < first + size:
-            shown.append(item)
-        count += 1
-    return Page(shown, count, page, size)
+    return page_of([each async for each in _upcoming(runtime, query)], query)
+
+
+async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator[ScheduleEntry]:
+    """Yield every entry that the query asks for, soonest first."""
+    if "until" in query:
+        async for item in preview(await runtime.history.copy(), horizon(runtime, query["until"])):
+            if query.get("kind") in (None, item["kind"]):
+                yield item
+        return
+    for job in sorted(runtime.world.jobs.unordered(), key=lambda job: (job.due, job.sequence)):
+        if query.get("kind") in (None, job.name):
+            yield entry(job)
+
+
+NAMED = 100
+"""The most objects that a group of entries names."""
+
+
+def _grouped(entries: list[ScheduleEntry]) -> list[ScheduleEntry]:
+    """Return one entry for all of one kind that are due at one instant."""
+    found: dict[tuple[str, str], ScheduleEntry] = {}
+    for each in entries:
+        group = found.setdefault((each["due_at"], each["kind"]), {**each, "times": 0, "objects": []})
+        group["times"] += 1
+        if each["object"] and len(group["objects"]) < NAMED:
+            group["objects"].append(each["object"])
+        if types := each.get("event_types"):
+            group["event_types"] = [*dict.fromkeys([*group["event_types"], *types])]
+    return [*found.values()]
 
 
 def entry(job: Job) -> ScheduleEntry:

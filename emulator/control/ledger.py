@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
+
+import msgspec
 
 from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Query
+from emulator.core.handlers import Body, Page, Query
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
@@ -61,9 +64,24 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
             for (account, currency), amount in ledger.totals(runtime.world).items()
             if query.get("currency") in (None, currency)
         ],
-        "entries": page_of(found, query, lambda entry: _shown(causality, entry)),
+        "entries": _page(found, causality, query),
         "broken_by": broken,
     }
+
+
+def _movement_of(entry: LedgerEntry) -> tuple[str | None, str | None]:
+    """Return when an entry was posted, and by which job or request."""
+    job = entry.logged.job
+    return entry.logged.at, entry.logged.unit.cause if job is None else job.id
+
+
+def _page(found: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
+    """Return the page of the entries; with ``grouped`` whole movements of money, which the pagination counts."""
+    if not query.get("grouped"):
+        return page_of(found, query, lambda entry: _shown(causality, entry))
+    movements = page_of([[*own] for _, own in groupby(found, _movement_of)], query)
+    entries = [_shown(causality, entry) for movement in movements.data for entry in movement]
+    return msgspec.structs.replace(movements, data=entries)
 
 
 def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:

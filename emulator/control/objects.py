@@ -239,8 +239,14 @@ async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 
 def _shown(hit: SearchHit) -> dict[str, Any]:
-    record = hit.record
-    return {"id": record.id, "kind": record.kind, "name": hit.name, "status": getattr(record, "status", None)}
+    record: Any = hit.record
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "name": hit.name,
+        "status": getattr(record, "status", None),
+        "created_at": record.created_at,
+    }
 
 
 def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:

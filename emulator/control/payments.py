@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from emulator.control.objects import page_of
-from emulator.core.errors import ApiError
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.app import security_profiles
-from emulator.resources.app.settings import settings
+from emulator.insight.next_steps import CARD, WORKING, working_method
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -76,35 +73,12 @@ async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, bo
 # -- the method that a payment is made with when the tester names none
 
 
-CARD = {"number": "4242424242424242", "exp_month": 12, "exp_year": 2099, "cvc": "123"}
-
-WORKING: Mapping[str, Fields] = {
-    "mobile_money": {"phone": "+24177000000"},
-    "bank_card": CARD,
-    "paypal": {"email": "buyer@example.com"},
-    "bank_transfer": {"iban": "DE89370400440532013000"},
-}
-"""What a buyer enters that is paid, by type of method; those that are paid at once come first."""
-
-
 def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
     """Return the ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
     default = None if customer is None else payment_methods.default(world, customer)
     if default is not None and default.status == "active" and default.type in allowed:
         return {"type": default.type, **_entered(world, default)}
-    type = next(_permitted(world, allowed), allowed[0])
-    return {"type": type, **WORKING[type]}
-
-
-def _permitted(world: World, allowed: Sequence[str]) -> Iterator[str]:
-    """Yield the allowed types that the App's security profiles permit and that no handset has to approve (B-55)."""
-    order = [type for type in WORKING if type in allowed]
-    if settings(world).mobile_money == "handset":
-        order.sort(key="mobile_money".__eq__)
-    for type in order:
-        with suppress(ApiError):
-            security_profiles.check_method(world, type, "method.type")
-            yield type
+    return working_method(world, allowed)
 
 
 def _entered(world: World, method: PaymentMethod) -> Fields:

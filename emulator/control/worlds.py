@@ -36,7 +36,7 @@ from emulator.engine.world_clock import ClockMode, parse_start
 from emulator.insight.names import documented
 from emulator.presentation.languages.catalogs import languages
 from emulator.resources.app.clients import Key
-from emulator.resources.app.settings import OLDER_SETTINGS, Settings, changed, settings, values_of_assumptions
+from emulator.resources.app.settings import OLDER_SETTINGS, changed, settings, values_of_assumptions
 from emulator.resources.faults import TRACES
 from emulator.resources.simulation.emails import Email
 from emulator.web.context import Stream
@@ -72,7 +72,7 @@ def _summary(runtime: Runtime) -> dict[str, Any]:
         "id": world.app,
         "name": world.name,
         "livemode": world.livemode,
-        "objects": sum(map(len, tables(world).values())),
+        "objects": objects_in(world),
         "requests_count": len(runtime.journal.entries),
         "now": runtime.now(),
         "idle_seconds": None if idle is None else round(idle),
@@ -209,10 +209,12 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
     """Return a snapshot as it is sent."""
-    tables = (
-        table for table in snapshot.world.tables() if table.kind is not Settings and table.kind.kind not in TRACES
-    )
-    return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": sum(map(len, tables))}
+    return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": objects_in(snapshot.world)}
+
+
+def objects_in(world: World) -> int:
+    """Return how many objects of the service a world holds, without the events and deliveries that report on them."""
+    return sum(len(table) for kind, table in tables(world).items() if kind not in TRACES)
 
 
 # -- validation of an imported snapshot

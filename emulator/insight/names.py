@@ -83,7 +83,12 @@ def request_name(journal: Journal, id: str) -> str:
 def describe(world: World, record: Record, language: Language) -> str:
     """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; empty if it has none."""
     found = _NAMES.get(type(record))
-    return found(world, record, language)[:LONGEST] if found else str(getattr(record, "name", ""))[:LONGEST]
+    parts = (found(world, record, language) if found else str(getattr(record, "name", ""))).split(" · ")
+    # The longest part gives way, so that a price stays.
+    while (excess := len(" · ".join(parts)) - LONGEST) > 0:
+        longest = max(range(len(parts)), key=lambda number: len(parts[number]))
+        parts[longest] = f"{parts[longest][: max(1, len(parts[longest]) - excess - 1)].rstrip()}…"
+    return " · ".join(parts)
 
 
 def name_of(world: World, id: str | None, language: Language) -> str:

@@ -16,7 +16,7 @@ _folder: list[Path] = []
 _drawn: list[Path] = []
 
 
-def draw(url: str, key: str, test: str) -> str:
+def draw(url: str, key: str, test: str, why: str, story: str) -> str:
     """Draw the world of a key at an emulator, and return where the page of the test is, or why there is none."""
     if len(_drawn) == MOST:
         return f"(no further page: {MOST} are in {_folder[0]})"
@@ -25,18 +25,18 @@ def draw(url: str, key: str, test: str) -> str:
             _folder.append(Path(tempfile.mkdtemp(prefix="payments-report-")))
         name = re.sub(r"[^A-Za-z0-9]+", "-", test.rpartition("::")[2]).strip("-")[:60]
         file = _folder[0] / f"{len(_drawn) + 1}-{name}.html"
-        file.write_text(page(url, key, test), "utf-8")
+        file.write_text(page(url, key, test, why, story), "utf-8")
     except OSError as error:
         return f"(no page of the world: {error})"
     _drawn.append(file)
     return str(file)
 
 
-def page(url: str, key: str, test: str) -> str:
-    """Return the page; where the world does not answer, it has the reason."""
+def page(url: str, key: str, test: str, why: str = "", story: str = "") -> str:
+    """Return the page: why the test failed, the story of its world, and plots; or the reason why there are none."""
     # Without the check before each request: it would hide the charts of a world that fails it.
     try:
         with Api(url, key) as api:
-            return report_page.page_of_failed_test(test, report_page.read(api.get))
+            return report_page.page_of_failed_test(test, why, story, report_page.read(api.get))
     except Exception as error:  # any error of the emulator must not hide the result of the test
-        return report_page.page_of_failed_test(test, None, f"{type(error).__name__}: {error}")
+        return report_page.page_of_failed_test(test, why, story, None, f"{type(error).__name__}: {error}")

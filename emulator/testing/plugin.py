@@ -204,16 +204,23 @@ def pytest_runtest_makereport(
         item.stash[FAILED] = True
         from emulator.testing.base_emulator import story_or_reason
 
-        report.sections.append(("payments emulator", story_or_reason(emulator)))
+        story = story_or_reason(emulator)
+        report.sections.append(("payments emulator", story))
         if emulator.recorded_as is not None:
             folder = item.config.rootpath / item.config.getini("payments_recordings")
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
         if not os.environ.get("PAYMENTS_EMULATOR_WITHOUT_PAGES"):
             from emulator.testing.failed_test_page import draw
 
-            page = draw(emulator.url, emulator.key, item.nodeid)
+            page = draw(emulator.url, emulator.key, item.nodeid, _why(report), story)
             report.sections.append(("payments emulator: page of this world", page))
     return report
+
+
+def _why(report: pytest.TestReport) -> str:
+    """Return the message of a failure with its line; all that is said of one without a line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return f"{crash.message}\n\n{crash.path}:{crash.lineno}" if crash else report.longreprtext
 
 
 def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[str, Any]) -> Emulator:

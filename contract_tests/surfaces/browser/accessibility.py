@@ -18,6 +18,17 @@ AXE = """async (tags) => {
 }"""
 
 
+SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
+    done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
+    .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""
+"""How far things have moved by themselves since the page was loaded; 0 if nothing has."""
+
+LEAST_SHIFT = 0.01
+"""Less is the rounding of a browser."""
+
+WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
 class View(NamedTuple):
     """A window, in CSS pixels: a browser at 200 % shows half as many of them."""
 
@@ -46,14 +57,17 @@ def every() -> Iterable[tuple[View, str]]:
 
 
 def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
-    """What axe finds on a page in each of these ways, with the first elements; and whether it is wider than a phone."""
+    """What axe finds on a page in each of these ways, with the first elements; whether it moved, and is wider than a window."""
+    shift = tab.evaluate(SHIFTS)
     tab.evaluate(Axe().axe_script)
-    found = []
+    found = [f"moved by {shift:.3f}"] if shift >= LEAST_SHIFT else []
     for view, theme in ways:
         tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
         tab.set_viewport_size({"width": view.width, "height": view.height})
         found += [f"{view.name}, {theme}: {each}" for each in tab.evaluate(AXE, list(RULES))]
+        if tab.evaluate(WIDE):
+            found.append(f"{view.name}: wider than the window")
     tab.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
-    if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+    if tab.evaluate(WIDE):
         found.append("wider than a phone")
     return found

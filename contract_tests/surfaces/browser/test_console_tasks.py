@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from contract_tests import ROOT
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.browser.accessibility import SHIFTS
 from contract_tests.surfaces.browser.test_console import address, app, full_world, listening
 
 Surf = Callable[..., Any]
@@ -34,11 +35,6 @@ IN_VIEW = """() => {
   return words.join(" ").replace(/\\s+/g, " ");
 }"""
 """The text of a page that stands within the window."""
-
-SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
-    done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
-    .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""
-"""How far things have moved by themselves since the page was loaded; 0 if nothing has."""
 
 
 def in_view(tab: Any) -> str:
@@ -98,7 +94,7 @@ def why_a_webhook_failed(person: Person) -> str:
 
 def replay_it(person: Person) -> str:
     person.row("latest_deliveries", "customer.created")
-    person.click(person.tab.get_by_test_id("replay"))
+    person.click(person.tab.get_by_test_id("step-retry"))
     expect(person.tab.get_by_test_id("notice")).to_be_visible()
     return "Replayed: failed, the endpoint answered 400."
 

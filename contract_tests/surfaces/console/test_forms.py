@@ -81,7 +81,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         assert page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
         assert "the next payment fails · INSUFFICIENT_FUNDS · once" in page.said("arranged")
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-        assert "Nothing is arranged" in visitor.open("failures").said("arranged")
+        assert "No failures set up" in visitor.open("failures").said("arranged")
         visitor.do(
             "fault", "failures", **{"then:json": '{"status": 503}', "match.path": "/customers/", "times:number": "2"}
         )
@@ -97,7 +97,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         visitor.do("remove_fault", "failures", _id=lost)
         outcome = sandbox.control.get("/outcomes")["data"][0]["id"]
         assert len([*arranged(visitor.do("remove_outcome", "failures", _id=outcome).html)]) == 1
-        assert "Nothing is arranged" in visitor.do("clear_faults", "failures").said("arranged")
+        assert "No failures set up" in visitor.do("clear_faults", "failures").said("arranged")
 
 
 def arranged(html: str) -> Iterator[str]:
@@ -124,7 +124,7 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
         names = {name.split(":")[0].split(".")[1] for name in form}
         assert names == before.keys() - ASSUMPTIONS.keys() - {"assumptions"}
         assert "null" not in form.values()
-        assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
+        assert visitor.do("settings", "settings", **form).said("notice") == "Settings saved."
         unnamed = {"name": None, "address": [], "tax_number": None, "email": None, "phone": None, "logo": None}
         assert sandbox.control.get("/app")["settings"] == {**before, "merchant": unnamed}
         changes = {

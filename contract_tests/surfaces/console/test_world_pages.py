@@ -10,6 +10,7 @@ from contract_tests.support.html import Page
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
 from emulator.checks.report import Finding, Report, as_json
+from emulator.engine.reference_data import named_assumptions
 
 
 def inbox(sandbox: Sandbox, name: str) -> str:
@@ -97,12 +98,25 @@ def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> N
 def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> None:
     """Each page says the amount of whole movements: no renewal is listed twice, and none as 0 XAF."""
     sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
-    sandbox.advance("60d")
+    sandbox.advance("30w")
     with visiting(sandbox) as visitor:
-        pages = [visitor.open("ledger", page=number) for number in (1, 2, 3)]
-    amounts = [amount for page in pages for amount in findall(r'<span class="num push">([^<]+)</span>', page.html)]
-    assert amounts == ["500\N{NO-BREAK SPACE}XAF"] * 9
-    assert f'<td class="num">−{500 * 9:,}</td>' in pages[0].html
+        pages = [visitor.open("ledger", page=number) for number in (1, 2)]
+    amounts = [findall(r'<span class="num push">([^<]+)</span>', page.html) for page in pages]
+    assert amounts == [["500\N{NO-BREAK SPACE}XAF"] * 25, ["500\N{NO-BREAK SPACE}XAF"] * 6]
+    assert f'<td class="num">−{500 * 31:,}</td>' in pages[0].html
+    assert "Page 1 of 2" in pages[0].text
+
+
+def test_equal_jobs_of_an_instant_are_counted_whole_and_all_are_named(sandbox: Sandbox) -> None:
+    """More of them than a page has rows: groups are made before they are cut into pages."""
+    for number in range(30):
+        customer = sandbox.customer(name=f"Buyer {number}", phone="+24177000000")["id"]
+        sandbox.api.post("/subscriptions/", {"customer": customer, "unit_amount": 500, "interval": "month"})
+    with visiting(sandbox) as visitor:
+        for page in (visitor.open(), visitor.open("schedule"), visitor.open("schedule", until="P1M")):
+            assert "Subscription renews × 30" in page.text
+        names = set(findall(r">(Buyer \d+) ·", visitor.open("schedule").html))
+    assert len(names) == 30
 
 
 def test_all_worlds_are_listed_with_what_they_hold(
@@ -176,3 +190,12 @@ def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox) -> None:
             page = opened(visitor, text)
             assert page.status == 422
             assert page.said("report-error") == "This is not the JSON of a report."
+
+
+def test_assumptions_are_set_beside_the_assumptions(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
+        meaning = named_assumptions()["webhook_success"].values["2xx"]
+        assert page.said("notice") == f"Settings saved. {meaning}", "what is different from now on"
+        assert "B-58" in page.text
+    assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"

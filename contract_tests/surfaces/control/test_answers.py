@@ -121,3 +121,10 @@ def test_names_of_many_at_once(sandbox: Sandbox, awa: Any, plan: Any) -> None:
     }
     french = sandbox.control.get("/names", ids=plan["id"], language="fr")[plan["id"]]
     assert french.endswith("XAF / mois")
+
+
+def test_a_long_name_gives_way_to_the_price(sandbox: Sandbox) -> None:
+    plan = sandbox.plan(name="Abonnement professionnel " * 8)["id"]
+    name = plain(sandbox.control.get("/names", ids=plan)[plan])
+    assert name.endswith("… · 5,000 XAF / month")
+    assert len(name) <= 120

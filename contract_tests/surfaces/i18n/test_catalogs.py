@@ -83,7 +83,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("fixtures", "keys.yaml"),
         ("fixtures", "magic.yaml"),
         ("fixtures", "named-assumptions.yaml"),
-        ("fixtures", "object-actions.yaml"),
+        ("fixtures", "next-steps.yaml"),
         ("fixtures", "wording.yaml"),
         ("openapi", "schemas"),
     }

@@ -121,6 +121,15 @@ def test_a_failed_test_names_its_page(suite: pytest.Pytester, tmp_path: Path, mo
     assert [file.name.partition("-")[2] for file in drawn] == ["test-of-the-shop-b.html", "test-setup.html"]
     assert [file for file in drawn if str(file) not in result.outlines] == []
     text = drawn[0].read_text("utf-8")
+    why, events, plots = (
+        text.index(part)
+        for part in (
+            "<b>&#39; == &#39;<i>".replace("<", "&lt;").replace(">", "&gt;"),
+            "subscription.created",
+            "<svg role",
+        )
+    )
+    assert why < events < plots, "first why, then what happened, then what it looks like"
     assert ">test_shop.py::test_of_the_shop[&lt;b&gt;]</h1>" in text
     assert "Awa · 5,000" in text.replace("\u00a0", " ")
     assert not re.search(r">sub_\w{24}<", text)

@@ -21,6 +21,7 @@ from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.explain.status_sentences import status_sentences
 from emulator.insight.names import describe, find
+from emulator.insight.next_steps import next_steps
 from emulator.presentation.languages.language import Language
 from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -304,5 +305,6 @@ def explain(runtime: Runtime, id: str, language: Language) -> dict[str, Any]:
         "name": describe(runtime.world, record, language),
         "summary": status_sentences(runtime.world, record, language),
         "complete": explanation.complete and len(chain) <= MAX_STEPS,
+        "next_steps": [*next_steps(runtime.world, record, language)],
         "chain": chain[-MAX_STEPS:],
     }

@@ -231,7 +231,7 @@ class Entry(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """What one request or job caused, or several that did the same one after the other."""
+    """What one request or job caused, or several that did the same; ``first`` and ``last`` are when they began."""
 
     first: str
     last: str
@@ -245,7 +245,7 @@ def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
     for episode in _by_start(chain, object):
         before = found[-1] if found else None
         if before is not None and _shape(before) == _shape(episode):
-            found[-1] = Episode(before.first, episode.last, before.times + 1, episode.entries)
+            found[-1] = Episode(before.first, episode.first, before.times + 1, episode.entries)
         else:
             found.append(episode)
     return found
@@ -264,7 +264,7 @@ def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
         start = cause if cause and step["kind"] not in STARTS else step["id"] or f"step {number}"
         start_of[step["id"] or f"step {number}"] = start
         steps.setdefault(start, []).append(step)
-    return [Episode(own[0]["at"], own[-1]["at"], 1, _entries(own, object)) for own in steps.values()]
+    return [Episode(own[0]["at"], own[0]["at"], 1, _entries(own, object)) for own in steps.values()]
 
 
 def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from emulator.core.events import Event
-from emulator.core.jobs import Job
 from emulator.core.records import N_, Record
 from emulator.core.world import World
 from emulator.insight.names import job_texts, name_of, paid_with, price
+from emulator.insight.next_steps import planned_jobs
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import FAILURE_CAUSES, failure_cause
 from emulator.resources.billing import renewals
@@ -48,12 +48,7 @@ class Sentences:
 
     def planned(self) -> dict[str, str]:
         """Return when the next job of each kind is due that is planned for the record, the soonest first."""
-        found: dict[str, str] = {}
-        for job in sorted(
-            self.world.table(Job).where("about", self.record.id), key=lambda job: (job.due, job.sequence)
-        ):
-            found.setdefault(job.name, job.due)
-        return found
+        return planned_jobs(self.world, self.record.id)
 
     def job(self, name: str, due: str) -> str:
         """Return the sentence on a planned job, with its day."""

@@ -100,7 +100,7 @@ def skip_retry(world: World, subscription: Subscription) -> None:
 
 def retry_now(world: World, subscription: Subscription) -> None:
     """Try what is open again at once. Retries whose day has come by now are this one; later days stand (B-45)."""
-    come = sum(day <= world.now for day in _days_left(world, subscription))
+    come = sum(day <= world.now for day in retries_left(world, subscription))
     if come > 1:
         subscription = world.replace(subscription, failures=subscription.failures + come - 1)
     world.schedule(world.now, "subscription.retry", subscription)
@@ -122,7 +122,7 @@ def begin_again(world: World, subscription: Subscription) -> Subscription:
 
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
     """Return when the failed charge is retried: now, if a day for it has come; None where no retry is left."""
-    days = _days_left(world, subscription)
+    days = retries_left(world, subscription)
     return max(days[0], world.now) if days else None
 
 
@@ -135,7 +135,7 @@ def _schedule_next(world: World, subscription: Subscription) -> None:
         world.schedule(due, "subscription.retry", subscription)
 
 
-def _days_left(world: World, subscription: Subscription) -> list[Timestamp]:
+def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
     """Return the instants of the retries that are left: days after the first failure (a setting)."""
     if not subscription.failures:
         return []

@@ -144,7 +144,7 @@ def reactivate(world: World, id: str) -> Subscription:
     An invoice whose charge failed and that is still open is tried again at once.
     """
     subscription = get_or_404(world, Subscription, id)
-    if subscription.status == "canceled" and (reason := _why_not_reactivated(world, subscription)):
+    if subscription.status == "canceled" and (reason := why_not_reactivated(world, subscription)):
         raise ApiError("INVALID_STATUS_TRANSITION", message=reason)
     period = subscriptions.current_period(world, subscription)
     subscription = STATE_MACHINE.transition(
@@ -156,7 +156,7 @@ def reactivate(world: World, id: str) -> Subscription:
     return renewals.begin_again(world, subscription)
 
 
-def _why_not_reactivated(world: World, subscription: Subscription) -> str | None:
+def why_not_reactivated(world: World, subscription: Subscription) -> str | None:
     """Return why a canceled subscription cannot be reactivated, or None where it can."""
     days = settings(world).reactivation_days
     if calendar.plus(subscription.canceled_at or world.now, days=days) < world.now:

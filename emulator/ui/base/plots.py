@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from emulator.core.records import N_
@@ -105,14 +106,14 @@ def bounds(curve: Curve) -> tuple[int, int]:
 
 
 def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
-    """Return the time from the first thing that is drawn: before it, nothing is known where the data was cut."""
+    """Return the time from the first thing that is drawn."""
     times = [now]
     for each in drawn:
         if isinstance(each, Curve):
             times += [at for at, _ in each.points]
         else:
             times += [stretch.start for stretch in each.stretches] + [mark.at for mark in each.marks]
-    return Axis(min(times), now)
+    return Axis(min(times), max(times))
 
 
 def shown(at: datetime, language: Language) -> str:
@@ -121,7 +122,6 @@ def shown(at: datetime, language: Language) -> str:
 
 
 SHARED = {
-    "axis_of": axis_of,
     "bounds": bounds,
     "plot_height": HEIGHT,
     "plot_row": ROW,
@@ -203,9 +203,14 @@ class PlottedWorld(NamedTuple):
     lists: dict[str, Newest]
 
     @property
+    def axis(self) -> Axis:
+        """The time that all plots of the page have in common."""
+        return axis_of([*self.money, *self.subscriptions, *self.events, *self.webhooks], self.now)
+
+    @property
     def owing(self) -> int:
         """How many of the subscriptions are past due or unpaid now."""
-        return sum(each.stretches[-1].state in ("past_due", "unpaid") for each in self.subscriptions if each.stretches)
+        return sum(each.stretches[-1].state in FAILING for each in self.subscriptions if each.stretches)
 
     @property
     def failed_attempts(self) -> int:
@@ -300,6 +305,21 @@ def _concerned(about: Any) -> tuple[Any, Any]:
 def _state(step: Any) -> str:
     """Return the state that a step of an explanation leads to; empty for other steps."""
     return str(step["subject"].partition("→ ")[2]) if step["kind"] == "transition" else ""
+
+
+FAILING = ("past_due", "unpaid")
+
+
+def attempts_lane(
+    name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str], now: datetime
+) -> Lane | None:
+    """Return the charges of a failing subscription, those of ``intents``, newest first, since the last that succeeded, and its retries."""
+    failed = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
+    if subscription["status"] not in FAILING or not failed:
+        return None
+    marks = [Mark(instant(each["created_at"]), "failed", (each["last_error"] or {}).get("code", "")) for each in failed]
+    retries = [Mark(instant(at), "announced", "subscription.retry") for at in planned]
+    return Lane(name, [Stretch(marks[0].at, now, subscription["status"])], [*marks, *retries])
 
 
 def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:

@@ -15,11 +15,13 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from emulator.client.messages import ApiResponse
+from emulator.engine.reference_data import named_assumptions
+from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.console import api_client, labels
 from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
-from emulator.ui.console.object_actions import OBJECT_ACTIONS
+from emulator.ui.console.render import figure
 from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
 
 
@@ -37,8 +39,6 @@ ACTIONS: Mapping[str, Action] = {
     "rewind": Action("POST", "/_emulator/rewind"),
     "retry": Action("POST", "/v1/webhooks/{_of}/deliveries/{_id}/retry/"),
     "test_webhook": Action("POST", "/v1/webhooks/{_id}/test/"),
-    "answer_payment": Action("POST", "/_emulator/payment-intents/{_id}/answer"),
-    "answer_refund": Action("POST", "/_emulator/refunds/{_id}/answer"),
     "change": Action("PATCH", "/_emulator/objects/{_id}"),
     "outcome": Action("POST", "/_emulator/outcomes"),
     "clear_outcomes": Action("DELETE", "/_emulator/outcomes"),
@@ -54,9 +54,7 @@ ACTIONS: Mapping[str, Action] = {
     "reset": Action("POST", "/_emulator/reset"),
     "record": Action("POST", "/_emulator/recording/start"),
     "trigger": Action("POST", "/_emulator/trigger"),
-    "add_card": Action("POST", "/v1/payment-methods/"),
     "response": Action("PUT", "/_emulator/inbox/{_id}/response"),
-    "clear_response": Action("DELETE", "/_emulator/inbox/{_id}/response"),
 }
 """By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 
@@ -98,17 +96,50 @@ class Notices:
         return self._notices.pop(id or "", None)
 
 
-async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
-    """Do with an object what its page offers: the fields ``_kind``, ``_name`` and ``_id`` say what and with which."""
-    action = OBJECT_ACTIONS.get(form.get("_kind", ""), {}).get(form.get("_name", ""))
-    if action is None:
-        raise request.not_found()
-    path = action.path.format(id=quote(form.get("_id", ""), safe="") or "-")
+async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Take the step ``_name`` that leads on from the state of the object ``_id``; it may have been taken elsewhere since."""
     try:
-        await request.call(action.method, path, body=None if action.method == "DELETE" else api_client.body_of(form))
+        object = await request.get(
+            f"explain/{quote(form.get('_id', ''), safe='') or '-'}", language=request.language.code
+        )
+        taken = next((each for each in object["next_steps"] if each["name"] == form.get("_name")), None)
+        if taken is None:
+            return Notice(False, request.language.gettext("This can no longer be done: the object has changed since."))
+        body = taken["body"]
+        if taken["amount"] and (text := form.get("amount", "").strip()):
+            body = {**(body or {}), "amount": _amount(request.language, text, taken["amount"])}
+        answer = await request.call(taken["method"], taken["path"], body=body)
     except ApiRequestError as error:
         return _failed(request, error)
-    return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
+    except ValueError as error:
+        return Notice(False, str(error), ("amount",))
+    done = labels.DONE.get(STEPS_DONE.get(taken["name"].partition("_")[0], ""))
+    if done is None:
+        return Notice(True, request.language.gettext("Done: {action}.", action=taken["label"]))
+    return Notice(True, request.language.gettext(done, **await _values(request, answer)))
+
+
+STEPS_DONE = {
+    "advance": "advance",
+    "outcome": "outcome",
+    "retry": "retry",
+    "add": "add_card",
+    "clear": "clear_response",
+}
+"""The steps whose notice says more than that they are done, by the first word of their names."""
+
+
+def _amount(language: Language, text: str, amount: Mapping[str, Any]) -> int:
+    """Return the minor units that were typed as people write money. Raises :class:`ValueError`."""
+    minor = language.parse_amount(text, amount["currency"])
+    if minor is None:
+        raise ValueError(
+            language.gettext(
+                "Write an amount, such as {example}.",
+                example=figure(amount["most"], amount["currency"], language=language),
+            )
+        )
+    return minor
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
@@ -119,10 +150,21 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
             return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
         if name == "restore" and form.get("_id") != BEFORE_RESTORE:
             await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
+        before = await request.get("app") if name == "settings" else {}
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
         return _failed(request, error)
-    return Notice(True, request.language.gettext(labels.DONE[name], **await _values(request, answer)))
+    differs = _differs(request.language, before, answer) if name == "settings" else []
+    done = request.language.gettext(labels.DONE[name], **await _values(request, answer))
+    return Notice(True, " ".join([done, *differs]))
+
+
+def _differs(language: Language, before: Any, after: Any) -> list[str]:
+    """Return what is different from now on by each assumption that was changed."""
+    old, new = (each["settings"]["assumptions"] for each in (before, after))
+    return [
+        language.gettext(named_assumptions()[name].values[value]) for name, value in new.items() if old[name] != value
+    ]
 
 
 async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
@@ -299,7 +341,7 @@ async def _logged(request: ConsoleRequest, id: str | None) -> str | None:
 
 
 OTHERS: Mapping[str, Callable[[ConsoleRequest, Mapping[str, str]], Awaitable[Notice]]] = {
-    "operate": operate,
+    "step": step,
     "replay_all": replay_all,
     "send": send,
     "stop_recording": stop,

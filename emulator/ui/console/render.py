@@ -22,7 +22,7 @@ from emulator.core.records import Record
 from emulator.insight.names import documented
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import MONEY_FIELDS, PAYMENT_METHOD_TYPES, status_name, transition_name
-from emulator.resources.ledger import ACCOUNTS
+from emulator.resources.ledger import ACCOUNTS, BOOKS
 from emulator.resources.registry import REGISTRY, STATE_MACHINES
 from emulator.ui.base import pages
 from emulator.ui.base.pages import content_security_policy, hash_of, private_headers, remember_language
@@ -155,6 +155,11 @@ def instant(at: str, seconds: bool = False, *, language: Language) -> Markup:
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
+def figure(amount: int, currency: str, *, language: Language) -> str:
+    """Return an amount of minor units as people write it, without its currency: ``11.68``."""
+    return language.money(amount, currency).removesuffix(currency).rstrip()
+
+
 def ids_in(value: Any) -> list[str]:
     """Return every id that occurs in a JSON value, once, in order."""
     return list(dict.fromkeys(ID.findall(json.dumps(value, default=str))))
@@ -249,6 +254,7 @@ def environment() -> Environment:
     environment.filters |= {"breakable": breakable, "short_instants": short_instants}
     environment.globals |= {
         "accounts": ACCOUNTS,
+        "books": BOOKS,
         "columns": COLUMNS,
         "in_names": IN_NAMES,
         "inline": inline,
@@ -277,6 +283,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "kind_of": kind_of,
         "transition_name": partial(transition_name, request.language),
         "id_link": partial(id_link, page_of=url_of, names=values.get("names", NO_NAMES)),
+        "figure": partial(figure, language=request.language),
         "linked": partial(linked, page_of=url_of, names=values.get("names", NO_NAMES)),
         "tree": partial(tree, page_of=url_of),
     }

@@ -28,8 +28,8 @@ FEW = 6
 
 THEME_COOKIE = "emulator_theme"
 
-NAMED = 200
-"""The most ids of a page that are shown by name."""
+NAMED, PART = 1_000, 200
+"""The most ids of a page that are shown by name, and of one request for names."""
 
 _ID = re.compile(r"[A-Za-z0-9._~-]{0,63}[A-Za-z0-9_~-]", re.ASCII)
 
@@ -90,7 +90,11 @@ class ConsoleRequest(BrowserRequest):
     async def names(self, ids: list[str]) -> Any:
         """Return the names of the objects and requests with these ids, by id; those without a name are left out."""
         # Ids are written as they are: to quote the commas between them takes as long as the answer.
-        return await self.get(f"names?ids={','.join(ids[:NAMED])}", language=self.language.code) if ids else {}
+        found: dict[str, str] = {}
+        for start in range(0, min(len(ids), NAMED), PART):
+            part = ",".join(ids[start : start + PART])
+            found |= await self.get(f"names?ids={part}", language=self.language.code)
+        return found
 
     def link(self, path: str = "", /, **query: Any) -> str:
         """Return the URL of a page of the console, in the same world."""

@@ -107,6 +107,7 @@ async def answer(request: ConsoleRequest) -> Response:
 
 async def _page(request: ConsoleRequest, answered: str, status: int = 200) -> Response:
     prompts = await request.call("GET", _path(request), {"page_size": 100})
+    app = await request.get("app")
     return buyer_page(
         "handset.html",
         status,
@@ -114,7 +115,7 @@ async def _page(request: ConsoleRequest, answered: str, status: int = 200) -> Re
         number=intent_operations.phone_number(request.http.path_params["number"]),
         prompts=prompts["data"],
         answered=PROMPT_ANSWERS.get(answered),
-        merchant=request.app.name,
+        merchant=(app["settings"]["merchant"] or {}).get("name") or app["name"],
         state="handset",
         refresh=None,
         link=lambda **changes: _link(request, **changes),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping
-from itertools import chain, groupby, takewhile
+from datetime import date, timedelta
+from itertools import chain, groupby
 from typing import Any
 from urllib.parse import quote
 
@@ -16,9 +18,10 @@ from emulator.insight.explain.explanation_text import episodes
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, status_name
 from emulator.resources.registry import STATE_MACHINES
+from emulator.ui.base import plots
 from emulator.ui.base.pages import url
 from emulator.ui.base.plots import collect
-from emulator.ui.console import actions, labels, object_actions
+from emulator.ui.console import actions, labels
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import CONTROL, ApiRequestError
 from emulator.ui.console.render import COLUMNS, ID, REFERENCES
@@ -62,7 +65,7 @@ async def charts(request: ConsoleRequest) -> TemplateAndValues:
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
     """Return where the money is, the newest entries, and what broke the balance."""
     filters = {name: request.query.get(name) or None for name in ("object", "currency")}
-    found = await request.page("ledger", **filters)
+    found = await request.page("ledger", grouped=True, **filters)
     totals: dict[str, dict[str, int]] = {}
     for each in found["totals"]:
         totals.setdefault(each["account"], {})[each["currency"]] = each["amount"]
@@ -71,29 +74,14 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
         "ledger": found,
         "list": found["entries"],
         "matrix": {"currencies": currencies, "rows": totals} if totals else None,
-        "groups": [_movement(request.language, own) for own in await _movements(request, found["entries"], filters)],
+        "groups": [_movement(request.language, [*own]) for _, own in groupby(found["entries"]["data"], _cause)],
         "filters": filters,
         "currencies": [(each, each) for each in (await request.get("app"))["settings"]["currencies"]],
     }
 
 
 def _cause(entry: dict[str, Any]) -> tuple[str, str]:
-    return entry["at"], entry["cause"]["summary"]
-
-
-async def _movements(request: ConsoleRequest, listed: Any, filters: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return the entries of each movement of money, those of one instant with one cause, whole on the page that it begins."""
-    at, entries = listed["pagination"], listed["data"]
-
-    async def beside(page: int) -> list[dict[str, Any]]:
-        if not 1 <= page <= at["total_pages"]:
-            return []
-        found = await request.get("ledger", page=page, page_size=SIZE, **filters)
-        return list(found["entries"]["data"])
-
-    before, after = await beside(at["page"] - 1), await beside(at["page"] + 1)
-    rest = takewhile(lambda each: _cause(each) == _cause(entries[-1]), after)
-    return [list(own) for cause, own in groupby([*entries, *rest], _cause) if not before or cause != _cause(before[-1])]
+    return entry["at"], entry["cause"]["id"] or ""
 
 
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -168,6 +156,19 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)
         return language.gettext("Rejected with {code}: {message}", code=error.get("code"), message=error.get("message"))
+    body = entry["response_body"]
+    if isinstance(body, dict) and {"from", "now", "jobs"} <= body.keys():
+        start, end = (language.instant(body[name], "d MMM y, HH:mm") for name in ("from", "now"))
+        jobs = language.ngettext("{count} job done", "{count} jobs done", body["jobs"])
+        objects = language.ngettext("{count} object changed", "{count} objects changed", len(changes))
+        said = language.gettext(
+            "The clock moved from {start} to {end}: {jobs}, {objects}.",
+            start=start,
+            end=end,
+            jobs=jobs,
+            objects=objects,
+        )
+        return said
     if not changes:
         return language.gettext("It changed nothing.")
     if not entry["event_ids"]:
@@ -269,13 +270,15 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "related": await request.get("counts", related=id),
         "why": await request.get(f"explain/{id}", language=request.language.code),
         "episodes": [],
-        "buttons": [],
         "emails": 0,
         "failed": 0,
+        "attempts": None,
         "nav": NAVIGATION.get(kind, "objects"),
         "deliveries": None,
         "payload": None,
     }
+    if kind == "subscription":
+        values["attempts"] = await _attempts(request, object, values["why"])
     values["episodes"] = episodes(values["why"].pop("chain"), id)
     if kind in ("event", "webhook_endpoint"):
         values["deliveries"] = await request.page("objects", kind="webhook_delivery", related=id)
@@ -283,13 +286,18 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         values["failed"] = await _count(request, "objects", kind="webhook_delivery", related=id, status="failed")
     if kind == "customer" and object["email"]:
         values["emails"] = await _count(request, "emails", to=object["email"])
-    url = ""
     if kind == "webhook_delivery":
         values["payload"] = await request.get(f"objects/{object['event']}")
-        endpoint = (await request.get("objects", kind="webhook_endpoint", query=object["webhook"], page_size=1))["data"]
-        url = endpoint[0]["url"] if endpoint else ""
-    values["buttons"] = object_actions.buttons(object, url)
     return "object.html", values
+
+
+async def _attempts(request: ConsoleRequest, subscription: Any, why: Any) -> tuple[plots.Axis, plots.Lane] | None:
+    """Return the charges of a failing subscription and its planned retries, as a plot over their time."""
+    intents = await request.get("objects", kind="payment_intent", related=subscription["id"], page_size=SIZE)
+    planned = [each["body"]["to"] for each in why["next_steps"] if each["name"] in ("advance_retry", "advance_retries")]
+    now = plots.instant((await request.get("clock"))["now"])
+    lane = plots.attempts_lane(why["name"], subscription, intents["data"], planned, now)
+    return (plots.axis_of([lane], now), lane) if lane else None
 
 
 # -- all pages
@@ -306,7 +314,7 @@ async def overview(request: ConsoleRequest) -> TemplateAndValues:
     """Show what needs attention, the clock, the next jobs, and the latest requests, events, deliveries and emails."""
     return "overview.html", {
         "attention": await _attention(request),
-        "upcoming": grouped((await request.get("schedule", page_size=SIZE))["data"])[:FEW],
+        "upcoming": (await request.get("schedule", grouped=True, page_size=FEW))["data"],
         "counts": await request.get("counts"),
         "requests": await request.get("requests", api="service", page_size=FEW),
         "events": await request.get("events", page_size=FEW),
@@ -340,34 +348,32 @@ async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
     return int((await request.get(path, page_size=1, **filters))["pagination"]["count"])
 
 
-def grouped(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return planned jobs by the instant at which they are due; equal ones of an instant are one row."""
-    return [
-        {"due_at": due_at, "rows": [_row(list(same)) for _, same in groupby(sorted(own, key=_kind_of), _kind_of)]}
-        for due_at, own in groupby(jobs, key=lambda job: job["due_at"])
-    ]
-
-
-def _kind_of(job: Mapping[str, Any]) -> str:
-    return str(job["kind"])
-
-
-def _row(jobs: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "kind": jobs[0]["kind"],
-        "summary": jobs[0]["summary"],
-        "times": len(jobs),
-        "objects": [job["object"] for job in jobs if job["object"]],
-        "event_types": [*dict.fromkeys(type for job in jobs for type in job.get("event_types", ()))],
-    }
-
-
 async def schedule(request: ConsoleRequest) -> TemplateAndValues:
     """Return the jobs that are planned; with ``until`` everything that would happen until then."""
     filters = {name: request.query.get(name) for name in ("until", "kind")}
     kinds = [(name, request.language.gettext(text)) for name, text in labels.JOBS.items()]
-    found = await request.page("schedule", **filters)
-    return "schedule.html", {"list": found, "groups": grouped(found["data"]), "kinds": kinds, **filters}
+    return "schedule.html", {
+        "list": await request.page("schedule", grouped=True, **filters),
+        "month": [] if filters["until"] else await _month(request, filters["kind"]),
+        "kinds": kinds,
+        **filters,
+    }
+
+
+MONTH = 31
+"""The days that are drawn above the schedule."""
+
+
+async def _month(request: ConsoleRequest, kind: str | None) -> list[tuple[str, int]]:
+    """Return the next days, each with how many jobs are due on it; as far as one page of the schedule reaches."""
+    groups = await request.get("schedule", grouped=True, kind=kind, page_size=100)
+    due: Counter[str] = Counter()
+    for each in groups["data"]:
+        due[each["due_at"][:10]] += each["times"]
+    today = date.fromisoformat((await request.get("clock"))["now"][:10])
+    days = [(today + timedelta(days=number)).isoformat() for number in range(MONTH)]
+    last = max(due) if groups["pagination"]["next"] else days[-1]
+    return [(day, due[day]) for day in days if day <= last]
 
 
 async def events(request: ConsoleRequest) -> TemplateAndValues:
@@ -383,12 +389,25 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
     endpoints = await request.get("objects", kind="webhook_endpoint", page_size=SIZE)
     return "webhooks.html", {
         "endpoints": endpoints,
+        "health": {each["id"]: await _health(request, each["id"]) for each in endpoints["data"]},
         "endpoint_names": [(each["id"], each["name"] or each["url"]) for each in endpoints["data"]],
         "list": await request.page("objects", kind="webhook_delivery", **filters),
         "filters": filters,
         "statuses": statuses_of("webhook_delivery", request.language),
         "types": [(row["type"], row["type"]) for row in (await request.get("catalog"))["event_types"]],
     }
+
+
+LAST = 50
+"""The last deliveries to an endpoint that are drawn as a strip."""
+
+
+async def _health(request: ConsoleRequest, endpoint: str) -> dict[str, Any]:
+    """Return how many deliveries to an endpoint there are, how many of them failed, and the last ones."""
+    last = await request.get("objects", kind="webhook_delivery", related=endpoint, page_size=LAST)
+    failed = await _count(request, "objects", kind="webhook_delivery", related=endpoint, status="failed")
+    shown = [{"status": each["status"]} for each in last["data"]]
+    return {"count": last["pagination"]["count"], "failed": failed, "last": shown}
 
 
 async def emails(request: ConsoleRequest) -> TemplateAndValues:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -35,9 +36,16 @@ def read(get: Callable[..., Any]) -> PlottedWorld:
     raise AssertionError("it waits for something")
 
 
-def page_of_failed_test(test: str, world: PlottedWorld | None, reason: str = "") -> str:
-    """Return the file about a failed test, with its world or the ``reason`` why that cannot be shown."""
-    return _rendered("failed_test.html", test=test, world=world, reason=reason)
+def page_of_failed_test(test: str, why: str, story: str, world: PlottedWorld | None, reason: str = "") -> str:
+    """Return the file about a failed test: ``why``, the parts of its ``story``, and its world or why that cannot be drawn."""
+    parts = [
+        (title.rstrip(":"), dedent(lines)) for title, _, lines in (part.partition("\n") for part in _PART.split(story))
+    ]
+    return _rendered("failed_test.html", test=test, why=why, parts=parts if story else [], world=world, reason=reason)
+
+
+_PART = re.compile(r"\n(?=\S)")
+"""The beginning of a part of a story: its lines are indented."""
 
 
 def page_of_report(report: Any) -> str:

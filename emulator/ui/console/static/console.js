@@ -218,6 +218,11 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => (button.textContent = label), 1200);
 });
 
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-fill]");
+  if (button) button.parentElement.querySelector("input").value = button.dataset.fill;
+});
+
 // A filter acts when it is chosen.
 document.addEventListener("change", (event) => {
   const form = event.target.form;
@@ -326,8 +331,7 @@ let waiting = false;
 const shortcuts = {
   "/": () => document.getElementById("find").focus(),
   "?": () => document.getElementById("help").togglePopover(),
-  c: () => document.getElementById("steering").togglePopover(),
-  n: () => document.querySelector("#steering [name=until]").form.requestSubmit(),
+  c: () => document.getElementById("steering").togglePopover() && document.querySelector("#steering [data-testid=advance-next]").focus(),
   j: () => step(1),
   k: () => step(-1),
   g: () => {

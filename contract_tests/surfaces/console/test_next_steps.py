@@ -1,0 +1,448 @@
+"""What leads on from the state of an object: each offered step is taken, and changes the state as its label says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import unescape
+from re import DOTALL, findall, search
+from typing import Any
+
+import pytest
+
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.console.visitor import Visitor, visiting
+from emulator.insight.next_steps import STEPS
+
+LINES = [{"description": "Mat", "unit_amount": 900}]
+ASKS = {"type": "mobile_money", "phone": "+24177000009"}
+"""A phone whose owner never answers."""
+
+# -- objects in a state
+
+
+def subscription(
+    *operations: str, then: str = "0s", phone: str = "+24177000000", **fields: Any
+) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        made = sandbox.subscribe(phone, **fields)
+        for operation in operations:
+            ending = {"cancel_at_period_end": operation == "cancel_later"} if "cancel" in operation else {}
+            sandbox.act(made, operation.partition("_")[0], **ending)
+        sandbox.advance(then)
+        return sandbox.subscription(made["id"])
+
+    return make
+
+
+def invoice(*operations: str) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        made = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": LINES})
+        for operation in operations:
+            made = sandbox.api.post(f"/invoices/{made['id']}/{operation}/", {})
+        return made
+
+    return make
+
+
+def uncollectible(sandbox: Sandbox) -> Any:
+    failed = subscription(phone=FAILING_PHONE, then="8d")(sandbox)
+    return sandbox.api.get("/invoices/", subscription=failed["id"])["data"][0]
+
+
+def intent(status: str) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        if status == "requires_payment_method":
+            return sandbox.intent()
+        if status == "requires_confirmation":
+            return sandbox.intent(sandbox.method())
+        if status == "requires_capture":
+            return sandbox.pay(sandbox.method(), capture_method="manual")
+        if status == "requires_action":
+            return sandbox.pay(sandbox.method(number="4000 0000 0000 3220"))
+        if status == "canceled":
+            return sandbox.pay(sandbox.method(number="4000 0000 0000 0002"))
+        sandbox.settings(operator_delay=90)
+        made = sandbox.pay()
+        sandbox.advance("90s" if status == "succeeded" else "0s")
+        return sandbox.api.get(f"/payment-intents/{made['id']}/")
+
+    return make
+
+
+def deposit(number: str = "4242 4242 4242 4242") -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        return sandbox.deposit(sandbox.method(number=number))
+
+    return make
+
+
+def refund(status: str) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        sandbox.settings(
+            refund_review=status == "pending", refund_timing="instant" if status == "succeeded" else "documented"
+        )
+        method = sandbox.method(None, **ASKS) if status == "processing" else None
+        made = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit(method)["id"], "amount": 100})
+        sandbox.settle()
+        return sandbox.api.get(f"/refunds/{made['id']}/")
+
+    return make
+
+
+def session(status: str) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        made = sandbox.session()
+        if status == "processing":
+            sandbox.settings(operator_delay=90)
+        if status != "open":
+            phone = FAILING_PHONE if status == "payment_failed" else "+24177000000"
+            sandbox.buy(made, {"type": "mobile_money", "phone": phone})
+        return sandbox.api.get(f"/checkout-sessions/{made['id']}/")
+
+    return make
+
+
+def link(*operations: str) -> Callable[[Sandbox], Any]:
+    def make(sandbox: Sandbox) -> Any:
+        made = sandbox.link()
+        for operation in operations:
+            sandbox.api.post(f"/payment-links/{made['id']}/{operation}/", {})
+        return made
+
+    return make
+
+
+def archived_product(sandbox: Sandbox) -> Any:
+    made = sandbox.product()
+    return sandbox.api.patch(f"/products/{made['id']}/", {"active": False})
+
+
+def second_method(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer()
+    sandbox.method(customer)
+    return sandbox.method(customer)
+
+
+def endpoint(sandbox: Sandbox) -> Any:
+    return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
+
+
+def disabled_endpoint(sandbox: Sandbox) -> Any:
+    return sandbox.api.post(f"/webhooks/{endpoint(sandbox)['id']}/disable/", {})
+
+
+def delivery(status: int) -> Callable[[Sandbox], Any]:
+    """One that the inbox answers with this status: a 4xx is final, a 5xx is tried again."""
+
+    def make(sandbox: Sandbox) -> Any:
+        made = endpoint(sandbox)
+        sandbox.inbox_answers("shop", status=status)
+        sandbox.customer()
+        return sandbox.deliveries(made)[0]
+
+    return make
+
+
+# -- what is offered in each state, and what it leads to
+
+
+Check = Callable[[Sandbox, Any, Any], bool]
+"""Whether the world is as it should be, given the object before and after."""
+
+
+def gone(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return after is None
+
+
+def changed(field: str) -> Check:
+    return lambda sandbox, before, after: bool(before.get(field) != after.get(field))
+
+
+def arranged(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    [outcome] = sandbox.control.get("/outcomes")["data"]
+    return bool(outcome["match"]["customer"] == before.get("customer", before["id"]))
+
+
+def has_card(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    methods = sandbox.api.get(f"/customers/{before['id']}/payment-methods/")["data"]
+    return "bank_card" in [method["type"] for method in methods]
+
+
+def overdue(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return bool(sandbox.control.get("/events", type="invoice.payment_overdue")["data"])
+
+
+def emailed(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return sandbox.control.get("/emails", kind="invoice")["pagination"]["count"] == 1
+
+
+def refunded(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    [made] = sandbox.api.get("/refunds/")["data"]
+    return bool(made["amount"] == before["amount"])
+
+
+def accepts(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return bool(sandbox.control.get("/inboxes")["data"][0]["status"] == 200)
+
+
+MOVED = changed("current_period_end")
+ENDING = changed("cancel_at_period_end")
+TRIED = changed("attempt_count")
+CANCEL = {"cancel_later": ENDING, "cancel": "canceled"}
+PAY = {"pay": "paid", "mark_paid": "paid"}
+ANSWER = {"answer_succeeded": "succeeded", "answer_failed": "canceled"}
+
+CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] = {
+    "customer": (lambda sandbox: sandbox.customer(), {"add_card": has_card, "delete": gone}),
+    "customer subscribed": (
+        lambda sandbox: sandbox.api.get(f"/customers/{sandbox.subscribe()['customer']}/"),
+        {"outcome_failed": arranged, "add_card": has_card, "delete": gone},
+    ),
+    "subscription active": (
+        subscription(),
+        {"advance_renewal": MOVED, "outcome_failed": arranged, "pause": "paused", **CANCEL},
+    ),
+    "subscription active, ending": (
+        subscription("cancel_later"),
+        {"advance_end": "canceled", "pause": "paused", "keep": ENDING, "cancel": "canceled"},
+    ),
+    "subscription active, by invoice": (
+        subscription(collection_method="send_invoice"),
+        {"advance_renewal": MOVED, "advance_overdue": overdue, "pause": "paused", **CANCEL},
+    ),
+    "subscription trialing": (
+        subscription(trial_period_days=14),
+        {"advance_trial": "active", "outcome_failed": arranged, **CANCEL},
+    ),
+    "subscription past_due": (
+        subscription(phone=FAILING_PHONE),
+        {
+            "advance_retry": changed("updated_at"),
+            "advance_retries": "unpaid",
+            "outcome_succeeded": arranged,
+            "pay_failed": "active",
+            "cancel": "canceled",
+        },
+    ),
+    "subscription past_due, by invoice": (
+        subscription(then="31d", collection_method="send_invoice"),
+        {"pay_overdue": "active", "cancel": "canceled"},
+    ),
+    "subscription unpaid": (
+        subscription(phone=FAILING_PHONE, then="8d"),
+        {"pay_owed": "active", "cancel": "canceled"},
+    ),
+    "subscription paused": (subscription("pause"), {"resume": "active"}),
+    "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
+    "subscription canceled long ago": (subscription("cancel", then="31d"), {}),
+    "invoice draft": (invoice(), {"finalize": "open"}),
+    "invoice open": (
+        invoice("finalize"),
+        {"pay": "paid", "advance_overdue": overdue, "send": emailed, "mark_paid": "paid", "void": "void"},
+    ),
+    "invoice paid": (invoice("finalize", "pay"), {}),
+    "invoice uncollectible": (uncollectible, PAY),
+    "payment_intent requires_payment_method": (intent("requires_payment_method"), {"cancel": "canceled"}),
+    "payment_intent requires_confirmation": (
+        intent("requires_confirmation"),
+        {"confirm": "succeeded", "cancel": "canceled"},
+    ),
+    "payment_intent requires_action": (intent("requires_action"), {**ANSWER, "cancel": "canceled"}),
+    "payment_intent processing": (intent("processing"), ANSWER),
+    "payment_intent requires_capture": (intent("requires_capture"), {"capture": "succeeded", "cancel": "canceled"}),
+    "payment_intent succeeded": (intent("succeeded"), {}),
+    "payment_intent canceled": (intent("canceled"), {}),
+    "payment_method": (second_method, {"default": changed("is_default"), "remove": gone}),
+    "transaction approved": (
+        deposit("4000 0000 0000 0077"),
+        {"advance_settle": "completed"},
+    ),
+    "transaction completed": (deposit(), {"refund": refunded}),
+    "transaction completed, to be disputed": (
+        deposit("4000 0000 0000 0259"),
+        {"advance_dispute": "disputed", "refund": refunded},
+    ),
+    "refund pending": (refund("pending"), {"advance_send": "processing", "cancel": "cancelled"}),
+    "refund processing": (refund("processing"), {"answer_succeeded": "succeeded", "answer_failed": "failed"}),
+    "refund succeeded": (refund("succeeded"), {}),
+    "checkout_session open": (session("open"), {"pay": "complete", "expire": "expired"}),
+    "checkout_session processing": (
+        session("processing"),
+        {"answer_succeeded": "complete", "answer_failed": "payment_failed"},
+    ),
+    "checkout_session payment_failed": (session("payment_failed"), {"pay": "complete", "expire": "expired"}),
+    "checkout_session complete": (session("complete"), {}),
+    "payment_link active": (link(), {"archive": "archived"}),
+    "payment_link archived": (link("archive"), {"restore": "active"}),
+    "product": (lambda sandbox: sandbox.product(), {"archive": changed("active")}),
+    "product archived": (archived_product, {"restore": changed("active")}),
+    "webhook_delivery pending": (delivery(500), {"advance_attempt": TRIED, "clear_response": accepts}),
+    "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": accepts}),
+    "webhook_delivery succeeded": (delivery(200), {}),
+    "webhook_endpoint": (endpoint, {"disable": changed("enabled")}),
+    "webhook_endpoint disabled": (disabled_endpoint, {"enable": changed("enabled")}),
+}
+"""By kind and state: an object in that state, and each step that is offered, with the status or the change that it leads to."""
+
+
+def test_every_step_is_taken_from_every_state_that_it_names() -> None:
+    taken = {(case.partition(" ")[0], name) for case, (_, steps) in CASES.items() for name in steps}
+    assert taken == {(kind, name) for kind, steps in STEPS.items() for name in steps}
+    named = {
+        f"{kind} {status}"
+        for kind, steps in STEPS.items()
+        for row in steps.values()
+        for status in row.when.get("status", ())
+    }
+    assert {
+        name for name in named if not any(f"{case},".startswith((f"{name},", name.split()[0] + ",")) for case in CASES)
+    } == set()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: str) -> None:
+    make, expected = CASES[case]
+    before = make(sandbox)
+    id = before["id"]
+    with visiting(sandbox) as visitor:
+        assert offered(visitor, id) == [*expected], "and nothing else is offered"
+        for name, leads_to in expected.items():
+            mark = sandbox.api.request("GET", "/customers/").headers["request-id"]
+            page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
+            assert 'class="notice good"' in page.html, (name, page.said("notice"))
+            sandbox.settle()
+            found = sandbox.control.http.get(f"/objects/{id}")
+            after = found.json() if found.is_success else None
+            if callable(leads_to):
+                assert leads_to(sandbox, before, after), (name, after)
+            else:
+                assert after["status"] == leads_to, name
+            sandbox.control.post("/rewind", {"to": mark})
+
+
+def offered(visitor: Visitor, id: str) -> list[str]:
+    """Return the names of the steps on the page of an object, in order."""
+    html = visitor.open(f"objects/{id}").html.partition('id="steps"')[2]
+    return findall(r'<button[^>]*data-testid="step-(\w+)"', html)
+
+
+def test_dunning_is_played_from_the_first_failure_to_unpaid_in_two_clicks_and_back_in_a_third(sandbox: Sandbox) -> None:
+    id = sandbox.subscribe(FAILING_PHONE, trial_period_days=14)["id"]
+    with visiting(sandbox) as visitor:
+        visitor.do("step", _id=id, _name="advance_trial")
+        assert sandbox.subscription(id)["status"] == "past_due"
+        assert "Advance to the retry (16 Jan 2026)" in visitor.open(f"objects/{id}").text
+        visitor.do("step", _id=id, _name="advance_retries")
+        assert sandbox.subscription(id)["status"] == "unpaid"
+        page = visitor.open(f"objects/{id}")
+        assert search(r'class="primary"[^>]*data-testid="step-pay_owed"', page.html), "it is what one does next"
+        visitor.do("step", _id=id, _name="pay_owed")
+    assert sandbox.subscription(id)["status"] == "active"
+
+
+def test_a_step_that_is_no_longer_offered_is_not_taken(sandbox: Sandbox) -> None:
+    made = subscription("cancel")(sandbox)
+    with visiting(sandbox) as visitor, sandbox.expect():
+        assert "no longer" in visitor.do("step", _id=made["id"], _name="cancel").said("notice")
+        assert visitor.do("step", _id="cust_0", _name="delete").status == 200
+
+
+@pytest.mark.parametrize(("language", "typed", "amount"), [("en", "5.84", 584), ("fr", "5,84", 584), ("en", "", 1168)])
+def test_money_is_refunded_as_people_write_it(sandbox: Sandbox, language: str, typed: str, amount: int) -> None:
+    id = sandbox.api.get(f"/transactions/{sandbox.pay(amount=1168, currency='EUR')['transaction']}/")["id"]
+    with visiting(sandbox, **{"Accept-Language": language}) as visitor:
+        html = visitor.open(f"objects/{id}").html
+        assert [*findall(r'data-fill="([^"]*)"', html)] == (
+            ["5.84", "11.68"] if language == "en" else ["5,84", "11,68"]
+        )
+        visitor.do("step", _id=id, _name="refund", amount=typed)
+    assert [refund["amount"] for refund in sandbox.api.get("/refunds/")["data"]] == [amount]
+
+
+@pytest.mark.parametrize(("typed", "why"), [("99999999", "refund"), ("half", "Write an amount, such as 11.68.")])
+def test_an_amount_that_cannot_be_refunded_is_not(sandbox: Sandbox, typed: str, why: str) -> None:
+    id = sandbox.pay(amount=1168, currency="EUR")["transaction"]
+    with visiting(sandbox) as visitor:
+        page = visitor.do("step", _id=id, _name="refund", amount=typed)
+    assert why in page.said("notice")
+    assert sandbox.api.get("/refunds/")["data"] == []
+
+
+def test_the_last_change_is_undone_from_the_object(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"name": "Ada Ndong"})
+    with visiting(sandbox) as visitor:
+        html = visitor.open(f"objects/{customer['id']}").html
+        sheet = search(r'<div popover id="rewind".*?</form>', html, DOTALL)
+        assert sheet
+        assert "PATCH /v1/customers/" in sheet[0]
+        (to,) = findall(r'name="to" value="(req_\w+)"', sheet[0])
+        visitor.do("rewind", to=to)
+    assert sandbox.api.get(f"/customers/{customer['id']}/")["firstname"] == "Awa"
+
+
+@pytest.mark.parametrize(("form", "words"), [("pytest", "def test_"), ("node", "import"), ("curl", "curl")])
+def test_an_object_is_copied_as_a_test(sandbox: Sandbox, form: str, words: str) -> None:
+    id = sandbox.subscribe()["id"]
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{id}/test", **{"as": form})
+    assert words in page.said("code")
+    assert "active" in page.said("code")
+
+
+# -- A request of the journal is sent again from its page, changed or not; only the two APIs can be sent to
+
+
+def of_page(visitor: Visitor, operation: str, sandbox: Sandbox) -> tuple[str, dict[str, str]]:
+    """Return the id of the last request of an operation, and the fields of the form that sends it again."""
+    id = sandbox.control.get("/requests", operation=operation)["data"][0]["id"]
+    html = visitor.open(f"requests/{id}").html
+    form = search(r'<form method="post" action="[^"]*do/send[^"]*"[^>]*>(.*?)</form>', html, DOTALL)
+    assert form
+    fields = findall(r'name="([^"]*)" value="([^"]*)"', form[1])
+    return id, {name: unescape(value) for name, value in fields}
+
+
+def send(visitor: Visitor, fields: dict[str, str]) -> Page:
+    return visitor.do("send", **fields)
+
+
+def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> None:
+    """Changed or not, with its query; a rejected one is shown as well."""
+    sandbox.customer(name="Awa <b>")
+    with visiting(sandbox) as visitor:
+        before, fields = of_page(visitor, "createCustomer", sandbox)
+        page = send(visitor, {**fields, "_body": fields["_body"].replace("buyer0", "other")})
+        assert page.said("notice") == "Sent: 201."
+        shown = page.answer.url.path.rpartition("/")[2]
+        assert (shown != before, shown.startswith("req_")) == (True, True)
+        page = send(visitor, fields)
+        assert "exists already" in page.said("notice")
+        assert "409" in page.text
+        visitor.do("send", _method="GET", _path="/v1/customers/?page_size=1", _body="")
+    assert sandbox.control.get("/requests")["data"][0]["path"] == "/v1/customers/?page_size=1"
+    assert [customer["lastname"] for customer in sandbox.api.get("/customers/")["data"]] == ["<b>", "<b>"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"_path": "https://evil.example/"}, "A path starts with"),
+        ({"_path": "/_emulator/console/do/reset"}, "A path starts with"),
+        ({"_path": "/docs/"}, "A path starts with"),
+        ({"_path": "/v1/customers/\r\nHost: x"}, "A path starts with"),
+        ({"_method": "TRACE"}, "A path starts with"),
+        ({"_body": "{"}, "not JSON"),
+        ({"_body": "[" * 10_000}, "not JSON"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_sent_is_said_and_not_sent(sandbox: Sandbox, changed: dict[str, str], why: str) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        _, fields = of_page(visitor, "createCustomer", sandbox)
+        count = sandbox.control.get("/requests")["pagination"]["count"]
+        assert why in send(visitor, {**fields, **changed}).said("notice")
+    assert sandbox.control.get("/requests")["pagination"]["count"] == count
