@@ -7,7 +7,6 @@ background begin with ``Prefer: respond-async`` and are shown and stopped by the
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
@@ -217,17 +216,10 @@ ScheduleEntry = dict[str, Any]
 
 
 async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
-    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant; ``grouped`` before it is paged."""
+    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant. Groups are paged as such."""
     await runtime.catch_up()
-    page, size = query["page"], query["page_size"]
-    first = (page - 1) * size
-    if query.get("grouped"):
-        return page_of(_grouped([each async for each in _upcoming(runtime, query)]), query)
-    if "until" not in query:
-        jobs = [job for job in runtime.world.jobs.unordered() if query.get("kind") in (None, job.name)]
-        soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
-        return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
-    return page_of([each async for each in _upcoming(runtime, query)], query)
+    entries = [each async for each in _upcoming(runtime, query)]
+    return page_of(_grouped(entries) if query.get("grouped") else entries, query)
 
 
 async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator[ScheduleEntry]:
@@ -242,8 +234,7 @@ async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator
             yield entry(job)
 
 
-NAMED = 100
-"""The most objects that a group of entries names."""
+NAMED = 100  # the most objects that a group of entries names
 
 
 def _grouped(entries: list[ScheduleEntry]) -> list[ScheduleEntry]:

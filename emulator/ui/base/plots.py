@@ -313,7 +313,7 @@ FAILING = ("past_due", "unpaid")
 def attempts_lane(
     name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str], now: datetime
 ) -> Lane | None:
-    """Return the charges of a failing subscription, those of ``intents``, newest first, since the last that succeeded, and its retries."""
+    """Return the charges of a failing subscription since the last success (``intents``, newest first), and its retries."""
     failed = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
     if subscription["status"] not in FAILING or not failed:
         return None

@@ -161,14 +161,13 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
         start, end = (language.instant(body[name], "d MMM y, HH:mm") for name in ("from", "now"))
         jobs = language.ngettext("{count} job done", "{count} jobs done", body["jobs"])
         objects = language.ngettext("{count} object changed", "{count} objects changed", len(changes))
-        said = language.gettext(
+        return language.gettext(
             "The clock moved from {start} to {end}: {jobs}, {objects}.",
             start=start,
             end=end,
             jobs=jobs,
             objects=objects,
         )
-        return said
     if not changes:
         return language.gettext("It changed nothing.")
     if not entry["event_ids"]:
