@@ -241,10 +241,10 @@ def _grouped(entries: list[ScheduleEntry]) -> list[ScheduleEntry]:
     """Return one entry for all of one kind that are due at one instant."""
     found: dict[tuple[str, str], ScheduleEntry] = {}
     for each in entries:
-        group = found.setdefault((each["due_at"], each["kind"]), {**each, "times": 0, "objects": []})
+        group = found.setdefault((each["due_at"], each["kind"]), {**each, "times": 0, "object_ids": []})
         group["times"] += 1
-        if each["object"] and len(group["objects"]) < NAMED:
-            group["objects"].append(each["object"])
+        if each["object"] and len(group["object_ids"]) < NAMED:
+            group["object_ids"].append(each["object"])
         if types := each.get("event_types"):
             group["event_types"] = [*dict.fromkeys([*group["event_types"], *types])]
     return [*found.values()]

@@ -41,7 +41,7 @@ def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(sandb
     assert "réussi" in french.said("plot-attempts")
 
 
-def test_a_plot_of_a_part_says_so_and_begins_where_its_data_does(sandbox: Sandbox) -> None:
+def test_a_plot_of_a_part_says_so_on_the_axis_of_all(sandbox: Sandbox) -> None:
     """The money of a year is there, though its first months are not drawn."""
     sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
     sandbox.advance("364d")
@@ -59,9 +59,13 @@ def test_a_plot_of_a_part_says_so_and_begins_where_its_data_does(sandbox: Sandbo
     began = datetime.fromisoformat(first)
     assert rows[0][0] == f"{began.day} {began:%b %Y}"
     assert rows[-1][1] == f"{merchant:,}"
-    money = search(r'data-testid="plot-money".*?</svg>', page.html, DOTALL)
-    assert money
-    assert findall(r'<text class="tick"[^>]*>([^<]+)</text>', money[0])[0] == f"{began.day} {began:%b}"
+    plots = [search(rf'data-testid="plot-{name}".*?</svg>', page.html, DOTALL) for name in ("money", "states")]
+    axes = [
+        findall(r'<text class="tick" x="[^"]*" y="[^"]*" text-anchor="start">([^<]+)</text>', plot[0])
+        for plot in plots
+        if plot
+    ]
+    assert axes == [["1 Jan 2026"]] * 2, "one axis for all plots of the page"
 
 
 def test_what_was_received_is_drawn_when_its_entries_are_forgotten(sandbox: Sandbox) -> None:

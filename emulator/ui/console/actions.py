@@ -55,6 +55,7 @@ ACTIONS: Mapping[str, Action] = {
     "record": Action("POST", "/_emulator/recording/start"),
     "trigger": Action("POST", "/_emulator/trigger"),
     "response": Action("PUT", "/_emulator/inbox/{_id}/response"),
+    "clear_response": Action("DELETE", "/_emulator/inbox/{_id}/response"),
 }
 """By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 
