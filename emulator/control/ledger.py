@@ -71,8 +71,7 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
 
 def _movement_of(entry: LedgerEntry) -> tuple[str | None, str | None]:
     """Return when an entry was posted, and by which job or request."""
-    job = entry.logged.job
-    return entry.logged.at, entry.logged.unit.cause if job is None else job.id
+    return entry.logged.at, entry.logged.job.id if entry.logged.job else entry.logged.unit.cause
 
 
 def _page(found: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:

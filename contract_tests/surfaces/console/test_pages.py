@@ -328,3 +328,29 @@ def test_a_paid_invoice_leads_to_what_a_refund_needs(sandbox: Sandbox) -> None:
     linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
     assert {subscription["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
     assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
+
+
+def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
+    """The object of a delivery, the health of an endpoint, buyer and amount of an email, the code of an error, a date."""
+    url = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
+    sandbox.endpoint(url, "invoice.paid", "customer.created")
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.subscribe()
+    sandbox.settle()
+    sandbox.api.rejected("POST", "/refunds/", 404, "TRANSACTION_NOT_FOUND", json={"transaction": "trans_0"})
+    with visiting(sandbox) as visitor:
+        said = {
+            path: visitor.open(path, **query).text.replace("\N{NO-BREAK SPACE}", " ") for path, query in ROWS.items()
+        }
+    assert {path: text for path, text in ROW_TEXTS.items() if text not in said[path]} == {}
+    assert "2 of 2 failed" in said["webhooks"]
+
+
+ROWS: dict[str, dict[str, str]] = {"webhooks": {}, "emails": {}, "requests": {"status": "4xx"}, "search": {"q": "Awa"}}
+
+ROW_TEXTS = {
+    "webhooks": "failed invoice.paid INV-2026-000001 · Awa Diop · 5,000 XAF Shop 400 1 × 1 Jan 2026, 00:00",
+    "emails": "Awa Diop 5,000 XAF buyer0@example.com 1 Jan 2026, 00:00",
+    "requests": "404 TRANSACTION_NOT_FOUND",
+    "search": "Awa Diop Customer active 1 Jan 2026, 00:00",
+}
