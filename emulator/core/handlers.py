@@ -1,6 +1,21 @@
 """Handlers that resources share: get one record, list records, apply a PATCH; and validation by rules.
 
-What is wrong with a request beyond its form is collected before anything is done (B-12).
+A client learns of everything that is wrong with a request at once (B-12): its form by the schema and, beyond that, by the
+rules of its operation. So the function of an operation checks each rule in a block ``with found:``, where it also derives
+what it needs later, and changes nothing before ``found.done()``:
+
+    @with_rules
+    def create(world: World, body: Body) -> Product:
+        found = Violations(body)
+        currency: str | None = None
+        with found:
+            currency = amounts.enabled(world, body["currency"])
+        with found:
+            price(world, body["unit_amount"], currency, body["price_type"])
+        found.done()
+        return world.add(new_record(world, Product, body))
+
+Where the form is invalid, the function is given the valid part of the body and comes as far as ``found.done()``.
 """
 
 from __future__ import annotations
@@ -8,12 +23,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache, update_wrapper
+from functools import cache
 from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
-from typing import Any, Generic, NamedTuple, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -27,7 +42,7 @@ from emulator.core.world import World
 
 
 Body = Mapping[str, Any]
-Check = Callable[..., None]
+F = TypeVar("F", bound=Callable[..., Any])
 
 REPORTED = (400, 403, 422)
 """Statuses of violations: 422, 403 of a currency and 400 of a refund's amount.
@@ -39,17 +54,63 @@ REPORTED = (400, 403, 422)
 class Violations:
     """The violations of one request; as a context manager, one rule."""
 
-    def __init__(self) -> None:
-        self.errors: list[ApiError] = []
+    def __init__(self, body: Body) -> None:
+        self._errors: list[ApiError] = []
+        self._later: ApiError | None = None
+        self._is_part = isinstance(body, ValidPart)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        if isinstance(error, ApiError) and error.errors and error.status in REPORTED:
-            self.errors.append(error)
-        # Any other error is raised again by the operation itself.
-        return isinstance(error, ApiError | InvalidFieldRead)
+        if error is None:
+            return False
+        if isinstance(error, ApiError):
+            if error.errors and error.status in REPORTED:
+                self._errors.append(error)
+            else:
+                self._later = self._later or error
+            return True
+        return isinstance(error, InvalidFieldRead)
+
+    def done(self) -> None:
+        """Raise one error for all violations; if there are none, the first error about another object (B-05)."""
+        if self._is_part:
+            raise RulesChecked(self._errors)
+        if self._errors:
+            raise combine(self._errors)
+        if self._later is not None:
+            raise self._later
+
+
+class RulesChecked(Exception):
+    """The rules were checked by the valid part of a body, with these ``errors``."""
+
+    def __init__(self, errors: list[ApiError]) -> None:
+        super().__init__()
+        self.errors = errors
+
+
+def with_rules(function: F) -> F:
+    """Mark the function of an operation that checks rules."""
+    function.__dict__["has_rules"] = True
+    return function
+
+
+def has_rules(function: Callable[..., Any]) -> bool:
+    return getattr(function, "has_rules", False)
+
+
+def broken_rules(function: Callable[..., Any], world: World, body: Body, **path: str) -> list[ApiError]:
+    """Return the violations of an operation's rules by the valid part of an invalid body."""
+    if has_rules(function):
+        try:
+            function(world, body=body, **path)
+        except RulesChecked as checked:
+            return checked.errors
+        except (ApiError, InvalidFieldRead):  # there is no object to check them against
+            pass
+    return []
 
 
 class InvalidFieldRead(Exception):
@@ -106,28 +167,6 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 def _entries(part: list[Any], name: str) -> set[str]:
     """Return the paths of the entries of a list."""
     return {f"{name}.{number}" for number in range(len(part))}
-
-
-class Checked:
-    """The function of an operation, with the checks that come before it."""
-
-    def __init__(self, function: Callable[..., Any], *checks: Check) -> None:
-        self._function = function
-        self._checks = checks
-        update_wrapper(self, function)
-
-    def __call__(self, world: World, **arguments: Any) -> Any:
-        """Execute the operation, or raise one error for all violations (B-12)."""
-        if found := self.violations(world, arguments):
-            raise combine(found)
-        return self._function(world, **arguments)
-
-    def violations(self, world: World, arguments: Mapping[str, Any]) -> list[ApiError]:
-        """Return the violations of the rules; the ``body`` among the arguments may be a valid part."""
-        found = Violations()
-        for check in self._checks:
-            check(found, world, **arguments)
-        return found.errors
 
 
 # -- handlers
@@ -212,25 +251,24 @@ def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, None
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
-    """Replace the fields that were sent and merge metadata (B-21, B-22); an empty PATCH changes nothing."""
-    if not changes:
-        return record
+    """Replace the fields that were sent and merge metadata (B-21, B-22); an empty PATCH changes nothing.
+
+    Without rules of its own, an operation has this as its only one: its metadata.
+    """
+    found = Violations(changes)
+    check_metadata(found, record, changes)
+    found.done()
     if "metadata" in changes:
         merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]  # only records with metadata are sent any
         changes = {**changes, "metadata": merged}
-    return world.replace(record, **changes)
+    return world.replace(record, **changes) if changes else record
 
 
-def metadata_check(kind: type[Record]) -> Check:
-    """Return the check of a PATCH of this kind: what is sent and what is stored have at most 50 keys together (B-22)."""
-
-    def check(found: Violations, world: World, id: str, body: Body) -> None:
-        record: Any = world.get(kind, id)
-        with found:
-            if record is not None and "metadata" in body:
-                merge_metadata(record.metadata, body["metadata"])
-
-    return check
+def check_metadata(found: Violations, record: Any, body: Body) -> None:
+    """Check that what is sent and what is stored have at most 50 keys together (B-22)."""
+    with found:
+        if "metadata" in body:
+            merge_metadata(record.metadata, body["metadata"])
 
 
 def sublist_handler(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from emulator.core.handlers import Check, Checked, metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry, SignalListener
@@ -52,37 +51,7 @@ _MODULES = (
     endpoints,
 )
 
-CHECKS: Mapping[str, tuple[Check, ...]] = {
-    "createAddress": (customer_records.check_address,),
-    "updateAddress": (customer_records.check_address,),
-    "createCheckoutSession": (checkout_sessions.check,),
-    "updateCustomer": (metadata_check(customer_records.Customer),),
-    "createInvoice": (invoices.check,),
-    "updateInvoice": (invoices.check_update,),
-    "createPaymentIntent": (intent_operations.check,),
-    "confirmPaymentIntent": (intent_operations.check_confirm,),
-    "capturePaymentIntent": (intent_operations.check_capture,),
-    "createPaymentLink": (payment_links.check,),
-    "updatePaymentLink": (payment_links.check_update, metadata_check(payment_links.PaymentLink)),
-    "createPaymentMethod": (payment_methods.check,),
-    "createSubscriptionPlan": (plans.check,),
-    "updateSubscriptionPlan": (metadata_check(plans.SubscriptionPlan),),
-    "createProduct": (products.check,),
-    "updateProduct": (products.check_update, metadata_check(products.Product)),
-    "createRefund": (refunds.check,),
-    "createSubscription": (subscription_operations.check,),
-    "updateSubscription": (subscription_operations.check_update, metadata_check(subscriptions.Subscription)),
-    "updateTransaction": (metadata_check(transactions.Transaction),),
-    "createWebhook": (endpoints.check,),
-    "updateWebhook": (endpoints.check, metadata_check(endpoints.WebhookEndpoint)),
-}
-"""operationId → the rules for its body, which are checked before its function is called (B-12)."""
-
-_FUNCTIONS = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
-
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    id: Checked(function, *CHECKS[id]) if id in CHECKS else function for id, function in _FUNCTIONS.items()
-}
+OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
 """operationId → function ``(world, **path parameters, query=…, body=…)``."""
 
 JOBS: Mapping[str, JobFunction] = (
@@ -99,8 +68,8 @@ JOBS: Mapping[str, JobFunction] = (
 
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
-    "payment_intent.succeeded": (hosted_payments.payment_received,),
-    "transaction.succeeded": (refunds.issue_receipt, emails.receipt, hosted_payments.payment_received),
+    "payment_intent.succeeded": (payment_intents.paid,),
+    "transaction.succeeded": (refunds.issue_receipt, emails.receipt, payment_intents.paid),
     "payment_intent.failed": (renewals.charge_failed, hosted_payments.attempt_failed),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
@@ -119,6 +88,7 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
 SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
     "invoice sent": (emails.invoice,),
     "invoice voided": (renewals.settle,),
+    "payment received": (invoices.payment_received, hosted_payments.payment_received),
     "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),
     "payment method removed": (subscriptions.release_method,),
 }

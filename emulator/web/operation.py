@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Checked, Page, valid_part
+from emulator.core.handlers import Page, broken_rules, valid_part
 from emulator.core.limits import BODY, DIGITS, METADATA_VALUE, QUERY, SNAPSHOT
 from emulator.core.records import list_to_wire
 from emulator.core.world import encode
@@ -262,11 +262,10 @@ class OperationHandler:
 
     def _broken_rules(self, context: RequestContext, body: Any, violations: list[Violation]) -> Iterator[Violation]:
         """Yield the violations of the operation's rules by the valid part of an invalid request (B-12)."""
-        if not self._body or not isinstance(self.function, Checked) or context.runtime is None:
+        if not self._body or context.runtime is None:
             return
-        arguments: dict[str, Any] = dict(context.path_params)
-        arguments["body"] = valid_part(body, {violation.path for violation in violations})
-        for error in self.function.violations(context.runtime.world, arguments):
+        part = valid_part(body, {violation.path for violation in violations})
+        for error in broken_rules(self.function, context.runtime.world, part, **context.path_params):
             for field, messages in (error.errors or {}).items():
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, metadata_check
+from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
@@ -50,19 +50,18 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
     )
 
 
-def check_line(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> InvoiceLines | None:
-    """Return the rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
-    sold = [
-        products.check_line_item(found, world, item, currency, f"line_items.{number}")
-        for number, item in enumerate(items)
-    ]
-    return None if None in sold else tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
-
-
-def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> InvoiceLines:
-    """Return the lines a merchant asks for (Invoices)."""
-    sold = products.priced(world, items, currency)
-    return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
+def asked_for(found: Violations, world: World, body: Body, currency: str | None) -> InvoiceLines | None:
+    """Return the lines a merchant asks for (Invoices), or None if one of them breaks a rule, or their sum."""
+    with found:
+        sold = [
+            products.line_item(found, world, item, currency, f"line_items.{number}")
+            for number, item in enumerate(body.get("line_items", ()))
+        ]
+        if None not in sold:
+            lines = tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
+            amounts.bounded(world, sum(line.amount for line in lines), "line_items")
+            return lines
+    return None
 
 
 def totals(world: World, lines: InvoiceLines, discount: int = 0) -> Mapping[str, Any]:
@@ -267,80 +266,52 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
 JOBS = {"invoice.overdue": mark_overdue}
 
 
-# -- rules for the body, checked before anything is done
+# -- operations
 
 
-_check_metadata = metadata_check(Invoice)
-
-
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new invoice: its currency, its lines, their total and its due date."""
+@with_rules
+def create(world: World, body: Body) -> Invoice:
+    """POST /invoices/: a draft."""
+    found = Violations(body)
     currency: str | None = None
     with found:
+        customer = get_or_404(world, Customer, body["customer"], "customer")
+    with found:
         currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
-    _check_lines(found, world, body, currency)
+    lines = asked_for(found, world, body, currency)
     with found:
         valid_due_date(world, body.get("due_date"))
+    found.done()
+    assert currency is not None
+    assert lines is not None
+    given = {field: body[field] for field in ("due_date", "description", "footer", "metadata") if field in body}
+    return draft(world, customer, lines, currency, **given)
 
 
-def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check the changes to a draft."""
-    invoice = world.get(Invoice, id)
-    if invoice is None or invoice.status != "draft":
-        return
+@with_rules
+def update(world: World, id: str, body: Body) -> Invoice:
+    """PATCH /invoices/{id}/, of drafts only; new lines replace all the old ones (B-66)."""
+    invoice = get_or_404(world, Invoice, id)
+    if invoice.status != "draft":
+        raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
+    found = Violations(body)
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body.get("currency", invoice.currency))
         if "currency" in body and "line_items" not in body:
             check_currency(world, invoice.line_items, currency)
-    _check_lines(found, world, body, currency)
+    lines = asked_for(found, world, body, currency)
     with found:
         valid_due_date(world, body.get("due_date"))
-    _check_metadata(found, world, id, body)
-
-
-def _check_lines(found: Violations, world: World, body: Body, currency: str | None) -> None:
-    with found:
-        lines = check_line(found, world, body.get("line_items", ()), currency)
-        if lines is not None:
-            amounts.bounded(world, sum(line.amount for line in lines), "line_items")
-
-
-# -- operations
-
-
-def create(world: World, body: Mapping[str, Any]) -> Invoice:
-    """POST /invoices/: a draft."""
-    customer = get_or_404(world, Customer, body["customer"], "customer")
-    currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
-    lines = priced(world, body["line_items"], currency)
-    given = {field: body[field] for field in ("due_date", "description", "footer", "metadata") if field in body}
-    return draft(world, customer, lines, currency, **given)
-
-
-def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
-    """PATCH /invoices/{id}/, of drafts only; new lines replace all the old ones (B-66)."""
-    invoice = get_or_404(world, Invoice, id)
-    if invoice.status != "draft":
-        raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
-    changes = {field: body[field] for field in ("description", "footer") if field in body}
-    if "due_date" in body:
-        changes["due_date"] = valid_due_date(world, body["due_date"])
+    check_metadata(found, invoice, body)
+    found.done()
+    changes = {field: body[field] for field in ("currency", "due_date", "description", "footer") if field in body}
     if "metadata" in body:
         changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
-    if "currency" in body or "line_items" in body:
-        changes |= _new_lines(world, invoice, body)
+    if "line_items" in body:
+        assert lines is not None
+        changes |= {"currency": currency, "line_items": lines, **totals(world, lines, invoice.discount_amount)}
     return world.replace(invoice, **changes) if changes else invoice
-
-
-def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes that a new currency or new lines bring, totals included."""
-    currency = amounts.enabled(world, body.get("currency", invoice.currency))
-    if "line_items" not in body:
-        check_currency(world, invoice.line_items, currency)
-        return {"currency": currency}
-    lines = priced(world, body["line_items"], currency)
-    return {"currency": currency, "line_items": lines, **totals(world, lines, invoice.discount_amount)}
 
 
 def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:

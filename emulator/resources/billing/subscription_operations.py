@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Body, Violations, get_or_404
+from emulator.core.handlers import Body, Violations, get_or_404, with_rules
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -17,49 +17,32 @@ from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.customers.customer_records import Customer
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new subscription: its terms, its end, its customer and its payment method."""
-    subscriptions.check(found, world, body)
-    with found:
-        subscriptions.end_date(world, body)
-    with found:
-        subscriptions.require_email(world.get(Customer, body["customer"]))
-    with found:
-        if world.get(Customer, body["customer"]) is not None:
-            subscriptions.payment_method(world, body["customer"], body)
-
-
-OVER = ("canceled", "expired")
-"""States in which only the metadata can be changed (B-47)."""
-
-
-def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check a new payment method and a new plan."""
-    subscription = world.get(Subscription, id)
-    if subscription is None or subscription.status in OVER:
-        return
-    with found:
-        if body.get("payment_method") is not None:
-            subscriptions.payment_method(world, subscription.customer, body)
-    with found:
-        if "plan" in body:
-            subscriptions.check_new_plan(found, world, body["plan"], subscription)
-
-
-def create(world: World, body: Mapping[str, Any]) -> Subscription:
+@with_rules
+def create(world: World, body: Body) -> Subscription:
     """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
-    customer = get_or_404(world, Customer, body["customer"], "customer")
-    agreed = subscriptions.agreed(world, body)
+    found = Violations(body)
+    customer: Customer | None = None
+    with found:
+        customer = get_or_404(world, Customer, body["customer"], "customer")
+    terms = subscriptions.agreed(found, world, body)
+    with found:
+        ends_at = subscriptions.end_date(world, body)
+    with found:
+        subscriptions.require_email(customer)
+    with found:
+        if customer is not None:
+            payment_method = subscriptions.payment_method(world, customer.id, body)
+    found.done()
     if "trial_period_days" in body:
-        agreed["trial_period_days"] = body["trial_period_days"]
+        terms["trial_period_days"] = body["trial_period_days"]
     subscription = start(
         world,
-        agreed,
-        customer=customer.id,
+        terms,
+        customer=body["customer"],
         collection_method=body["collection_method"],
         cancel_at_period_end=body["cancel_at_period_end"],
-        ends_at=subscriptions.end_date(world, body),
-        payment_method=subscriptions.payment_method(world, customer.id, body),
+        ends_at=ends_at,
+        payment_method=payment_method,
         metadata=body.get("metadata", {}),
     )
     if subscription.status == "active":
@@ -95,23 +78,37 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
     return subscription
 
 
-def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
+OVER = ("canceled", "expired")
+"""States in which only the metadata can be changed (B-47)."""
+
+
+@with_rules
+def update(world: World, id: str, body: Body) -> Subscription:
     """PATCH /subscriptions/{id}/; a new plan's amount applies from the next period (B-40, B-47).
 
     Without a method of its own the customer's default is charged (B-41).
     """
     subscription = get_or_404(world, Subscription, id)
-    if subscription.status in OVER and body.keys() - {"metadata"}:
-        raise ApiError(
-            "INVALID_STATUS_TRANSITION", object="subscription", status=subscription.status, trigger="be changed"
-        )
-    changes = {field: body[field] for field in ("payment_method", "collection_method", "plan") if field in body}
-    if changes.get("payment_method") is not None:
-        subscriptions.payment_method(world, subscription.customer, body)
-    if "plan" in changes:
-        get_or_404(world, SubscriptionPlan, changes["plan"], "plan")
-    if "metadata" in body:
-        changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
+    found = Violations(body)
+    changes: dict[str, Any] = {}
+    if subscription.status in OVER:
+        with found:
+            if body.keys() - {"metadata"}:
+                raise ApiError(
+                    "INVALID_STATUS_TRANSITION", object="subscription", status=subscription.status, trigger="be changed"
+                )
+    else:
+        with found:
+            if body.get("payment_method") is not None:
+                subscriptions.payment_method(world, subscription.customer, body)
+        with found:
+            if "plan" in body:
+                changes["plan"] = subscriptions.new_plan(found, world, body["plan"], subscription)
+    with found:
+        if "metadata" in body:
+            changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
+    found.done()
+    changes |= {field: body[field] for field in ("payment_method", "collection_method") if field in body}
     if "cancel_at_period_end" in body:
         return _schedule_cancel(world, subscription, body["cancel_at_period_end"], **changes)
     return world.replace(subscription, **changes) if changes else subscription

@@ -191,27 +191,21 @@ Terms = dict[str, Any]
 and ``trial_period_days``."""
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check the terms of a new subscription (B-40)."""
+def agreed(found: Violations, world: World, body: Body) -> Terms:
+    """Return the plan's terms if a plan is named, otherwise the body's (B-40); they are incomplete if a rule is broken."""
+    terms: Terms = {}
     product: Product | None = None
     with found:
         product = _product(world, body)
     with found:
-        if "plan" in body:
-            _check_against_plan(found, world, body)
-    currency: str | None = None
-    with found:
-        if "plan" not in body:
-            currency = _currency(world, body, product)
-    with found:
-        if "plan" not in body:
-            amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
+        terms = _from_plan(found, world, body) if "plan" in body else _from_body(found, world, body, product)
+    return {**terms, "product": product and product.id}
 
 
-def _check_against_plan(found: Violations, world: World, body: Body) -> None:
+def _from_plan(found: Violations, world: World, body: Body) -> Terms:
     plan = get_or_404(world, SubscriptionPlan, body["plan"], "plan")
     with found:
-        _chargeable_plan(world, plan.id)
+        _require_chargeable(world, plan)
     with found:
         if "unit_amount" in body:
             raise invalid_field("unit_amount", "cannot be given beside a plan")
@@ -219,17 +213,6 @@ def _check_against_plan(found: Violations, world: World, body: Body) -> None:
         with found:
             if body.get(field, getattr(plan, field)) != getattr(plan, field):
                 raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
-
-
-def agreed(world: World, body: Mapping[str, Any]) -> Terms:
-    """Return the plan's terms where one is named, else the body's (B-40)."""
-    product = _product(world, body)
-    terms = _from_plan(world, body) if "plan" in body else _from_body(world, body, product)
-    return {**terms, "product": product and product.id}
-
-
-def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
-    plan = _chargeable_plan(world, body["plan"])
     return {
         "plan": plan.id,
         "currency": plan.currency,
@@ -240,8 +223,10 @@ def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
     }
 
 
-def _from_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
-    currency = _currency(world, body, product)
+def _from_body(found: Violations, world: World, body: Body, product: Product | None) -> Terms:
+    currency: str | None = None
+    with found:
+        currency = _currency(world, body, product)
     return {
         "plan": None,
         "currency": currency,
@@ -270,25 +255,24 @@ def _product(world: World, body: Mapping[str, Any]) -> Product | None:
     return product
 
 
-def _chargeable_plan(world: World, id: str) -> SubscriptionPlan:
-    """Return the plan with this id; 422 where it is deactivated, or its amount none that the App charges (B-15, B-23)."""
-    plan = get_or_404(world, SubscriptionPlan, id, "plan")
+def _require_chargeable(world: World, plan: SubscriptionPlan) -> None:
+    """Raise 422 for a plan that is deactivated, or whose amount the App does not charge (B-15, B-23)."""
     if not plan.active:
         raise invalid_field("plan", "this plan is deactivated")
     amounts.chargeable(world, plan.amount, plan.currency, "plan")
-    return plan
 
 
-def check_new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> None:
-    """Check the plan that a subscription moves to: it is active and has the same period and currency (B-40)."""
+def new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> str:
+    """Return the plan that a subscription moves to: it is active and has the same period and currency (B-40)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     with found:
-        _chargeable_plan(world, plan.id)
+        _require_chargeable(world, plan)
     for field in ("interval", "interval_count", "currency"):
         with found:
             if getattr(plan, field) != getattr(subscription, field):
                 message = f"its {field} must equal the subscription's, {getattr(subscription, field)}"
                 raise invalid_field("plan", message)
+    return plan.id
 
 
 def require_email(customer: Customer | None) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    apply_patch,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    with_rules,
+)
 from emulator.core.records import N_, Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app import amounts
@@ -34,28 +42,21 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
     updated_at: str
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new plan: its currency and its amount."""
+@with_rules
+def create(world: World, body: Body) -> SubscriptionPlan:
+    """POST /subscription-plans/."""
+    found = Violations(body)
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
+    found.done()
+    return world.add(new_record(world, SubscriptionPlan, body, trial_period_days=body.get("trial_period_days", 0)))
 
 
-def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
-    """POST /subscription-plans/."""
-    return world.add(
-        new_record(
-            world,
-            SubscriptionPlan,
-            body,
-            trial_period_days=body.get("trial_period_days", 0),
-        )
-    )
-
-
-def update(world: World, id: str, body: Mapping[str, Any]) -> SubscriptionPlan:
+@with_rules
+def update(world: World, id: str, body: Body) -> SubscriptionPlan:
     """PATCH /subscription-plans/{id}/: name, description and metadata; the document allows no other field."""
     return apply_patch(world, get_or_404(world, SubscriptionPlan, id), body)
 

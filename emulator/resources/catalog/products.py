@@ -5,13 +5,23 @@ A line item of an invoice or a checkout session is a product, or a description w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from emulator.core.errors import ApiError, invalid_field, missing_field
-from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    apply_patch,
+    check_metadata,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, pick
 from emulator.core.world import World
 from emulator.resources.app import amounts
@@ -43,25 +53,16 @@ class Product(Record, frozen=True, kw_only=True):
     sku: Annotated[str | None, HIDDEN]
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new product: its currency and its price."""
+@with_rules
+def create(world: World, body: Body) -> Product:
+    """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
+    found = Violations(body)
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
         price(world, body["unit_amount"], currency, body["price_type"])
-
-
-def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check a new price."""
-    product = world.get(Product, id)
-    with found:
-        if product is not None and "unit_amount" in body:
-            price(world, body["unit_amount"], product.currency, product.price_type)
-
-
-def create(world: World, body: Mapping[str, Any]) -> Product:
-    """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
+    found.done()
     return world.add(new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {}))))
 
 
@@ -87,9 +88,16 @@ def require_free_sku(world: World, metadata: Metadata, by: Product | None = None
     return sku
 
 
-def update(world: World, id: str, body: Mapping[str, Any]) -> Product:
+@with_rules
+def update(world: World, id: str, body: Body) -> Product:
     """PATCH /products/{id}/: earlier sales are not affected, since they copied the price."""
     product = get_or_404(world, Product, id)
+    found = Violations(body)
+    with found:
+        if "unit_amount" in body:
+            price(world, body["unit_amount"], product.currency, product.price_type)
+    check_metadata(found, product, body)
+    found.done()
     changes = dict(body)
     if "metadata" in body:
         changes["sku"] = require_free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)
@@ -126,27 +134,17 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
     unit_amount: int
 
 
-def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> tuple[Priced, ...]:
-    """Check the line items of a request; each has a product, or a description with a unit amount."""
-    return tuple(line_item(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
-
-
-def check_line_item(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
-    """Return the rules for one line item; the line, or None where it breaks one. ``currency`` is None where it is invalid."""
+def line_item(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
+    """Return one line item, which the field ``param`` held, or None if it breaks a rule. An invalid ``currency`` is None."""
     with found:
         if "product" in item and "description" in item:
             raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
     with found:
-        return line_item(world, item, currency, param)
+        name, price = _product(world, item, currency, param) if "product" in item else _free(item, param)
+        sent = "unit_amount" if "unit_amount" in item else "product"
+        unit_amount = amounts.bounded(world, price, f"{param}.{sent}")
+        return Priced(product=item.get("product"), description=name, quantity=item["quantity"], unit_amount=unit_amount)
     return None
-
-
-def line_item(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> Priced:
-    """Check one line item; ``param`` is the field that held it."""
-    name, price = _product(world, item, currency, param) if "product" in item else _free(item, param)
-    sent = "unit_amount" if "unit_amount" in item else "product"
-    unit_amount = amounts.bounded(world, price, f"{param}.{sent}")
-    return Priced(product=item.get("product"), description=name, quantity=item["quantity"], unit_amount=unit_amount)
 
 
 def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:

@@ -13,7 +13,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
@@ -49,17 +49,28 @@ class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
 CheckoutLines = tuple[CheckoutLine, ...]
 
 
-def check_lines(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
-    """Return the rules for each line; the lines, or None where one breaks a rule."""
-    sold = [_check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
-    return None if None in sold else tuple(_with_total(each) for each in sold if each)
+def asked_for(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
+    """Return the lines a merchant asks for, names and prices copied as they are now, or None if one breaks a rule."""
+    sold = [_line(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
+    if None in sold:
+        return None
+    return tuple(
+        CheckoutLine(**msgspec.structs.asdict(line), amount_total=line.quantity * line.unit_amount)
+        for line in sold
+        if line
+    )
 
 
-def _check(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
+def _line(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
     with found:
         if "plan" not in item:
-            return products.check_line_item(found, world, item, currency, param)
-        return _plan_line(world, item, currency, param)
+            return products.line_item(found, world, item, currency, param)
+        plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
+        if not plan.active:
+            raise invalid_field(f"{param}.plan", "this plan is deactivated")
+        if currency not in (plan.currency, None):
+            raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
+        return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
     return None
 
 
@@ -88,40 +99,21 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
 
 
-def priced(world: World, items: Sequence[Item], currency: str) -> CheckoutLines:
-    """Return the lines a merchant asks for, names and prices copied as they are now."""
-    sold = (_priced(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
-    return tuple(map(_with_total, sold))
-
-
-def _with_total(line: Priced) -> CheckoutLine:
-    return CheckoutLine(**msgspec.structs.asdict(line), amount_total=line.quantity * line.unit_amount)
-
-
-def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
-    return (_plan_line if "plan" in item else products.line_item)(world, item, currency, param)
-
-
-def _plan_line(world: World, item: Item, currency: str | None, param: str) -> Priced:
-    plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
-    if not plan.active:
-        raise invalid_field(f"{param}.plan", "this plan is deactivated")
-    if currency not in (plan.currency, None):
-        raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
-    return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
-
-
 def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
     """Return the terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
     month where ``subscription_data`` does not say otherwise.
     """
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
+    data = {} if plan else body.get("subscription_data") or {"interval": "month"}
     if plan is not None:
-        return subscriptions.agreed(world, {"plan": plan})
-    data = body.get("subscription_data") or {"interval": "month"}
-    price = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency}
-    product = next(({"product": line.product} for line in lines if line.product), {})
-    return {**subscriptions.agreed(world, {**price, **product, **data}), **data}
+        asked: dict[str, Any] = {"plan": plan}
+    else:
+        product = next(({"product": line.product} for line in lines if line.product), {})
+        asked = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency, **product, **data}
+    found = Violations(asked)
+    terms = subscriptions.agreed(found, world, asked)
+    found.done()
+    return {**terms, **data}
 
 
 def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
@@ -210,14 +202,59 @@ STATE_MACHINE = StateMachine(
 # -- operations
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new session."""
-    currency: str | None = None
+@with_rules
+def create(world: World, body: Body) -> CheckoutSession:
+    """POST /checkout-sessions/ (B-58)."""
+    found = Violations(body)
     mode: str | None = None
+    currency: str | None = None
+    customer: Customer | None = None
+    lines: CheckoutLines | None = None
+    with found:
+        customer, email = _buyer(world, body)
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
         mode = body["mode"]
+    _check_page(found, world, body, mode, customer)
+    with found:
+        types = payment_details.offered(world, body)
+    with found:
+        if "subscription_data" in body and mode not in ("subscription", None):
+            raise invalid_field("subscription_data", "goes with the mode subscription only")
+    with found:
+        lines = _lines(found, world, body["line_items"], mode, currency)
+    with found:
+        due = _due(world, body, mode, lines, currency)
+    found.done()
+    assert lines is not None
+    id = world.new_id(CheckoutSession)
+    session = CheckoutSession(
+        id=id,
+        mode=body["mode"],
+        status="open",
+        currency=body["currency"],
+        amount_subtotal=sum(line.amount_total for line in lines),
+        customer=None if customer is None else customer.id,
+        customer_email=email,
+        url=world.link(f"/checkout/{id}"),
+        success_url=body.get("success_url"),
+        cancel_url=body.get("cancel_url"),
+        line_items=lines,
+        payment_method_types=types,
+        expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
+        livemode=world.livemode,
+        metadata=body["metadata"],
+        created_at=world.now,
+        **due,
+    )
+    session = STATE_MACHINE.create(world, "create", session)
+    schedule_expiry(world, session)
+    return session
+
+
+def _check_page(found: Violations, world: World, body: Body, mode: str | None, customer: Customer | None) -> None:
+    """Check where the buyer is sent afterwards, and who the buyer is."""
     with found:
         needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
@@ -227,84 +264,38 @@ def check(found: Violations, world: World, body: Body) -> None:
             raise invalid_field("customer_email", "cannot be given beside customer")
     with found:
         if mode == "subscription" and "customer" in body:
-            subscriptions.require_email(world.get(Customer, body["customer"]))
-    with found:
-        payment_details.offered(world, body)
-    with found:
-        if "subscription_data" in body and mode not in ("subscription", None):
-            raise invalid_field("subscription_data", "goes with the mode subscription only")
-    lines: CheckoutLines | None = None
-    with found:
-        lines = _check_lines(found, world, body["line_items"], mode, currency)
-    with found:
-        if mode == "subscription":
-            _check_terms(body)
-            if lines is not None and currency is not None:
-                _check_first_payment(world, body, lines, currency)
+            subscriptions.require_email(customer)
 
 
-def _check_lines(
+def _lines(
     found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
 ) -> CheckoutLines | None:
-    """Return the rules for the lines and their sum; the lines, or None where one is broken."""
+    """Return the lines, or None if one breaks a rule; their sum must be an amount that can be charged (B-23)."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty except in setup mode")
     check_plans(found, items, mode)
-    lines = check_lines(found, world, items, currency)
+    lines = asked_for(found, world, items, currency)
     if lines is not None:
-        _subtotal(world, mode, lines, currency)
+        subtotal = sum(line.amount_total for line in lines)
+        if mode in ("setup", None):
+            amounts.bounded(world, subtotal, "line_items")
+        else:
+            amounts.chargeable(world, subtotal, currency, "line_items")
     return lines
 
 
-def _check_first_payment(world: World, body: Body, lines: CheckoutLines, currency: str) -> None:
-    """Check that the payment on the page in ``subscription`` mode can be charged (B-23)."""
-    terms = agreed_terms(world, body, lines, currency)
-    due = _lines_due("subscription", lines, terms, one_off_lines(body["line_items"], lines))
-    _total(world, due, terms, currency)
-
-
-def _check_terms(body: Body) -> None:
-    planned = any("plan" in item for item in body["line_items"])
-    if planned and "subscription_data" in body:
+def _due(
+    world: World, body: Body, mode: str | None, lines: CheckoutLines | None, currency: str | None
+) -> dict[str, Any]:
+    """Return what the buyer pays now and, in ``subscription`` mode, the terms of what begins (B-23)."""
+    if mode == "subscription" and "subscription_data" in body and any("plan" in item for item in body["line_items"]):
         raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
-
-
-def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
-    """POST /checkout-sessions/ (B-58)."""
-    currency = amounts.enabled(world, body["currency"])
-    customer, email = _buyer(world, body)
-    lines = priced(world, body["line_items"], currency)
-    subtotal = _subtotal(world, body["mode"], lines, currency)
-    terms = agreed_terms(world, body, lines, currency) if body["mode"] == "subscription" else None
+    if mode is None or lines is None or currency is None:
+        return {}
+    terms = agreed_terms(world, body, lines, currency) if mode == "subscription" else None
     one_off = one_off_lines(body["line_items"], lines)
-    id = world.new_id(CheckoutSession)
-    session = STATE_MACHINE.create(
-        world,
-        "create",
-        CheckoutSession(
-            id=id,
-            mode=body["mode"],
-            status="open",
-            currency=currency,
-            amount_total=_total(world, _lines_due(body["mode"], lines, terms, one_off), terms, currency),
-            amount_subtotal=subtotal,
-            customer=None if customer is None else customer.id,
-            customer_email=email,
-            url=world.link(f"/checkout/{id}"),
-            success_url=body.get("success_url"),
-            cancel_url=body.get("cancel_url"),
-            line_items=lines,
-            payment_method_types=payment_details.offered(world, body),
-            expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
-            livemode=world.livemode,
-            metadata=body["metadata"],
-            created_at=world.now,
-            terms=terms,
-            one_off=one_off,
-        ),
-    )
-    schedule_expiry(world, session)
-    return session
+    total = _total(world, _lines_due(mode, lines, terms, one_off), terms, currency)
+    return {"amount_total": total, "terms": terms, "one_off": one_off}
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
@@ -314,14 +305,6 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
         return customer, customer.email
     email = body.get("customer_email")
     return (None if email is None else world.table(Customer).find("email", email)), email
-
-
-def _subtotal(world: World, mode: str | None, lines: CheckoutLines, currency: str | None) -> int:
-    """Return the sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
-    subtotal = sum(line.amount_total for line in lines)
-    if mode in ("setup", None):
-        return amounts.bounded(world, subtotal, "line_items")
-    return amounts.chargeable(world, subtotal, currency, "line_items")
 
 
 def _lines_due(mode: str, lines: CheckoutLines, terms: Terms | None, one_off: CheckoutLines) -> CheckoutLines:

@@ -32,12 +32,8 @@ from emulator.resources.payments.payment_links import PaymentLink
 # -- fulfilment
 
 
-def payment_received(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: the invoice or session it pays (B-61)."""
-    intent = payment_intents.received_by(world, event)
-    if intent is None:
-        return
-    invoices.payment_received(world, intent)
+def payment_received(world: World, intent: PaymentIntent) -> None:
+    """Complete the session that the received payment was for, if any (B-61)."""
     session = _session_of(world, intent, "complete")
     if session is not None:
         complete(world, session, intent.instrument)

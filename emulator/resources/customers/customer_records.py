@@ -5,12 +5,20 @@ At most one address is the default: the one shown in the customer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from emulator.core.errors import invalid_field
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, apply_patch, get_or_404, new_record, not_found, sublist_handler
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    apply_patch,
+    get_or_404,
+    new_record,
+    not_found,
+    sublist_handler,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -75,8 +83,10 @@ class Customer(Record, frozen=True, kw_only=True):
 # -- operations on addresses
 
 
-def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
+@with_rules
+def create(world: World, id: str, body: Body) -> Address:
     """POST /customers/{id}/addresses/: a new default address replaces the former one as the default."""
+    check_country(world, body)
     get_or_404(world, Customer, id)
     if body["is_default"]:
         clear_default(world, id)
@@ -94,8 +104,10 @@ def retrieve(world: World, id: str, addr_id: str) -> Address:
     return address
 
 
-def update(world: World, id: str, addr_id: str, body: Mapping[str, Any]) -> Address:
+@with_rules
+def update(world: World, id: str, addr_id: str, body: Body) -> Address:
     """PATCH /customers/{id}/addresses/{addr_id}/: ``is_default`` true also clears the former default."""
+    check_country(world, body)
     address = retrieve(world, id, addr_id)
     if body.get("is_default") and not address.is_default:
         clear_default(world, id)
@@ -110,12 +122,14 @@ def delete(world: World, id: str, addr_id: str) -> None:
     show_default(world, id)
 
 
-def check_address(found: Violations, world: World, id: str, body: Body, addr_id: str | None = None) -> None:
-    """Check a new or changed address: its country is one of the App's (Address fields; B-15)."""
-    covered = settings(world).countries
+def check_country(world: World, body: Body) -> None:
+    """Raise 422 for an address in a country that the App does not cover (Address fields; B-15)."""
+    found = Violations(body)
     with found:
+        covered = settings(world).countries
         if "country" in body and body["country"] not in covered:
             raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
+    found.done()
 
 
 def of_customer(world: World, customer: str) -> list[Address]:

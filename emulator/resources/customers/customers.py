@@ -8,12 +8,15 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.handlers import (
     Page,
+    Violations,
     apply_patch,
+    check_metadata,
     get_handler,
     get_or_404,
     list_handler,
     new_record,
     sublist_handler,
+    with_rules,
 )
 from emulator.core.records import folded
 from emulator.core.slices import Slices
@@ -62,9 +65,13 @@ def require_free_email(world: World, email: str | None, by: Customer | None = No
         raise ApiError("customer_email_exists", param="email", errors={"email": ["is the email of another customer"]})
 
 
+@with_rules
 def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
     """PATCH /customers/{id}/: a new name is split; a new phone changes its payment method (B-31)."""
     customer = get_or_404(world, Customer, id)
+    found = Violations(body)
+    check_metadata(found, customer, body)
+    found.done()
     changes = dict(body)
     if "email" in changes:
         require_free_email(world, changes["email"], by=customer)

@@ -17,7 +17,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import combine, invalid_field, missing_field
+from emulator.core.errors import invalid_field, missing_field
 from emulator.core.handlers import Violations
 from emulator.core.vendored import library
 from emulator.core.world import World
@@ -241,10 +241,9 @@ def read(world: World, fields: Fields) -> PaymentDetails:
 
     Raises 422 for a field that is missing or belongs to another type, for wrong check digits and for an expired card.
     """
-    found = Violations()
-    check(found, world, fields)
-    if found.errors:
-        raise combine(found.errors)
+    found = Violations(fields)
+    _check(found, world, fields)
+    found.done()
     return _READERS[fields["type"]](world, fields)
 
 
@@ -295,8 +294,8 @@ def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
     return left
 
 
-def check(found: Violations, world: World, fields: Fields) -> None:
-    """Check a buyer's input: the fields of its type and no others, check digits, the card's last month."""
+def _check(found: Violations, world: World, fields: Fields) -> None:
+    """Check the fields of the type and that there are no others, check digits, and the card's last month."""
     with found:
         _check_fields(found, fields, fields["type"])
     with found:

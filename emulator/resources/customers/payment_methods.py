@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404
+from emulator.core.handlers import Body, get_handler, get_or_404, with_rules
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
@@ -51,15 +51,11 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
 STATE_MACHINE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", "expire", "expired"))
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check the details of a new method."""
-    payment_details.check(found, world, body)
-
-
-def create(world: World, body: Mapping[str, Any]) -> PaymentMethod:
+@with_rules
+def create(world: World, body: Body) -> PaymentMethod:
     """POST /payment-methods/: checks what the buyer pays with and stores only what is harmless."""
-    customer = get_or_404(world, Customer, body["customer"], "customer")
     instrument = payment_details.read(world, body)
+    customer = get_or_404(world, Customer, body["customer"], "customer")
     return add(
         world, customer.id, instrument, is_default=body.get("is_default"), metadata=body.get("metadata", no_metadata())
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations, get_or_404
+from emulator.core.handlers import Body, Violations, get_or_404, with_rules
 from emulator.core.records import R
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
@@ -28,49 +28,26 @@ from emulator.resources.payments.transactions import Transaction
 # -- operations
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new intent: its currency, its amount and its method."""
+@with_rules
+def create(world: World, body: Body) -> PaymentIntent:
+    """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
+    found = Violations(body)
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
     with found:
-        payment_details.offered(world, body)
+        types = payment_details.offered(world, body)
     with found:
-        _method(world, body, _optional(world, Customer, body, "customer"))
-
-
-def check_confirm(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check the method to charge, where the intent takes one."""
-    intent = world.get(PaymentIntent, id)
-    with found:
-        if intent is not None and STATE_MACHINE.allows(intent, "choose"):
-            method = _optional(world, PaymentMethod, body, "payment_method")
-            customer = world.get(Customer, intent.customer)
-            if method is not None:
-                _require_usable(world, method, customer, intent.payment_method_types)
-
-
-def check_capture(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check the amount to capture, where the intent can be captured."""
-    intent = world.get(PaymentIntent, id)
-    with found:
-        if intent is not None and STATE_MACHINE.allows(intent, "capture"):
-            _capturable(intent, body.get("amount", intent.amount_capturable))
-
-
-def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
-    """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
-    customer = _optional(world, Customer, body, "customer")
-    method = _method(world, body, customer)
+        customer = _optional(world, Customer, body, "customer")
+        method = _method(world, body, customer)
+    found.done()
     if method is not None:
         customer = customer or world.get(Customer, method.customer)
     buyer = {} if customer is None else {"customer": customer.id, "customer_email": customer.email}
     copied = {name: body[name] for name in COPIED_FIELDS if name in body}
-    return payment_intents.start(
-        world, method, payment_method_types=payment_details.offered(world, body), **{**buyer, **copied}
-    )
+    return payment_intents.start(world, method, payment_method_types=types, **{**buyer, **copied})
 
 
 COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "description", "metadata")
@@ -101,9 +78,17 @@ def _require_usable(world: World, method: PaymentMethod, customer: Customer | No
         raise invalid_field("payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
 
 
-def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
+@with_rules
+def confirm(world: World, id: str, body: Body) -> PaymentIntent:
     """POST …/confirm/: charge the intent's method, or the one in the body."""
     intent = get_or_404(world, PaymentIntent, id)
+    found = Violations(body)
+    with found:
+        if STATE_MACHINE.allows(intent, "choose"):
+            chosen = _optional(world, PaymentMethod, body, "payment_method")
+            if chosen is not None:
+                _require_usable(world, chosen, world.get(Customer, intent.customer), intent.payment_method_types)
+    found.done()
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
@@ -133,14 +118,17 @@ def _confirm_own_copy(world: World, intent: PaymentIntent) -> PaymentIntent:
     return payment_intents.charge(world, intent, details, payment_method=intent.payment_method)
 
 
-def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
+@with_rules
+def capture(world: World, id: str, body: Body) -> PaymentIntent:
     """POST …/capture/: the whole authorised amount, or less (minor units)."""
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
-    return payment_intents.succeed(
-        world, intent, "capture", _capturable(intent, body.get("amount", intent.amount_capturable))
-    )
+    found = Violations(body)
+    with found:
+        amount = _capturable(intent, body.get("amount", intent.amount_capturable))
+    found.done()
+    return payment_intents.succeed(world, intent, "capture", amount)
 
 
 def _capturable(intent: PaymentIntent, amount: int) -> int:

@@ -417,18 +417,20 @@ def is_received(world: World, intent: PaymentIntent) -> bool:
     return transaction is None or transaction.status not in ("pending", "approved")
 
 
-def received_by(world: World, event: Event) -> PaymentIntent | None:
-    """Return the intent whose payment is received with this ``payment_intent.succeeded`` or ``transaction.succeeded``.
+def paid(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: the payment may be received with it.
 
     Where one unit of work sends both, it is the second (B-44), so that what follows comes after both.
     """
     if event.type == "transaction.succeeded":
-        return world.get(PaymentIntent, event.data.object.payment_intent)
-    intent: PaymentIntent = event.data.object
+        intent = world.get(PaymentIntent, event.data.object.payment_intent)
+        if intent is not None:
+            world.signal("payment received", intent)
+        return
+    intent = event.data.object
     transaction = world.get(Transaction, intent.transaction)
-    if transaction is None or transaction.status != "approved":
-        return None
-    return world.require(PaymentIntent, intent.id) if is_received(world, intent) else None
+    if transaction is not None and transaction.status == "approved" and is_received(world, intent):
+        world.signal("payment received", world.require(PaymentIntent, intent.id))
 
 
 def _name(owner: Record) -> str:

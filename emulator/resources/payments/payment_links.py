@@ -9,7 +9,16 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field, missing_field
-from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    apply_patch,
+    check_metadata,
+    get_handler,
+    get_or_404,
+    list_handler,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -74,8 +83,10 @@ STATE_MACHINE = StateMachine(
 # -- operations
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new link: its currency, its products or its amount, and its limits."""
+@with_rules
+def create(world: World, body: Body) -> PaymentLink:
+    """POST /payment-links/: usable at once (B-59)."""
+    found = Violations(body)
     currency: str | None = None
     kind: str | None = None
     with found:
@@ -83,70 +94,41 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
-        _check_products(found, world, kind, body, currency)
+        sold = _products(found, world, kind, body, currency)
     with found:
-        _amount(world, kind, body, currency)
+        # The amount of a custom link, in minor units; ignored for other types.
+        amount = amounts.chargeable(world, body["amount"], currency, "amount") if kind == "custom" else None
     with found:
-        payment_details.offered(world, body)
+        types = payment_details.offered(world, body)
     with found:
         _check_limits(found, world, body, body["validity_type"])
     with found:
         if body["validity_type"] == "limited" and "max_usage" not in body and "expires_at" not in body:
             raise missing_field("max_usage", "is required: a limited link has max_usage, expires_at or both")
-
-
-def check_update(found: Violations, world: World, id: str, body: Body) -> None:
-    """Check new methods and limits: uses that were made count, and a limited link keeps one of its two limits (B-59)."""
-    link = world.get(PaymentLink, id)
-    if link is None:
-        return
-    _check_limits(found, world, body, link.validity_type, link)
-    with found:
-        if "payment_method_types" in body:
-            payment_details.offered(world, body)
-    with found:
-        if (body.get("max_usage") or link.usage_count) < link.usage_count:
-            raise invalid_field("max_usage", f"must be at least {link.usage_count}, the uses so far")
-    with found:
-        limits = {field: getattr(link, field) for field in LIMITS}
-        if link.validity_type != "limited" or any({**limits, **body}[field] is not None for field in LIMITS):
-            return
-        for field in LIMITS:
-            with found:
-                if limits[field] is not None:
-                    raise invalid_field(field, "is the last limit of this link and cannot be taken away")
-
-
-def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
-    """POST /payment-links/: usable at once (B-59)."""
-    body = {"payment_link_type": _default_type(body), **body}
-    currency = amounts.enabled(world, body["currency"])
-    products = _products(world, body, currency)
+    found.done()
+    assert kind is not None
     id = world.new_id(PaymentLink)
-    return STATE_MACHINE.create(
-        world,
-        "create",
-        PaymentLink(
-            id=id,
-            name=body.get("name") or next((product.name for product in products), None),
-            url=world.link(f"/pay/{id}"),
-            payment_link_type=body["payment_link_type"],
-            currency=currency,
-            amount=_amount(world, body["payment_link_type"], body, currency),
-            products=tuple(product.id for product in products),
-            prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in products},
-            status="active",
-            redirect_url=RedirectUrl(**body.get("redirect_url", {})),
-            payment_method_types=payment_details.offered(world, body),
-            collect_customer_info=body["collect_customer_info"],
-            allow_quantity=body["allow_quantity"],
-            livemode=world.livemode,
-            metadata=body["metadata"],
-            created_at=world.now,
-            updated_at=world.now,
-            **_validity(body),
-        ),
+    link = PaymentLink(
+        id=id,
+        name=body.get("name") or next((product.name for product in sold), None),
+        url=world.link(f"/pay/{id}"),
+        payment_link_type=kind,
+        currency=body["currency"],
+        amount=amount,
+        products=tuple(product.id for product in sold),
+        prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in sold},
+        status="active",
+        redirect_url=RedirectUrl(**body.get("redirect_url", {})),
+        payment_method_types=types,
+        collect_customer_info=body["collect_customer_info"],
+        allow_quantity=body["allow_quantity"],
+        livemode=world.livemode,
+        metadata=body["metadata"],
+        created_at=world.now,
+        updated_at=world.now,
+        **_validity(body),
     )
+    return STATE_MACHINE.create(world, "create", link)
 
 
 def _default_type(body: Mapping[str, Any]) -> str:
@@ -156,31 +138,19 @@ def _default_type(body: Mapping[str, Any]) -> str:
     return "custom" if "amount" in body else "donation"
 
 
-def _check_products(found: Violations, world: World, kind: str | None, body: Body, currency: str | None) -> None:
+def _products(found: Violations, world: World, kind: str | None, body: Body, currency: str | None) -> list[Product]:
+    """Return the products of a ``product`` link; other types have none."""
     if kind != "product":
-        return
+        return []
     if not body["products"]:
         raise invalid_field("products", "must name at least one product")
+    sold: dict[str, Product] = {}
     for number, id in enumerate(body["products"]):
         with found:
-            product = products.on_sale(world, id, currency, f"products.{number}")
+            product = sold[id] = products.on_sale(world, id, currency, f"products.{number}")
             if product.price_type == "fixed":
                 amounts.chargeable(world, product.unit_amount, product.currency, f"products.{number}")
-
-
-def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
-    """Return the products of a ``product`` link; other types have none."""
-    if body["payment_link_type"] != "product":
-        return []
-    params = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
-    return [products.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
-
-
-def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str | None) -> int | None:
-    """Return the amount of a ``custom`` link in minor units; ignored for other types."""
-    if kind != "custom":
-        return None
-    return amounts.chargeable(world, body["amount"], currency, "amount")
+    return [*sold.values()]
 
 
 def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,15 +180,34 @@ def _check_limits(
             raise invalid_field("expires_at", "must be in the future")
 
 
-def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
-    """PATCH /payment-links/{id}/; a ``redirect_url`` replaces the whole old one (B-59)."""
+@with_rules
+def update(world: World, id: str, body: Body) -> PaymentLink:
+    """PATCH /payment-links/{id}/: uses that were made count, and a limited link keeps one of its two limits (B-59).
+
+    A ``redirect_url`` replaces the whole old one.
+    """
     link = get_or_404(world, PaymentLink, id)
-    changes = {**body, **_limits(body)}
+    found = Violations(body)
+    changes: dict[str, Any] = {}
+    _check_limits(found, world, body, link.validity_type, link)
+    with found:
+        if "payment_method_types" in body:
+            changes["payment_method_types"] = payment_details.offered(world, body)
+    with found:
+        if (body.get("max_usage") or link.usage_count) < link.usage_count:
+            raise invalid_field("max_usage", f"must be at least {link.usage_count}, the uses so far")
+    with found:
+        limits = {field: getattr(link, field) for field in LIMITS}
+        if link.validity_type == "limited" and all({**limits, **body}[field] is None for field in LIMITS):
+            for field in LIMITS:
+                with found:
+                    if limits[field] is not None:
+                        raise invalid_field(field, "is the last limit of this link and cannot be taken away")
+    check_metadata(found, link, body)
+    found.done()
     if "redirect_url" in body:
         changes["redirect_url"] = RedirectUrl(**body["redirect_url"])
-    if "payment_method_types" in body:
-        changes["payment_method_types"] = payment_details.offered(world, body)
-    return apply_patch(world, link, changes)
+    return apply_patch(world, link, {**body, **_limits(body), **changes})
 
 
 def delete(world: World, id: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.jobs import Job
 from emulator.core.records import N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
@@ -121,18 +120,14 @@ COUNTING = ("pending", "processing", "succeeded")
 """States of refunds that reduce the refundable balance."""
 
 
-def check(found: Violations, world: World, body: Body) -> None:
-    """Check a new refund: its amount is not above the rest of a completed deposit."""
-    with found:
-        deposit = world.get(Transaction, body["transaction"])
-        if deposit is not None:
-            _amount(world, deposit, body.get("amount"))
-
-
-def create(world: World, body: Mapping[str, Any]) -> Refund:
+@with_rules
+def create(world: World, body: Body) -> Refund:
     """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable balance (minor units)."""
-    deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
-    amount = _amount(world, deposit, body.get("amount"))
+    found = Violations(body)
+    with found:
+        deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
+        amount = _amount(world, deposit, body.get("amount"))
+    found.done()
     review = settings(world).refund_review
     refund = STATE_MACHINE.create(
         world,

@@ -17,6 +17,7 @@ from emulator.core.handlers import (
     get_or_404,
     list_handler,
     sublist_handler,
+    with_rules,
 )
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
@@ -215,6 +216,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit
 
 
+@with_rules
 def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
     """PATCH /transactions/{id}/: ``description`` and ``metadata``, nothing else."""
     return apply_patch(world, get_or_404(world, Transaction, id), body)

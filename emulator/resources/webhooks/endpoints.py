@@ -14,7 +14,7 @@ import msgspec
 
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import EventData
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
+from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, to_wire
 from emulator.core.unit_of_work import HttpResult, PingEndpoint
 from emulator.core.world import World, encode
@@ -124,8 +124,8 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
         return EVERY_EVENT in self.events or type in self.events
 
 
-def check(found: Violations, world: World, body: Body, id: str | None = None) -> None:
-    """Check a new or changed endpoint: its URL may be called, and ``*`` stands alone among its events."""
+def _check(found: Violations, world: World, body: Body) -> None:
+    """Check that the URL may be called, and that ``*`` stands alone among the events."""
     with found:
         if "url" in body:
             permitted_url(world, body["url"])
@@ -134,8 +134,16 @@ def check(found: Violations, world: World, body: Body, id: str | None = None) ->
             raise invalid_field("events", 'must be types of event, or ["*"] alone for all')
 
 
-def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
+@with_rules
+def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
     """POST /webhooks/: the endpoint is created only if its URL answers a ping with 2xx (B-82)."""
+    found = Violations(body)
+    _check(found, world, body)
+    found.done()
+    return _create(world, body)
+
+
+def _create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
     endpoint = WebhookEndpoint(
         id=world.new_id(WebhookEndpoint),
         app=world.app,
@@ -155,8 +163,18 @@ def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, Htt
     return with_secret(world.add(endpoint.replace(created_at=world.now, updated_at=world.now)))
 
 
-def update(world: World, id: str, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
+@with_rules
+def update(world: World, id: str, body: Body) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
     """PATCH /webhooks/{id}/: a new URL must answer a ping with 2xx first (B-82)."""
+    found = Violations(body)
+    _check(found, world, body)
+    with found:
+        check_metadata(found, get_or_404(world, WebhookEndpoint, id), body)
+    found.done()
+    return _update(world, id, body)
+
+
+def _update(world: World, id: str, body: Body) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
     endpoint = get_or_404(world, WebhookEndpoint, id)
     changes = _changes(endpoint, body)
     if changes.get("url", endpoint.url) != endpoint.url:
