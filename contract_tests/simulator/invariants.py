@@ -117,7 +117,7 @@ class Invariants(logging.Handler):
             self._compare("restart", before, runtime)
 
     def watch(self, runtime: Runtime) -> None:
-        runtime.runner.observers.append(lambda unit: self._committed(runtime, unit))
+        runtime.observers.append(lambda unit: self._committed(runtime, unit))
 
     def closed(self, server: Server, runtime: Runtime) -> None:
         """A world is put away, or dropped."""

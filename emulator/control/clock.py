@@ -96,7 +96,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
     # Stopped first: a running clock could pass the instant asked for.
     await runtime.freeze()
     if target:
-        await runtime.advance(lambda: Target(target))
+        await runtime.advances.run(lambda: Target(target))
     return changed(runtime)
 
 
@@ -112,7 +112,7 @@ async def advance(
     """POST /clock/advance: responds after all due jobs and their deliveries, or at once with ``respond-async``."""
     if prefers_async(headers):
         return accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
-    return result_view(await runtime.advance(lambda: destination(runtime, body)))
+    return result_view(await runtime.advances.run(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Target:

@@ -160,7 +160,7 @@ async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> 
     """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
     kinds = {*query.get("types", KINDS), "reset"}
     parts = partial(messages, engine, runtime, kinds)
-    return Stream(parts, runtime.broker.closed, "text/event-stream", runtime.runner.scheduler.pauses)
+    return Stream(parts, runtime.broker.closed, "text/event-stream", runtime.scheduler.pauses)
 
 
 async def messages(engine: Engine, runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:

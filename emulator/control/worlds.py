@@ -160,7 +160,7 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Str
             else:
                 await asyncio.sleep(0)
 
-    return Stream(parts, runtime.broker.closed, "application/json", runtime.runner.scheduler.pauses)
+    return Stream(parts, runtime.broker.closed, "application/json", runtime.scheduler.pauses)
 
 
 async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:

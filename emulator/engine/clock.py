@@ -146,7 +146,7 @@ class UnitRunner:
 
     # -- the clock
 
-    def freeze(self) -> None:
+    def freeze_here(self) -> None:
         """Stop the clock at the instant this world has reached; what it was behind is not made up for."""
         self._set_clock(self.clock.another(self.now(), FROZEN))
 

@@ -143,7 +143,7 @@ class Engine:
     def _opened(self, key: Key, loaded: Loaded) -> Runtime:
         runtime = self.runtimes[key] = self._runtime(key, loaded)
         self.directory.add(runtime.world)
-        self._scheduler.plan(runtime.runner)
+        self._scheduler.plan(runtime)
         if self._ticker:
             runtime.outbox.resume()
         return runtime
@@ -216,9 +216,9 @@ class Engine:
         """Delete a key's world; the next use of the key opens a new one."""
         if (runtime := self.runtimes.get(key)) is None:
             return
-        if self.store and runtime.runner.persistence:
+        if self.store and runtime.persistence:
             self.store.remove(key)
-            runtime.runner.persistence.end()
+            runtime.persistence.end()
         self._end(runtime)
         self.directory.remove(runtime.world)
         await self.release(key)
@@ -238,7 +238,7 @@ class Engine:
 
     def _forget(self, runtime: Runtime) -> None:
         del self.runtimes[_key(runtime)]
-        self._scheduler.forget(runtime.runner)
+        self._scheduler.forget(runtime)
         for forget in self.when_discarded:
             forget(runtime)
         if not self.store:

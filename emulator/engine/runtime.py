@@ -10,14 +10,12 @@ from functools import cached_property
 from inspect import isgenerator
 from typing import Any, TypeVar, cast
 
-from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.repository import Copying
 from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
-from emulator.engine.advances import AdvanceResult, TargetResolver
 from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
 from emulator.engine.directory import Directory
 from emulator.engine.inbox import Inbox
@@ -27,7 +25,7 @@ from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.engine.time_slices import in_slices
-from emulator.engine.world_clock import Clock, ClockState
+from emulator.engine.world_clock import Clock
 from emulator.resources.app.settings import RateLimit, Settings
 
 # -- limits on the requests of one key (B-25)
@@ -240,8 +238,8 @@ MOMENT = 0.1
 """Seconds (real time) that a change of the clock waits for jobs that are due."""
 
 
-class Runtime:
-    """Puts the parts together and serves requests. Each part is given those parts that it calls, and no others.
+class Runtime(UnitRunner):
+    """A world that is served, with its parts. Each part is given those parts that it calls, and no others.
 
     A world without ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered
     (real time, in seconds of the event loop's clock); 0 before the first. ``users``: requests that are served now.
@@ -258,14 +256,21 @@ class Runtime:
         scheduler: Scheduler | None = None,
         directory: Directory | None = None,
     ) -> None:
-        self.runner = UnitRunner(world, clock, persistence, scheduler, directory)
+        super().__init__(world, clock, persistence, scheduler, directory)
         self.journal = Journal()
         self.broker = Broker()
-        self.outbox = Outbox(self.runner, sender, mailer)
-        self.advances = Advances(self.runner, self.outbox, self.broker)
-        self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
-        self.runner.observers.append(self._on_commit)
-        self.runner.when_undone.append(self.journal.add_undone)
+        self.outbox = Outbox(self, sender, mailer)
+        self.advances = Advances(self, self.outbox, self.broker)
+        self.history = History(self, self.journal, self.broker, self.outbox, self.advances)
+        # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.
+        self.observers += [
+            self.journal.add_unit,
+            self.outbox.on_commit,
+            self.history.on_commit,
+            self.broker.publish_unit,
+            self.advances.on_commit,
+        ]
+        self.when_undone.append(self.journal.add_undone)
         self.users = 0
         self.last_used = 0.0
 
@@ -278,50 +283,29 @@ class Runtime:
 
     @cached_property
     def inbox(self) -> Inbox:
-        """The inboxes of the world."""
         return Inbox()
 
     @cached_property
     def rate_limiter(self) -> RateLimiter:
-        """The limits on its requests."""
         return RateLimiter()
-
-    @property
-    def world(self) -> World:
-        """The present world; a rewind, a restore or a reset replaces it."""
-        return self.runner.world
-
-    @property
-    def clock(self) -> Clock:
-        """The present world's clock."""
-        return self.runner.clock
-
-    def _on_commit(self, unit: UnitOfWork) -> None:
-        """Pass on a unit of work. Subscribers learn of a restart before what happened in the unit that caused it."""
-        self.journal.add_unit(unit)
-        self.outbox.on_commit(unit)
-        self.history.on_commit(unit)
-        self.broker.publish_unit(unit)
-        self.advances.on_commit(unit)
 
     # -- requests
 
     def request_id(self) -> str:
         """Return the id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
-        self.runner.changed()
-        return self.runner.world.draw("req")
+        self.changed()
+        return self.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
         """Return what a function finds in the present world, which it does not change; it may be a generator of steps."""
-        runner = self.runner
-        if not runner.is_current():
+        if not self.is_current():
             await self.catch_up()
-        result: Any = query(runner.world, **arguments)
+        result: Any = query(self.world, **arguments)
         return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
 
     async def in_slices(self, steps: Slices[T]) -> T:
         """Return what work that grows with the world comes to, with other tasks between the slices of it."""
-        return await in_slices(steps, self.runner.scheduler.pauses)
+        return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once, and return its result.
@@ -329,23 +313,22 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        runner = self.runner
-        if not runner.is_current():
+        if not self.is_current():
             await self.catch_up()
-        result = runner.execute(command, arguments, cause)
+        result = self.execute(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
         # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
-        if runner.is_behind(runner.world.now):
+        if self.is_behind(self.world.now):
             with suppress(StorageError):
-                await runner.run_until(runner.world.now)
+                await self.run_until(self.world.now)
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
-        done, outcome = self.runner.commit(_step, {"steps": steps, "answer": None}, cause)
+        done, outcome = self.commit(_step, {"steps": steps, "answer": None}, cause)
         while not done:
             answer = await self.outbox.ask(outcome)
-            done, outcome = self.runner.commit(_step, {"steps": steps, "answer": answer}, cause)
+            done, outcome = self.commit(_step, {"steps": steps, "answer": answer}, cause)
         return outcome
 
     @contextmanager
@@ -366,17 +349,9 @@ class Runtime:
     def is_in_use(self) -> bool:
         """Whether anything is under way: a request, a stream, an advance, due jobs, deliveries or emails."""
         others = (self.advances.is_under_way, self.outbox.is_under_way, self.broker.is_followed)
-        return self.users > 0 or any(others) or self.runner.scheduler.is_working_on(self.runner)
+        return self.users > 0 or any(others) or self.scheduler.is_working_on(self)
 
     # -- time
-
-    def clock_state(self) -> ClockState:
-        """Return the instant and the mode of the clock, and when the next job is due."""
-        return self.runner.clock_state()
-
-    def now(self) -> Timestamp:
-        """Return the instant this world has reached: its clock's, unless it lags behind."""
-        return self.runner.now()
 
     async def catch_up(self, patience: float = PATIENCE) -> None:
         """Wait until every job that is due now has run, each at its own instant, then bring the world there (B-91).
@@ -385,8 +360,8 @@ class Runtime:
         instant it has reached.
         """
         try:
-            await self.runner.scheduler.catch_up(self.runner, patience)
-            self.runner.run_due()
+            await self.scheduler.catch_up(self, patience)
+            self.run_due()
         except WorldClosed:
             raise
         except StorageError:  # reading goes on; what is to be stored next says why it cannot be
@@ -395,32 +370,24 @@ class Runtime:
     async def freeze(self) -> None:
         """Stop the clock, after a moment for jobs that are due, at the instant this world has reached."""
         await self.catch_up(MOMENT)
-        self.runner.freeze()
+        self.freeze_here()
 
     async def run_clock(self, rate: float) -> None:
         """Run the clock on from the instant this world has reached, at ``rate`` times real time."""
         await self.catch_up(MOMENT)
-        self.runner.run_at(rate)
-
-    async def advance(self, resolver: TargetResolver) -> AdvanceResult:
-        """Advance the clock, and wait until the advance ends (:meth:`Advances.run`)."""
-        return await self.advances.run(resolver)
+        self.run_at(rate)
 
     # -- the end
 
-    def flush(self) -> None:
-        """Store clock and counters if they moved without a unit of work. Raises ``StorageError``."""
-        self.runner.flush()
-
     def require_store(self) -> None:
         """Raise ``StorageError`` if the world may be another process's by now."""
-        if self.runner.persistence:
-            self.runner.persistence.require()
+        if self.persistence:
+            self.persistence.require()
 
     async def durable(self) -> None:
         """Wait until all that was done in the world is stored. Raises ``StorageError``."""
-        if self.runner.persistence:
-            await self.runner.persistence.durable()
+        if self.persistence:
+            await self.persistence.durable()
 
     async def close(self) -> None:
         """Cancel what is under way."""
@@ -429,9 +396,9 @@ class Runtime:
         await self.outbox.close()
         with suppress(StorageError):  # the units of work are stored already
             self.flush()
-        if self.runner.persistence:
+        if self.persistence:
             # A request that is still waiting for something must not write into the world as it is read next.
-            self.runner.persistence.end()
+            self.persistence.end()
 
 
 def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:

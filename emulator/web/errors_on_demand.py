@@ -6,7 +6,7 @@ By the header ``Emulator-Answer: CODE``, or by a fault that was injected before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -64,17 +64,13 @@ class FaultInjection:
         self._app = app
         self._paths = paths
 
-    def handle(
-        self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
-    ) -> Awaitable[None]:
-        """Pass the request on, unless a fault is to be injected."""
-        if runtime.world.holds(Fault) and _faults(runtime.world):
-            return self._handle(context, runtime, scope, receive, send)
-        return self._app(scope, receive, send)
-
-    async def _handle(
+    async def handle(
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
     ) -> None:
+        """Pass the request on, unless a fault is to be injected."""
+        if not _faults(runtime.world):
+            await self._app(scope, receive, send)
+            return
         raw = b""
         if any(fault.match.customer for fault in _faults(runtime.world)):
             raw, receive = await read_ahead(receive)

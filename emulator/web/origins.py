@@ -1,9 +1,9 @@
-"""Pages of other origins: which of them may call the service (B-70), and that none may call the emulator's own APIs."""
+"""Pages of other origins may not call the emulator's own APIs, nor anything here under another name of this machine."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -11,83 +11,8 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
-from emulator.engine.engine import Engine
-from emulator.engine.runtime import Runtime
-from emulator.resources.app import clients
-from emulator.resources.app.security_profiles import opens_to
-from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import is_host
-
-# -- the service: cross-origin sharing (B-70)
-
-
-METHODS = "GET, POST, PATCH, DELETE"
-READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
-"""Headers of the service that a page may read, beside the body and the few that it may read anyway."""
-
-MAX_AGE = "3600"
-"""Seconds that a browser may remember the answer to a preflight."""
-
-
-class Cors:
-    """Answers preflights itself, and adds to the responses of an ASGI application which pages may read them."""
-
-    def __init__(self, app: ASGIApp, engine: Engine) -> None:
-        self._app = app
-        self._engine = engine
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        context: RequestContext = scope[SCOPE_KEY]
-        context.find_runtime = self._runtime_of_key
-        if b"origin" not in context.headers:
-            return self._app(scope, receive, send)
-        origin = context.header(b"origin") or ""
-        is_preflight = context.method == "OPTIONS" and b"access-control-request-method" in context.headers
-        if is_preflight and self._allows(self._runtime_of_key(context), origin):
-            return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
-        return self._app(scope, receive, self._with_headers(context, send, origin))
-
-    def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
-        """Return a ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
-
-        async def send_shared(message: Message) -> None:
-            if message["type"] == "http.response.start" and self._allows(context.runtime, origin):
-                shared = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
-                extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *extra]}
-            await send(message)
-
-        return send_shared
-
-    def _allows(self, runtime: Runtime | None, origin: str) -> bool:
-        """Return whether the world's App opens to this origin; where no world is known, whether any App here does."""
-        return self._engine.directory.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
-
-    def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
-        """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
-        try:
-            return self._engine.runtimes.get(clients.parse_key(context.authorization())[0])
-        except ApiError:
-            return None
-
-
-def _shared(origin: str) -> dict[str, str]:
-    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
-
-
-def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
-    """Return the headers for an allowed page: any method of the service and the headers it asks for."""
-    wanted = context.header(b"access-control-request-headers")
-    return {
-        **_shared(origin),
-        "Access-Control-Allow-Methods": METHODS,
-        **({"Access-Control-Allow-Headers": wanted} if wanted else {}),
-        "Access-Control-Max-Age": MAX_AGE,
-    }
-
-
-# -- the emulator's own APIs and pages
-
 
 TOKEN_HEADER = "Emulator-Token"  # noqa: S105  # a header's name
 

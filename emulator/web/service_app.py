@@ -15,7 +15,7 @@ from functools import partial
 from inspect import isgenerator
 from typing import Any, NamedTuple
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
 from emulator.core.idempotency import lookup, store
@@ -26,17 +26,17 @@ from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
-from emulator.resources.app.security_profiles import SecurityProfile, check_request, in_force
+from emulator.resources.app.security_profiles import SecurityProfile, check_request, in_force, opens_to
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
+from emulator.resources.faults import Fault
 from emulator.resources.registry import OPERATIONS
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import InvoiceDocument
 from emulator.web import validation
-from emulator.web.context import SCOPE_KEY, RequestContext, Response
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
 from emulator.web.errors_on_demand import HEADER, FaultInjection, asked_for, read_ahead
 from emulator.web.operation import OperationHandler, build_app, fields
-from emulator.web.origins import Cors
 from emulator.web.routing import documented_api
 
 # -- between key and body (B-05)
@@ -49,6 +49,7 @@ class RequestPolicy:
     """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
+        self._app = app
         self._fault_injection = FaultInjection(app, paths)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -60,8 +61,9 @@ class RequestPolicy:
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
             apply_security_profiles(context, runtime)
-        if own.rate_limit is None and own.concurrency_limit is None and HEADER_KEY not in context.headers:
-            return self._fault_injection.handle(context, runtime, scope, receive, send)
+        is_limited = own.rate_limit is not None or own.concurrency_limit is not None
+        if not (is_limited or HEADER_KEY in context.headers or runtime.world.holds(Fault)):
+            return self._app(scope, receive, send)
         return self._limited(context, runtime, scope, receive, send)
 
     async def _limited(
@@ -165,6 +167,74 @@ def fingerprint(method: str, path: str, raw: bytes) -> str:
     """Return a text that is equal for equal method, path and JSON body, whatever its white space and the order of its keys."""
     body = json.dumps(validation.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
+
+
+# -- the service: cross-origin sharing (B-70)
+
+
+METHODS = "GET, POST, PATCH, DELETE"
+READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
+"""Headers of the service that a page may read, beside the body and the few that it may read anyway."""
+
+MAX_AGE = "3600"
+"""Seconds that a browser may remember the answer to a preflight."""
+
+
+class Cors:
+    """Answers preflights itself, and adds to the responses of an ASGI application which pages may read them."""
+
+    def __init__(self, app: ASGIApp, engine: Engine) -> None:
+        self._app = app
+        self._engine = engine
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        context: RequestContext = scope[SCOPE_KEY]
+        context.find_runtime = self._runtime_of_key
+        if b"origin" not in context.headers:
+            return self._app(scope, receive, send)
+        origin = context.header(b"origin") or ""
+        is_preflight = context.method == "OPTIONS" and b"access-control-request-method" in context.headers
+        if is_preflight and self._allows(self._runtime_of_key(context), origin):
+            return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
+        return self._app(scope, receive, self._with_headers(context, send, origin))
+
+    def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
+        """Return a ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
+
+        async def send_shared(message: Message) -> None:
+            if message["type"] == "http.response.start" and self._allows(context.runtime, origin):
+                shared = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
+                extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *extra]}
+            await send(message)
+
+        return send_shared
+
+    def _allows(self, runtime: Runtime | None, origin: str) -> bool:
+        """Return whether the world's App opens to this origin; where no world is known, whether any App here does."""
+        return self._engine.directory.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
+
+    def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
+        """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
+        try:
+            return self._engine.runtimes.get(clients.parse_key(context.authorization())[0])
+        except ApiError:
+            return None
+
+
+def _shared(origin: str) -> dict[str, str]:
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
+
+
+def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
+    """Return the headers for an allowed page: any method of the service and the headers it asks for."""
+    wanted = context.header(b"access-control-request-headers")
+    return {
+        **_shared(origin),
+        "Access-Control-Allow-Methods": METHODS,
+        **({"Access-Control-Allow-Headers": wanted} if wanted else {}),
+        "Access-Control-Max-Age": MAX_AGE,
+    }
 
 
 # -- the application

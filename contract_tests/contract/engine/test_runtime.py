@@ -224,7 +224,7 @@ def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
     assert result.jobs == 9999 - 2026 + 1
     assert runtime.clock.now() == calendar.END
     assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
-    runtime.runner.run_due()
+    runtime.run_due()
     assert len(agenda(runtime.world)) == 1
 
 
@@ -296,7 +296,7 @@ async def hear(runtime: Runtime, *kinds: str, timeout: float = 60) -> list[Messa
 
 def emit(runtime: Runtime, **toy: Any) -> None:
     """Commit a command that emits an event."""
-    runtime.runner.commit(lambda world: world.emit("toy.made", make(world, **toy)), {})
+    runtime.commit(lambda world: world.emit("toy.made", make(world, **toy)), {})
 
 
 def test_waiting_for_messages_ends_with_the_first_event_or_the_timeout() -> None:
@@ -412,7 +412,7 @@ def test_worlds_with_a_backlog_alternate_and_nothing_is_visited_that_is_not_due(
     for mode in (RUNNING, RUNNING, FROZEN):
         runtime = Runtime(toy_world(JOBS), Clock(mode, NOW), Answering(), scheduler=scheduler)
         plan(runtime, *((0 if mode == RUNNING else 1, "play") for _ in range(MANY)))
-        scheduler.plan(runtime.runner)
+        scheduler.plan(runtime)
         runtimes.append(runtime)
     first, second, frozen = runtimes
 
@@ -421,7 +421,7 @@ def test_worlds_with_a_backlog_alternate_and_nothing_is_visited_that_is_not_due(
         while any(len(toys(runtime.world)) < MANY for runtime in (first, second)):
             await asyncio.sleep(0)
             assert abs(len(toys(first.world)) - len(toys(second.world))) <= 1
-        assert not scheduler.is_working_on(frozen.runner)
+        assert not scheduler.is_working_on(frozen)
         await scheduler.close()
 
     run(asyncio.wait_for(watch(), 10))
@@ -432,16 +432,16 @@ def test_worlds_with_a_backlog_alternate_and_nothing_is_visited_that_is_not_due(
 def test_an_overloaded_world_answers_at_the_instant_it_has_reached_and_can_be_frozen_there() -> None:
     runtime = new_runtime(RUNNING)
     plan(runtime, *((number / 24, "play") for number in range(MANY)))
-    runtime.runner.clock = Clock(RUNNING, later(MANY))
+    runtime.clock = Clock(RUNNING, later(MANY))
 
     async def freeze() -> None:
-        runtime.runner.run_due()
+        runtime.run_due()
         behind = runtime.clock_state()
         assert (behind.now, behind.lag > 0) == (later(1 / 24), True)
-        runtime.runner.freeze()
+        runtime.freeze_here()
         assert (runtime.clock_state().now, runtime.clock_state().lag) == (later(1 / 24), 0)
         await runtime.catch_up()
-        await runtime.runner.scheduler.close()
+        await runtime.scheduler.close()
 
     run(freeze())
     assert len(toys(runtime.world)) == 2  # what is due at that very instant has run, and nothing after it
@@ -453,7 +453,7 @@ def test_a_backlog_is_run_in_slices_so_that_others_are_served() -> None:
     plan(runtime, *((0, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
-        work = asyncio.create_task(runtime.runner.scheduler.catch_up(runtime.runner, None))
+        work = asyncio.create_task(runtime.scheduler.catch_up(runtime, None))
         seen = set()
         while not work.done():
             await asyncio.sleep(0)

@@ -19,7 +19,6 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -354,7 +353,7 @@ def _customer(say: Sentences, each: Customer) -> list[str]:
     world = say.world
     owing = [one for one in world.table(Invoice).where("customer", each.id) if one.status == "open"]
     sentences = []
-    if customers.is_blocked(each):
+    if each.is_blocked:
         sentences.append(say.gettext("Blocked: no payment of theirs is accepted."))
     if each.total_spent:
         sentences.append(say.gettext("Has paid {amount}.", amount=say.money(each.total_spent, each.currency)))

@@ -62,7 +62,7 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     """Save the method of a session with nothing to pay; it fails as a payment with it would (B-58)."""
     session = checkout_sessions.submit(world, session, instrument=details, failure=None)
     customer = world.get(Customer, session.customer)
-    if customer is not None and customers.is_blocked(customer):
+    if customer is not None and customer.is_blocked:
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
     decision = operator.on_save(world, details, customer=session.customer)
     if decision.step:

@@ -79,6 +79,11 @@ class Customer(Record, frozen=True, kw_only=True):
     # Whether a payment method of the customer was removed: from then on a renewal without one fails (B-41).
     lost_method: Annotated[bool, HIDDEN] = False
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the customer's payments fail with ``CUSTOMER_BLACKLISTED`` (B-32)."""
+        return self.is_blacklisted or self.status == "blocked"
+
 
 # -- operations on addresses
 

@@ -101,11 +101,6 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
         add_phone(world, customer, phone)
 
 
-def is_blocked(customer: Customer) -> bool:
-    """Return whether payments of this customer fail with ``CUSTOMER_BLACKLISTED`` (B-32)."""
-    return customer.is_blacklisted or customer.status == "blocked"
-
-
 def delete(world: World, id: str) -> None:
     """DELETE /customers/{id}/: deletes the customer and its payment methods (B-32).
 

@@ -24,7 +24,6 @@ from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product
-from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
@@ -204,7 +203,7 @@ def charge(
     """
     intent = _set_method(world, intent, details, payment_method)
     customer = world.get(Customer, intent.customer)
-    if customer is not None and customers.is_blocked(customer):
+    if customer is not None and customer.is_blocked:
         return fail(world, intent, "CUSTOMER_BLACKLISTED")
     decision = operator.on_payment(
         world, details, customer=intent.customer, amount=intent.amount, off_session=off_session
