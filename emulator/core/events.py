@@ -37,7 +37,6 @@ class Event(Record, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """The id of its object."""
         subject = self.data.object
         return str(subject["id"] if isinstance(subject, dict) else subject.id)
 

@@ -133,7 +133,6 @@ class ValidPart(dict[str, Any]):
         return super().__getitem__(self._readable(name))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a field, or the default where it was not given."""
         return super().get(self._readable(name), default)
 
     def __iter__(self) -> Iterator[str]:
@@ -165,7 +164,6 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 
 
 def _entries(part: list[Any], name: str) -> set[str]:
-    """Return the paths of the entries of a list."""
     return {f"{name}.{number}" for number in range(len(part))}
 
 
@@ -202,7 +200,6 @@ def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -
 
 
 def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError:
-    """Return the 404 of a kind (B-15)."""
     errors = {param: [f"there is no {id}"]} if param else None
     # Kinds without a code of their own share one, which cannot name them.
     message = f"There is no {kind.kind.replace('_', ' ')} {id}." if kind.not_found_code == "NOT_FOUND" else None
@@ -210,8 +207,6 @@ def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError
 
 
 def get_handler(kind: type[R]) -> Callable[..., R]:
-    """Return the handler of ``GET /kind/{id}/``."""
-
     def retrieve(world: World, id: str) -> R:
         return get_or_404(world, kind, id)
 

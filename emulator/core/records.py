@@ -91,7 +91,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
     def public_view(self) -> Self:

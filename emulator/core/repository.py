@@ -76,11 +76,9 @@ class Repository:
 
     @property
     def kinds(self) -> tuple[type[Record], ...]:
-        """Every kind of record that may be held."""
         return self._tables.kinds
 
     def table(self, kind: type[R]) -> Table[R]:
-        """Return the table of one kind."""
         return self._tables[kind]
 
     def tables(self) -> list[Table[Any]]:
@@ -92,7 +90,6 @@ class Repository:
         return kind in self._tables
 
     def get(self, kind: type[R], id: str | None) -> R | None:
-        """Return the record of this kind with this id, or None."""
         slot = self._tables[kind].slots[id]  # type: ignore[index]  # None may be looked up; no record has it as its id
         return None if slot is None else slot.record
 
@@ -141,7 +138,6 @@ class Repository:
         return changed
 
     def remove(self, record: Record) -> None:
-        """Delete a record."""
         unit = self._unit or no_unit_of_work()
         table = self._tables[type(record)]
         unit.changes.append(change := Change(record, None, table.remove(record)))
@@ -195,7 +191,6 @@ class Copying(Generic[C]):
         self._earlier: defaultdict[type[Record], dict[str, Earlier]] = defaultdict(dict)
 
     def note(self, unit: UnitOfWork) -> None:
-        """Note what a unit of work has changed."""
         for change in unit.changes:
             earlier, id = self._earlier[type(change.record)], change.record.id
             if id not in earlier:
@@ -204,7 +199,6 @@ class Copying(Generic[C]):
                 earlier[id] = earlier[id]._replace(number=change.number)
 
     def slices(self) -> Slices[C]:
-        """Return the copy."""
         for kind, table in self._tables:
             self._copy._tables[kind] = yield from table.copying(self._earlier[kind])
         self._copy.is_filled()

@@ -39,7 +39,6 @@ class StateMachine(Generic[R]):
         self._event_metadata = event_metadata
 
     def allows(self, record: R, trigger: str) -> bool:
-        """Return whether there is a transition for this trigger from the record's state."""
         return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
     def require(self, record: R, trigger: str) -> Transition:

@@ -71,11 +71,9 @@ class PartedDict(dict[K, V | None]):
         return chain.from_iterable(part.values() for part in (*self.older, self))  # type: ignore[misc]  # None is not stored
 
     def all_keys(self) -> Iterator[K]:
-        """Return the keys of all parts, the oldest part first."""
         return chain.from_iterable((*self.older, self))
 
     def size(self) -> int:
-        """Return the number of entries in all parts."""
         return len(self) + sum(map(len, self.older))
 
 
@@ -120,7 +118,6 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
         return run if isinstance(run, list) else [run]
 
     def add(self, value: object, slot: Slot[R]) -> None:
-        """File a slot under a value."""
         run = self[value]
         if isinstance(run, list):
             _insert(run, slot)
@@ -259,7 +256,6 @@ class Table(Generic[R]):
 
     @property
     def order(self) -> list[Slot[R]]:
-        """Every slot, in order of creation."""
         if self._order is not None:
             return self._order
         order = sorted(self.slots.all_values())
@@ -283,7 +279,6 @@ class Table(Generic[R]):
         return slot
 
     def oldest(self) -> R | None:
-        """Return the record that was created first."""
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
@@ -394,7 +389,6 @@ def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
 
 
 def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:
-    """Insert a slot in order."""
     if not run or run[-1] < slot:
         run.append(slot)
     else:

@@ -59,7 +59,6 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Why it failed, for people to read."""
         return self.error or f"status {self.status_code}"
 
 

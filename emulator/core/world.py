@@ -195,7 +195,6 @@ class World(Repository):
         self.jobs = cast("JobQueue", self._tables[Job])
 
     def emptied(self) -> Self:
-        """Return another world of the same App without records."""
         duplicate = super().emptied()
         duplicate.jobs = duplicate._tables[Job] = JobQueue()
         return duplicate
@@ -206,7 +205,6 @@ class World(Repository):
         return f"{self.base_url}{path}{'?' if named else ''}{urlencode(named)}"
 
     def new_id(self, kind: type[Record]) -> str:
-        """Return an id for a new record of this kind."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
         return f"{kind.prefix}_{self._ids[position]}"
 
@@ -259,7 +257,6 @@ class World(Repository):
         return event
 
     def event(self, type: str, data: EventData) -> Event:
-        """Return a new event at the present instant, not recorded."""
         return Event(
             id=self.new_id(Event),
             type=type,

@@ -412,7 +412,6 @@ class _Bundler:
         return DocumentError(f"{self.name(here)}: {ref}: {why}")
 
     def name(self, file: Path) -> str:
-        """Return the file as an author calls it: by its path from the root file's folder."""
         folder = self.root.parent
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
 

@@ -37,7 +37,6 @@ def load(name: str) -> Document:
 
 
 def bundle_file(name: str) -> Path:
-    """Return the path of a bundle."""
     return openapi_folder() / "dist" / f"{name}.json"
 
 
@@ -159,7 +158,6 @@ def operation_specs() -> Mapping[str, OperationSpec]:
 
 @cache
 def error_codes() -> tuple[str, ...]:
-    """Return every error code of the document."""
     return tuple(load("service")["components"]["schemas"]["ErrorCode"]["enum"])
 
 

@@ -18,5 +18,4 @@ def currencies() -> dict[str, int]:
 
 @cache
 def countries() -> frozenset[str]:
-    """Return every country."""
     return frozenset(fixture("countries").split())

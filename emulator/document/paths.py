@@ -9,7 +9,6 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def openapi_folder() -> Path:
-    """Return the folder of the OpenAPI documents as they are written, and of their bundles."""
     return _folder("openapi")
 
 
@@ -34,7 +33,6 @@ def guide_folder() -> Path:
 
 
 def guide_pages_folder() -> Path:
-    """Return the folder of the guide's pages as Markdown."""
     inside = PACKAGE / "guide_pages"
     return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
 
@@ -47,7 +45,6 @@ def guide_link(page: str, section: str = "") -> str:
 
 
 def skill_file() -> Path:
-    """Return the file with the skill for AI assistants."""
     inside = PACKAGE / "skill.md"
     return inside if inside.is_file() else PACKAGE.parent / "docs" / "skill.md"
 

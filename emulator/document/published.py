@@ -115,7 +115,6 @@ def with_any_event(document: Document) -> Document:
 
 
 def hook_id(type: str) -> str:
-    """Return the id of an event's webhook: ``onPaymentIntentSucceeded`` for ``payment_intent.succeeded``."""
     return "on" + "".join(word.capitalize() for word in type.replace(".", "_").split("_"))
 
 

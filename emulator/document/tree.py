@@ -30,7 +30,6 @@ def pointer_of(reference: str) -> Pointer:
 
 
 def fragment(pointer: Pointer) -> str:
-    """Return the pointer as a URI fragment."""
     return "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
@@ -51,7 +50,6 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
 
 
 def exists(node: Any, pointer: Pointer) -> bool:
-    """Return whether something stands at a pointer."""
     try:
         at(node, pointer)
     except (LookupError, TypeError, ValueError):
@@ -96,7 +94,6 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
 
 
 def component_name(reference: str) -> str:
-    """Return the name of the component that a reference leads to."""
     return pointer_of(reference)[-1]
 
 

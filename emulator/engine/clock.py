@@ -155,7 +155,6 @@ class UnitRunner:
         self._set_clock(self.clock.another(self.now(), RUNNING, rate))
 
     def advance_clock(self, to: Timestamp) -> None:
-        """Set the clock to a later instant."""
         self.clock.set(to)
         self.changed()
 
@@ -179,7 +178,6 @@ class UnitRunner:
         return 0.0 if job.due <= self.clock.now() else self.clock.wall_at(job.due)
 
     def is_behind(self, instant: Timestamp) -> bool:
-        """Return whether a job is due by an instant and not done."""
         job = self.world.jobs.next()
         return job is not None and job.due <= instant
 
@@ -223,7 +221,6 @@ class UnitRunner:
             observe(error.unit)
 
     def clock_state(self) -> ClockState:
-        """Return the instant and the mode of the clock, and when the next job is due."""
         return self.clock.read(self.world)
 
     def flush(self) -> None:
@@ -303,7 +300,6 @@ class Scheduler:
                 heapq.heapify(self._heap)
 
     def forget(self, world: UnitRunner) -> None:
-        """Look at a world no more."""
         if self._planned.pop(world, None) is not None:
             self._heap = [entry for entry in self._heap if entry[2] is not world]
             heapq.heapify(self._heap)
@@ -340,7 +336,6 @@ class Scheduler:
     # -- worlds that are behind
 
     def is_working_on(self, world: UnitRunner) -> bool:
-        """Return whether a world has a backlog that is being worked off."""
         return world in self._behind
 
     def add(self, world: UnitRunner) -> None:
@@ -501,7 +496,6 @@ class Advances:
         await asyncio.wait([advance.task])
 
     def cancel_all(self) -> None:
-        """Cancel every advance; none runs another job."""
         for advance in self._current:
             advance.task.cancel()
 

@@ -45,17 +45,14 @@ class Directory:
         return self._owners[id]
 
     def of_app(self, app: str | None) -> Key | None:
-        """Return the key of the world whose App has this id."""
         return None if app is None else self._apps.get(app)
 
     def any_opens_to(self, origin: str) -> bool:
-        """Return whether the App of any world opens to pages of this origin."""
         return domain(origin) in self._open or ANY_DOMAIN in self._open
 
     # -- what is in the worlds
 
     def add(self, world: World) -> None:
-        """Include a world and all that it holds."""
         key = _key(world)
         self._apps[world.app] = key
         for record in _public_records(world):
@@ -71,7 +68,6 @@ class Directory:
         self._set_domains(key, frozenset())
 
     def on_commit(self, world: World, unit: UnitOfWork) -> None:
-        """Note the changes of a unit of work."""
         for change in unit.changes:
             kind = type(change.new or change.old)
             if kind in PUBLIC_KINDS:

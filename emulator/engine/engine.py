@@ -47,7 +47,6 @@ SAME_SECONDS = 1.0
 
 
 def longest_unused(runtimes: Iterable[Runtime], count: int) -> list[Runtime]:
-    """Return up to ``count`` idle runtimes, least recently used first."""
     return nsmallest(count, (each for each in runtimes if not each.is_in_use), key=attrgetter("last_used"))
 
 
@@ -259,7 +258,6 @@ class Engine:
             runtime.advances.cancel_all()
 
     async def stop(self) -> None:
-        """Stop the ticker and the deliveries under way."""
         for task in filter(None, (self._ticker, self._follower)):
             task.cancel()
             await asyncio.wait([task])

@@ -124,7 +124,6 @@ class HttpClient:
 
 
 def _head(target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
-    """Return the request line and the headers, whose names and values are the service's own."""
     length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
     fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
     lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]

@@ -77,11 +77,9 @@ class Inbox:
 
     @property
     def is_unused(self) -> bool:
-        """Whether nothing is stored here."""
         return not self.rules and not len(self.table)
 
     def response_rule(self, name: str) -> ResponseRule:
-        """Return how the inbox of this name answers."""
         return self.rules.get(name, ResponseRule())
 
     def set_response_rule(self, name: str, rule: ResponseRule | None) -> None:

@@ -79,7 +79,6 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def target(self) -> str:
-        """Path and query, redacted."""
         path = self.path.encode()
         return redacted_text(path + b"?" + self.query if self.query else path)
 
@@ -98,7 +97,6 @@ def _cut(body: bytes) -> bytes:
 
 
 def redacted_text(text: bytes) -> str:
-    """Return a body or a path as it is shown."""
     return redact(_cut(text)).decode("utf-8", "replace")
 
 
@@ -114,7 +112,6 @@ def redacted_path(path: str) -> str:
 
 
 def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers as they are shown."""
     pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
     return {name: redact_header(name, value) for name, value in pairs}
 
@@ -268,7 +265,6 @@ class Coverage:
 
 
 def _parsed(text: bytes) -> Any:
-    """Return the JSON of a body as it was stored, or None."""
     try:
         return _decoded(text)
     except (msgspec.DecodeError, RecursionError):
@@ -321,7 +317,6 @@ class Journal:
         return deque(maxlen=MAX_UNITS)
 
     def add_unit(self, unit: UnitOfWork) -> None:
-        """Add a unit of work that was committed."""
         if unit.changes:
             self.count += 1
             self._units.append(unit)
@@ -349,7 +344,6 @@ class Journal:
         return None
 
     def record(self, entry: LoggedRequest) -> None:
-        """Add a request that was answered."""
         self.entries.append(entry)
         if len(self.entries) > MAX_REQUESTS:
             del self.entries[0]
@@ -371,12 +365,10 @@ class Journal:
         return self._coverage
 
     def reset_coverage(self) -> None:
-        """Start over with an empty coverage."""
         self.flush_coverage()
         self._coverage = None
 
     def find(self, id: str) -> LoggedRequest | None:
-        """Return the request with this id."""
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
 
     def require(self, id: str, param: str | None = None) -> LoggedRequest:

@@ -74,11 +74,9 @@ class WorkQueues(Generic[T]):
 
     @property
     def is_working(self) -> bool:
-        """Whether an item waits or is being handled."""
         return bool(self._workers)
 
     async def settled(self) -> None:
-        """Wait until every item was handled."""
         while self._workers:
             await asyncio.wait(list(self._workers.values()))
 
@@ -337,7 +335,6 @@ class Outbox:
         return NameLookups()
 
     def on_commit(self, unit: UnitOfWork) -> None:
-        """Perform the effects of a unit of work."""
         self._perform(unit.effects)
 
     def resume(self) -> None:
@@ -385,21 +382,17 @@ class Outbox:
         return None
 
     async def deliveries_settled(self) -> None:
-        """Wait until every delivery attempt under way has its outcome on record."""
         await self._deliveries.settled()
 
     async def emails_settled(self) -> None:
-        """Wait until every email has its outcome on record."""
         if self._emails is not None:
             await self._emails.settled()
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a delivery or an email is."""
         return self._deliveries.is_working or (self._emails is not None and self._emails.is_working)
 
     async def close(self) -> None:
-        """Cancel what is under way."""
         for outcome in self._awaited.values():
             if not outcome.done():
                 outcome.set_exception(_interrupted())
@@ -452,7 +445,6 @@ class Outbox:
         return result
 
     async def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
-        """Return the injected fault that applies to this delivery attempt, if any does."""
         if not self._runner.world.table(Fault).where("about", DELIVERY):
             return None
         fault: Fault | None = await self._commit(pick_delivery_fault, {"post": effect})

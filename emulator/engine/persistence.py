@@ -92,7 +92,6 @@ def key_of(world: World) -> Key:
 
 
 def header(snapshot: WorldSnapshot) -> WorldHeader:
-    """Return the header of a snapshot: what is stored beside its records."""
     world, now, mode, rate = snapshot
     return WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
 

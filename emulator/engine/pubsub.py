@@ -50,7 +50,6 @@ class EncodedMessages:
         self._bytes = 0
 
     def of(self, message: Message, encode: Callable[[Message], bytes]) -> bytes:
-        """Return a message as bytes."""
         data = self._data.get(message)
         if data is not None:
             return data
@@ -80,7 +79,6 @@ class Subscriber:
             self._wakeup.set()
 
     def end(self) -> None:
-        """There will be no more messages."""
         self._ended = True
         self._wakeup.set()
 
@@ -131,11 +129,9 @@ class Broker:
 
     @property
     def is_followed(self) -> bool:
-        """Whether there is a subscriber."""
         return bool(self._subscribers)
 
     def publish(self, kind: str, about: Any) -> None:
-        """Publish one message."""
         if self._subscribers:
             self._published += 1
             message = Message(self._published, kind, about)
@@ -143,7 +139,6 @@ class Broker:
                 subscriber.put(message)
 
     def publish_unit(self, unit: UnitOfWork) -> None:
-        """Publish what a unit of work did, once it was committed."""
         if self._subscribers:
             for change in unit.changes:
                 if (kind := _kind(change)) is not None:
@@ -157,7 +152,6 @@ class Broker:
             self.publish("clock", read())
 
     def close(self) -> None:
-        """End every subscription, present or future."""
         self._is_closed = True
         if self._closed is not None:
             self._closed.set()

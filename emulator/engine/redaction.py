@@ -85,7 +85,6 @@ Mask = Callable[[str], str]
 
 
 def stars(secret: str) -> str:
-    """Return stars, and no character of a secret."""
     return "****"
 
 
@@ -416,7 +415,6 @@ class _Scrubber:
 
 
 def _another(character: str, number: int) -> str:
-    """Return another character of the same kind."""
     if character.isdigit():
         return str(number % 10)
     if not character.isalpha():

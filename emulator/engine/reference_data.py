@@ -132,7 +132,6 @@ class ErrorExample(msgspec.Struct, frozen=True):
 
 
 def error_examples() -> dict[str, ErrorExample]:
-    """Return every example by its code."""
     entries = msgspec.convert(fixture("errors"), dict[str, _ExampleSpec])
     return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
 
@@ -195,7 +194,6 @@ def numbered_assumptions() -> dict[str, Assumption]:
 
 
 def named_assumptions() -> dict[str, NamedAssumption]:
-    """Return every named assumption by its name."""
     return msgspec.convert(fixture("named-assumptions"), dict[str, NamedAssumption])
 
 

@@ -77,7 +77,6 @@ class RateLimiter:
             self._in_progress -= 1
 
     def _bucket_for(self, limit: RateLimit, now: float) -> Bucket:
-        """Return the bucket of the present limit; a changed limit starts with a full one."""
         if self._bucket is None or self._bucket.limit != limit:
             self._bucket = Bucket(limit, now)
         return self._bucket
@@ -115,7 +114,6 @@ class History:
             self._publish_restart("reset")
 
     def checkpoint(self) -> Checkpoint:
-        """Return the present place in the world's history."""
         counters = self._runner.world.counters.copy()
         return Checkpoint(self._journal.count, self._runner.now(), counters, self._replaced)
 
@@ -156,7 +154,6 @@ class History:
         return len(units)
 
     async def snapshot(self) -> WorldSnapshot:
-        """Return the world as it is now."""
         async with self.changing:
             self._runner.run_due()
             taken = persistence.take(self._runner.world, self._runner.clock)
@@ -390,7 +387,6 @@ class Runtime(UnitRunner):
             await self.persistence.durable()
 
     async def close(self) -> None:
-        """Cancel what is under way."""
         self.broker.close()
         await self.advances.close()
         await self.outbox.close()

@@ -36,7 +36,6 @@ class TimeSlice:
 
     @property
     def is_over(self) -> bool:
-        """Whether other tasks should run now."""
         return self._elapsed() - self._since > SLICE_SECONDS
 
     async def pause_if_over(self) -> None:

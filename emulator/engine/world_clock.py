@@ -58,7 +58,6 @@ class Clock:
         self._run_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
-        """Return the present instant."""
         if self.mode == RUNNING:
             self._catch_up()
         return self._position

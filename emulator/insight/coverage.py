@@ -56,7 +56,6 @@ def parameters(coverage: Coverage) -> Points:
 
 
 def states(coverage: Coverage) -> Points:
-    """Return the states that objects entered: ``invoice paid``."""
     documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
     return Points(documented, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
 
@@ -74,7 +73,6 @@ def _move(kind: str, source: str | None, target: str) -> str:
 
 
 def events(coverage: Coverage) -> Points:
-    """Return the types of event that were emitted; pings and test events do not count."""
     return Points([*EVENTS], coverage.events)
 
 
@@ -121,7 +119,6 @@ def needed(reached: Collection[str]) -> list[UsageNeed]:
 
 
 def report(coverage: Coverage, wanted: Container[str] = GROUPS) -> dict[str, Any]:
-    """Return the groups of a world that are wanted, as they are sent."""
     calls = _calls(coverage)
     groups = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
     if "operations" in groups:
@@ -137,7 +134,6 @@ class UsedPoints:
         self._used: dict[str, set[str]] = {name: set() for name in GROUPS}
 
     def add(self, coverage: Coverage) -> None:
-        """Add what a world used."""
         self._requests += sum(_calls(coverage).values())
         self._passed_over += coverage.skipped
         for name, points in GROUPS.items():
@@ -145,7 +141,6 @@ class UsedPoints:
 
     @property
     def states(self) -> set[str]:
-        """The states that objects entered, such as ``invoice paid``."""
         return self._used["states"]
 
     def report(self, names: Iterable[str]) -> dict[str, Any]:
@@ -179,7 +174,6 @@ def _calls(coverage: Coverage) -> dict[str, int]:
 
 
 def summary(points: Points) -> dict[str, Any]:
-    """Return a group as it is sent."""
     documented = dict.fromkeys(points.documented)
     exercised = [name for name in documented if name in points.exercised]
     missing = [name for name in documented if name not in points.exercised]

@@ -62,7 +62,6 @@ def schema_name(kind: type[Record]) -> str:
 
 @cache
 def schemas() -> dict[str, Any]:
-    """Return the schemas of the service's document."""
     found: dict[str, Any] = bundles.load("service")["components"]["schemas"]
     return found
 

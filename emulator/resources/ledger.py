@@ -69,7 +69,6 @@ class Posting(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The account with its owner, as in ``payments of inv_…``."""
         return self.account if self.owner is None else f"{self.account} of {self.owner}"
 
 

@@ -105,7 +105,7 @@ def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], u
     """B-91: in order of (due, creation), each seeing the clock at its own due time; what is due later waits."""
     runtime = new_runtime()
     plan(runtime, *((day, "play") for day in days))
-    result = run(runtime.advance(to(until)))
+    result = run(runtime.advances.run(to(until)))
     expected = sorted((day, number) for number, day in enumerate(days))
     made = [(later(day), number) for day, number in expected if day <= until]
     assert [(toy.created_at, toy.size) for toy in toys(runtime.world)] == made
@@ -117,7 +117,7 @@ def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], u
 def test_a_job_of_an_unknown_name_fails_like_any_other() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "unheard of"), (1, "play"))
-    result = run(runtime.advance(to(1)))
+    result = run(runtime.advances.run(to(1)))
     assert [failed.error for failed in result.failures] == ["KeyError: 'unheard of'"]
     assert result.jobs == 1
 
@@ -137,7 +137,7 @@ def test_a_target_is_computed_when_deliveries_under_way_have_their_outcome(monke
         return Target(job.due)
 
     monkeypatch.setattr(runtime.outbox, "deliveries_settled", settle)
-    run(runtime.advance(to_the_next))
+    run(runtime.advances.run(to_the_next))
     assert runtime.clock.now() == later(1)
 
 
@@ -148,8 +148,8 @@ def test_a_target_that_is_rejected_changes_nothing_and_the_next_advance_runs() -
         raise Undone
 
     with pytest.raises(Undone):
-        run(runtime.advance(reject))
-    run(runtime.advance(to(1)))
+        run(runtime.advances.run(reject))
+    run(runtime.advances.run(to(1)))
     assert runtime.clock.now() == later(1)
 
 
@@ -160,7 +160,7 @@ def test_a_canceled_advance_stops_between_two_jobs() -> None:
     plan(runtime, *((1, "play") for _ in range(MANY)))
 
     async def cancel() -> None:
-        advance = asyncio.create_task(runtime.advance(to(1)))
+        advance = asyncio.create_task(runtime.advances.run(to(1)))
         while not toys(runtime.world):
             await asyncio.sleep(0)
         advance.cancel()
@@ -168,7 +168,7 @@ def test_a_canceled_advance_stops_between_two_jobs() -> None:
             await advance
         assert len(toys(runtime.world)) + len(agenda(runtime.world)) == MANY
         assert agenda(runtime.world)
-        await runtime.advance(to(1))
+        await runtime.advances.run(to(1))
 
     run(cancel())
     assert [toy.size for toy in toys(runtime.world)] == list(range(MANY))
@@ -206,7 +206,7 @@ def test_other_tasks_run_during_a_long_advance() -> None:
     plan(runtime, *((1, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
-        advance = asyncio.create_task(runtime.advance(to(1)))
+        advance = asyncio.create_task(runtime.advances.run(to(1)))
         seen = set()
         while not advance.done():
             await asyncio.sleep(0)
@@ -220,7 +220,7 @@ def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
     """A yearly job has a last time: what would be due beyond the calendar never is."""
     runtime = new_runtime()
     plan(runtime, (0, "again"))
-    result = run(runtime.advance(lambda: Target(calendar.LAST)))
+    result = run(runtime.advances.run(lambda: Target(calendar.LAST)))
     assert result.jobs == 9999 - 2026 + 1
     assert runtime.clock.now() == calendar.END
     assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
@@ -267,7 +267,7 @@ def test_while_a_command_waits_the_world_goes_on(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(Answering, "send", answer_late)
         command = asyncio.create_task(runtime.serve(ask, {}, None))
-        await runtime.advance(to(1))
+        await runtime.advances.run(to(1))
         there.set()
         return await command
 
@@ -369,7 +369,7 @@ def test_a_long_advance_reports_the_clock_now_and_then() -> None:
 
     async def advance() -> None:
         with runtime.broker.subscribe(["clock"]) as listener:
-            await runtime.advance(lambda: Target(later(500)))
+            await runtime.advances.run(lambda: Target(later(500)))
             heard = await listener.next_batch(60)
         assert 1 <= len(heard) < 50
         assert heard[-1].about.now == later(500)

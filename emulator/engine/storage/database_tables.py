@@ -52,7 +52,6 @@ class Statement(NamedTuple):
 
 
 def create() -> list[Statement]:
-    """Return the statements that create the tables."""
     made = Statement("INSERT INTO emulator_format (format) VALUES (?)", [(serialization.FORMAT,)])
     return [*(Statement(text, [()]) for text in CREATE), made]
 
@@ -87,7 +86,6 @@ def replace(saved: StoredWorld) -> list[Statement]:
 
 
 def remove(key: Key) -> list[Statement]:
-    """Return the statements that delete a world and its snapshots."""
     return [
         Statement("DELETE FROM emulator_records WHERE world = ?", [(str(key),)]),
         Statement("DELETE FROM emulator_snapshots WHERE world = ?", [(str(key),)]),
@@ -111,7 +109,6 @@ def _json(value: Any) -> str:
 
 
 def check_format(connection: Readable) -> None:
-    """Check the version of the format."""
     numbers = [number for (number,) in connection.execute("SELECT format FROM emulator_format")]
     if len(numbers) != 1:
         raise InvalidState("it does not say the version of its format")
@@ -119,7 +116,6 @@ def check_format(connection: Readable) -> None:
 
 
 def keys(connection: Readable) -> list[Key]:
-    """Return the keys of all worlds."""
     return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
 
 
@@ -145,7 +141,6 @@ def _world(connection: Readable, key: Key) -> StoredWorld | None:
 
 
 def content(connection: Readable) -> serialization.Content:
-    """Return everything."""
     tables: serialization.StoredTables = {
         "emulator": {"1": {"format": serialization.FORMAT}},
         "worlds": {},

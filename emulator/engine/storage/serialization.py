@@ -123,7 +123,6 @@ def id_of(row: Any) -> str:
 
 
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
-    """Return every record of a world as it is stored, by kind."""
     return {
         table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
         for table in world.tables()
@@ -179,7 +178,6 @@ def tables(
 
 
 def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
-    """Return the document of a world in the table ``worlds``."""
     return {"key": str(key), **msgspec.structs.asdict(head)}
 
 

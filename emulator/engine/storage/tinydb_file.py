@@ -163,7 +163,6 @@ class Database:
         put_documents(self._tinydb.table(f"{key}/{kind}"), rows)
 
     def drop_records(self, key: Key) -> None:
-        """Remove every record of a world."""
         for kind in self._kinds.pop(str(key), ()):
             self._tinydb.drop_table(f"{key}/{kind}")
 
@@ -187,7 +186,6 @@ def put_documents(table: Table, rows: Mapping[int, Any]) -> None:
 
 
 def in_order(documents: Iterable[Document]) -> list[Document]:
-    """Return documents by number."""
     return sorted(documents, key=attrgetter("doc_id"))
 
 

@@ -46,20 +46,16 @@ class Batch:
         self._snapshots: dict[tuple[Key, str], StoredWorld | None] = {}
 
     def put_header(self, number: int, key: Key, head: WorldHeader) -> None:
-        """Add or change the row of a world."""
         self._worlds[number] = serialization.row_of_world(key, head)
 
     def put_record(self, key: Key, kind: str, number: int, row: Any) -> None:
-        """Add, change or (None) remove a record."""
         self._records.setdefault((key, kind), {})[number] = row
 
     def drop_records(self, key: Key) -> None:
-        """Remove every record of a world."""
         self._dropped.add(key)
         self._records = {name: rows for name, rows in self._records.items() if name[0] != key}
 
     def remove_world(self, number: int, key: Key) -> None:
-        """Remove a world, its records and its snapshots."""
         self.drop_records(key)
         self._removed.add(key)
         self._worlds[number] = None

@@ -21,12 +21,10 @@ _FORM = re.compile(r"memory|tinydb:.+|sqlite:(?!//).+|postgresql://.+")
 
 
 def is_state_url(text: str) -> bool:
-    """Return whether a text has the form of a state URL."""
     return bool(_FORM.fullmatch(text))
 
 
 def file_of(url: str) -> Path | None:
-    """Return the file that a state URL names, if it names one."""
     for start in ("tinydb:", "sqlite:"):
         if url.startswith(start):
             return Path(url.removeprefix(start))

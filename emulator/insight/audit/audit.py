@@ -33,7 +33,6 @@ class Rule(NamedTuple):
 
 
 def any_request(condition: Callable[[Request], bool]) -> Callable[[ClientHistory], bool]:
-    """Return a check whether a condition is true of any request."""
     return lambda history: any(map(condition, history.requests))
 
 
@@ -76,7 +75,6 @@ FINDERS: Mapping[str, tuple[Callable[[ClientHistory], object], Callable[[ClientH
 
 @cache
 def rules() -> Sequence[Rule]:
-    """Return every rule, in order of severity."""
     texts = fixture("audit-rules")
     return [Rule(name, **said, applies=FINDERS[name][0], violations=FINDERS[name][1]) for name, said in texts.items()]
 
@@ -89,7 +87,6 @@ MAX_IDS = 20
 
 
 def audit_of(runtime: Runtime) -> dict[str, Any]:
-    """Return the audit of a world as it is now."""
     history = ClientHistory(runtime)
     findings = [found for rule in rules() if (found := finding(rule, history))]
     broken = {found["rule"] for found in findings}

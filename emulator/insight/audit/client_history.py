@@ -43,17 +43,14 @@ class Request:
 
     @cached_property
     def headers(self) -> dict[bytes, bytes]:
-        """The headers by name in lower case."""
         return dict(self.entry.headers)
 
     @property
     def key(self) -> bytes | None:
-        """Its Idempotency-Key."""
         return self.headers.get(b"idempotency-key")
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """The query parameters as text."""
         pairs = (part.partition("=") for part in self.entry.query.decode("latin-1").split("&") if part)
         return {name: value for name, _, value in pairs}
 
@@ -116,7 +113,6 @@ class ClientHistory:
         return [each for each in self.requests if each.operation in operations]
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
-        """Group requests by the value of a key function; leave out those for which it is None."""
         groups: dict[Hashable, list[Request]] = defaultdict(list)
         for each in self.requests:
             if (value := key(each)) is not None:

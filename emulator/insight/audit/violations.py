@@ -169,7 +169,6 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
 
 
 def stubborn_retries(history: ClientHistory) -> Ids:
-    """Yield retries after the third one."""
     return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
 
 
@@ -200,7 +199,6 @@ def reused_keys(history: ClientHistory) -> Ids:
 
 
 def keyless_refunds(history: ClientHistory) -> Ids:
-    """Yield refunds without a key."""
     return [each.id for each in history.of("createRefund") if each.key is None]
 
 
@@ -269,8 +267,6 @@ def _next(request: Request) -> object:
 
 
 def small_pages(history: ClientHistory) -> Ids:
-    """Yield reads of a whole list in small pages."""
-
     def continues(one: Request, other: Request) -> bool:
         return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
 

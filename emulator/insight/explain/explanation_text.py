@@ -57,19 +57,15 @@ class StepTexts:
     # -- what a request or a job did
 
     def created(self) -> str:
-        """Describe a step that created the object that is explained."""
         return self.gettext("created it")
 
     def changed(self) -> str:
-        """Describe a step that changed the object that is explained."""
         return self.gettext("changed it")
 
     def emitted(self, type: str) -> str:
-        """Describe a step that recorded an event."""
         return self.gettext("emitted {type}", type=type)
 
     def planned(self, job: str) -> str:
-        """Describe a step that planned a job."""
         return self.gettext("planned job {job}", job=job)
 
     # -- steps
@@ -92,7 +88,6 @@ class StepTexts:
         return StepText(summary, name, times=times)
 
     def of_failure(self, job: FailedJob) -> StepText:
-        """Return a job that raised."""
         summary = self.gettext("job {job} failed and was undone: {error}", job=job.name, error=job.error)
         return StepText(summary, job.name, job.error)
 
@@ -153,12 +148,10 @@ class StepTexts:
         return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
 
     def _cause(self, record: Record) -> str:
-        """Return why a charge of a subscription failed."""
         cause = failure_cause(self.language, record) if isinstance(record, Subscription) else ""
         return cause.replace("\N{NO-BREAK SPACE}", " ")
 
     def differences(self, old: Record, new: Record, names: list[str]) -> str:
-        """Return the fields that differ, with their values before and after."""
         shown = [f"{name} {self._shown(self._value(old, name), self._value(new, name))}" for name in names[:FIELDS]]
         more = self.gettext(" and {count} more", count=len(names) - FIELDS) if len(names) > FIELDS else ""
         return ", ".join(shown) + more
@@ -188,7 +181,6 @@ def _trigger(kind: type[Record], before: str | None, after: str | None, event: s
 
 
 def _different(old: Record, new: Record) -> list[str]:
-    """Return the names of the visible fields that differ."""
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
     return [name for name in new.__struct_fields__ if name not in hidden and getattr(old, name) != getattr(new, name)]
 

@@ -50,7 +50,6 @@ class Sentences:
         return planned_jobs(self.world, self.record.id)
 
     def job(self, name: str, due: str) -> str:
-        """Return the sentence on a planned job, with its day."""
         said = job_texts()[name]["next"]
         return self.gettext(said, day=self.day(due))
 
@@ -66,7 +65,6 @@ class Sentences:
         return paid_with(intent, self.language) or self.gettext("the payment method")
 
     def reason(self, intent: PaymentIntent | None) -> str:
-        """Return the code with which a payment failed."""
         return intent.last_error.code if intent is not None and intent.last_error else ""
 
     def failures(self, intents: Iterable[PaymentIntent]) -> str:
@@ -457,6 +455,5 @@ SENTENCES: Mapping[type[Record], Callable[[Sentences, Any], list[str]]] = {
 
 
 def status_sentences(world: World, record: Record, language: Language) -> str:
-    """Return the sentences about a record; empty for a kind that has none."""
     about = SENTENCES.get(type(record))
     return " ".join(filter(None, about(Sentences(world, record, language), record))) if about else ""

@@ -36,7 +36,6 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """Path and query."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
 

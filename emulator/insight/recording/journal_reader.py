@@ -102,7 +102,6 @@ class JournalReader:
         return max((job.due for unit in units if (job := unit.job) is not None), default=None)
 
     def start(self) -> RecordedStart:
-        """Return the world at its start."""
         world = self._world
         cards = {rule.value[-4:]: rule.value for rule in world.reference_data.magic["bank_card"]}
         return RecordedStart(world.name, int(world.seed), world.base_url, _differing(self._first_settings()), cards)
@@ -309,7 +308,6 @@ def _parameters(operation: str | None, path: str) -> dict[str, str]:
 
 @cache
 def _paths() -> dict[str, str]:
-    """Return the path of each operation of both documents."""
     return {operation["operationId"]: path for path, _, operation in _operations()}
 
 
@@ -326,6 +324,5 @@ def _readers() -> dict[str, tuple[str, str]]:
 
 
 def _operations() -> Iterator[tuple[str, str, Any]]:
-    """Yield path, method and operation of both documents."""
     for name, base in BASES.items():
         yield from ((base + path, method, operation) for path, method, operation in operations(bundles.load(name)))

@@ -59,7 +59,6 @@ class ExpectedField(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """The keys and indexes that lead to the field."""
         return tuple(int(key) if key.isdigit() else key for key in self.field.split("."))
 
 
@@ -82,11 +81,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calls(self) -> list[Call]:
-        """The steps that are requests."""
         return [step for step in self.steps if isinstance(step, Call)]
 
     def referenced(self) -> dict[str, set[Reference]]:
-        """Return the references to each named step."""
         found: dict[str, set[Reference]] = {}
         for step in (*self.steps, *(each.read for each in self.expectations)):
             for reference in references(step):

@@ -29,7 +29,6 @@ class _Span(NamedTuple):
 
     @property
     def ids(self) -> set[str]:
-        """The ids of its requests."""
         return {each.id for each in self.exchanges[self.first :]}
 
 
@@ -71,7 +70,6 @@ def _wanted(text: str, reader: JournalReader) -> Wanted:
 
 
 def _require(id: str, param: str, reader: JournalReader) -> None:
-    """Raise 404 if no object has this id."""
     if reader.operation_that_reads(id) is None:
         raise ApiError("NOT_FOUND", param=param, message=f"There is no object {id[:60]}.")
 

@@ -67,7 +67,6 @@ class EmailBuilder:
         return self._language.day(instant) if instant else "–"
 
     def greeting(self) -> str:
-        """Return the greeting, with the customer's name if there is one."""
         customer = self.email.customer
         name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
         return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
@@ -110,7 +109,6 @@ class EmailBuilder:
 
 
 def email_content(email: Email) -> EmailContent:
-    """Return the words of an email."""
     builder = EmailBuilder(email)
     written = _CONTENTS[email.topic](email, builder)
     return written._replace(
@@ -294,12 +292,10 @@ def environment() -> Environment:
 
 
 def html(email: Email) -> str:
-    """Return the email as HTML."""
     return _rendered("email.html", email)
 
 
 def text(email: Email) -> str:
-    """Return the email as plain text."""
     return _rendered("email.txt", email)
 
 

@@ -46,7 +46,6 @@ class Language:
 
     @property
     def name(self) -> str:
-        """What the language calls itself: ``Français``."""
         return (self._locale.display_name or self.code).capitalize()
 
     # -- amounts

@@ -49,7 +49,6 @@ class PdfPage:
         self.links: list[pydyf.Dictionary] = []
 
     def text(self, line: Line, x: float, base: float) -> None:
-        """Draw a line of text that begins at x, with its base line at ``base``."""
         draw = self.drawing
         self._begin_content()
         draw.begin_text()
@@ -75,7 +74,6 @@ class PdfPage:
             self.drawing.begin_marked_content(structure.current.role, f"<</MCID {mark}>>")
 
     def image(self, picture: Picture, box: Box) -> None:
-        """Draw a picture into a box."""
         self._begin_content()
         self.drawing.push_state()
         self.drawing.set_matrix(box.width, 0, 0, box.height, box.left, HEIGHT - box.top - box.height)
@@ -126,7 +124,6 @@ class PdfPage:
         self.drawing.end_marked_content()
 
     def frame(self, box: Box, colour: Colour, radius: float = 0) -> None:
-        """Draw the outline of a box."""
         self.drawing.begin_marked_content("Artifact")
         self.drawing.set_color_rgb(*colour, stroke=True)
         self.drawing.set_line_width(1)
@@ -151,7 +148,6 @@ class PdfPage:
         draw.close()
 
     def link(self, box: Box, url: str) -> None:
-        """Make a box a link to a URL."""
         action = pydyf.Dictionary({"S": "/URI", "URI": pydyf.String(url)})
         low, high = HEIGHT - box.top - box.height, HEIGHT - box.top
         annotation = {
@@ -186,7 +182,6 @@ class Canvas:
         self._pictures: list[Picture] = []
 
     def page(self) -> PdfPage:
-        """Add a page."""
         self.pages.append(PdfPage(self, len(self.pages)))
         self.structure.marks.append([])
         return self.pages[-1]
@@ -201,7 +196,6 @@ class Canvas:
         return f"I{len(self._pictures)}"
 
     def pdf(self, *, title: str, author: str, language: str, created: Timestamp) -> bytes:
-        """Return the finished document."""
         pdf = pydyf.PDF()
         date = pydyf.String(f"D:{created[:19].translate(_DIGITS)}Z")
         pdf.info.update({"Title": pydyf.String(title), "Author": pydyf.String(author)})
@@ -323,5 +317,4 @@ class PageFlow:
         self.page.text(line, x, self.y + line.style.height * 0.5 + line.style.size * 0.35)
 
     def rule(self, colour: Colour, thickness: float, left: float = LEFT) -> None:
-        """Draw a horizontal rule to the right margin."""
         self.page.fill(Box(left, self.y, RIGHT - left, thickness), colour)

@@ -34,7 +34,6 @@ class FontSubset:
             self.texts[glyph.id] = self.texts.get(glyph.id) or glyph.text
 
     def embed(self, pdf: pydyf.PDF) -> bytes:
-        """Add the glyphs in use to the document and return a reference to the font."""
         file = self.face.subset(self.texts)
         tag = "".join(chr(65 + byte % 26) for byte in sha256(file).digest()[:6])
         name = f"/{tag}+{self.face.name}"
@@ -122,7 +121,6 @@ Picture = tuple[pydyf.Stream, pydyf.Stream | None]
 
 
 def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
-    """Add a picture to the document and return its reference."""
     image, mask = picture
     if mask is not None:
         image.extra["SMask"] = add(pdf, mask)
@@ -130,7 +128,6 @@ def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
 
 
 def pdf_image(logo: Logo) -> Picture:
-    """Return a logo as a picture."""
     if logo.colour < 0:
         return _image(logo, -logo.colour, logo.data, {"Filter": "/DCTDecode"}), None
     colours, alpha = _pixels(logo)
@@ -251,7 +248,6 @@ class Structure:
             yield
 
     def child(self, role: str, scope: str | None = None) -> Element | None:
-        """Return a new element at the end of the current one; None where that is decoration."""
         if self.current is None:
             return None
         element = Element(role, scope)

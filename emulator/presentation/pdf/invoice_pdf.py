@@ -249,7 +249,6 @@ class _InvoiceLayout:
             self.sheet.y += 7
 
     def _totals(self) -> None:
-        """Draw the sums, from the subtotal to the amount due."""
         sheet, left = self.sheet, RIGHT - 230
         rows = sums(self.invoice, self.language)
         sheet.room(len(rows) * 20 + 20)
@@ -296,7 +295,6 @@ class _InvoiceLayout:
     # Columns and texts
 
     def _columns(self) -> list[Column]:
-        """Return the columns: those of numbers as wide as their widest number, the description as wide as the rest."""
         names = (self.gettext("Qty"), self.gettext("Unit price"), self.gettext("Amount"))
         rows = [self._numbers(line) for line in self.invoice.line_items]
         right, columns = RIGHT, list[Column]()

@@ -63,7 +63,6 @@ class Face:
         return frozenset(self._face.unicodes)
 
     def shape(self, text: str, rtl: bool) -> list[Glyph]:
-        """Return the glyphs of a run, from left to right."""
         buffer = uharfbuzz.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
@@ -88,7 +87,6 @@ class Face:
         return int(self._font.get_glyph_h_advance(glyph))
 
     def extents(self) -> tuple[int, int]:
-        """Return ascender and descender."""
         extents = self._font.get_font_extents("ltr")
         return extents.ascender, extents.descender
 

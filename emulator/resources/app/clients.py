@@ -67,11 +67,9 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     operations: tuple[str, ...] = ()
 
     def concerns(self, key: Key) -> bool:
-        """Return whether it applies to this key."""
         return key.name.rstrip("0123456789") == self.begins and (key.livemode or self.only != "live")
 
     def error(self) -> ApiError:
-        """Return the error, with a message that says that the name of the App is the cause."""
         cause = f"The name of the App is the cause: {self.begins!r}, alone or followed by digits, is a magic name."
         return ApiError(self.code, message=f"{ERRORS[self.code].message} {cause}")
 

@@ -198,7 +198,6 @@ def values_of_assumptions(settings: Settings) -> dict[str, str]:
 
 
 def settings(world: World) -> Settings:
-    """Return the world's settings."""
     return world.require(Settings, "settings")
 
 

@@ -40,7 +40,6 @@ InvoiceLines = tuple[InvoiceLine, ...]
 
 
 def line(*, product: str | None, description: str, quantity: int, unit_amount: int) -> InvoiceLine:
-    """Return a line with its amount."""
     return InvoiceLine(
         product=product,
         description=description,
@@ -82,7 +81,6 @@ def _totals(subtotal: int, discount: int, rate: float) -> Mapping[str, Any]:
 
 
 def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
-    """Raise 422 when the lines bill a product that is sold in another currency."""
     for billed in lines:
         product = world.get(Product, billed.product)
         if product is not None:
@@ -196,7 +194,6 @@ def addressee(world: World, invoice: Invoice) -> str | None:
 
 
 def require_addressee(world: World, invoice: Invoice) -> None:
-    """Raise 422 for an invoice that is to be emailed and cannot be."""
     if addressee(world, invoice) is None:
         raise invalid_field("customer", "has no email address to which the invoice could be sent")
 
@@ -245,7 +242,6 @@ def write_off(world: World, invoice: Invoice) -> Invoice:
 
 
 def is_overdue(world: World, invoice: Invoice) -> bool:
-    """Return whether its due date has passed without payment."""
     return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
 
 

@@ -88,7 +88,6 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice, c
 
 
 def retries(world: World, subscription: Subscription) -> list[Job]:
-    """Return the scheduled retries of its failed charge."""
     return [job for job in world.jobs.where("about", subscription.id) if job.name == "subscription.retry"]
 
 
@@ -127,7 +126,6 @@ def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
 
 
 def _schedule_next(world: World, subscription: Subscription) -> None:
-    """Schedule the next retry, if one is left."""
     due = next_retry_at(world, subscription)
     if due == world.now:
         retry_now(world, subscription)
@@ -248,7 +246,6 @@ def renew(world: World, job: Job) -> None:
 
 
 def _retry_due(world: World, subscription: Subscription) -> bool:
-    """Return whether the failed charge is to be retried at this very instant."""
     return any(job.due <= world.now for job in retries(world, subscription))
 
 

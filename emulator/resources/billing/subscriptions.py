@@ -347,7 +347,6 @@ def schedule_expiry(world: World, subscription: Subscription) -> None:
 
 
 def trial_notice_at(subscription: Subscription) -> str:
-    """Return when ``subscription.trial_will_end`` is sent."""
     return calendar.plus(subscription.trial_end or subscription.created_at, days=-TRIAL_NOTICE_DAYS)
 
 

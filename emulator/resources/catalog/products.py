@@ -178,6 +178,5 @@ def on_sale(world: World, id: str, currency: str | None, param: str) -> Product:
 
 
 def require_currency(product: Product, currency: str, param: str) -> None:
-    """Raise 422 for a product that is sold in another currency."""
     if product.currency != currency:
         raise invalid_field(param, f"{product.id} is sold in {product.currency}, not in {currency}")

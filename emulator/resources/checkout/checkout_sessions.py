@@ -124,7 +124,6 @@ def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
 
 
 def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
-    """Return checkout lines as the lines of an invoice."""
     return tuple(
         invoices.line(
             product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount

@@ -40,7 +40,6 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
 
 
 def attempt_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``."""
     attempt_ended(world, event.data.object)
 
 
@@ -328,7 +327,6 @@ def _require_payable(session: CheckoutSession) -> CheckoutSession:
 
 
 def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
-    """Raise 422 for a field that the page does not ask for."""
     for field in ("quantity", "amount", "product"):
         if field in payment and field not in asked:
             raise invalid_field(field, "is not the buyer's to choose here")

@@ -143,12 +143,10 @@ def of_customer(world: World, customer: str) -> list[Address]:
 
 
 def default(world: World, customer: str) -> Address | None:
-    """Return the customer's default address, if any."""
     return next((address for address in of_customer(world, customer) if address.is_default), None)
 
 
 def clear_default(world: World, customer: str) -> None:
-    """Make the customer's default address an ordinary one."""
     if (former := default(world, customer)) is not None:
         world.replace(former, is_default=False)
 

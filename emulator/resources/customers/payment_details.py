@@ -78,7 +78,6 @@ _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def brand(number: str) -> str:
-    """Return the brand of a card number."""
     return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
 
 
@@ -351,7 +350,6 @@ def require_check_digit(number: str) -> None:
 
 
 def require_unexpired(world: World, year: int, month: int) -> None:
-    """Raise 422 for a card whose last month is over."""
     if _end_of_month(year, month) <= world.now:
         raise invalid_field("exp_month" if year == int(world.now[:4]) else "exp_year", "the card has expired")
 

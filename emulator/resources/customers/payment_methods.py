@@ -99,7 +99,6 @@ def add(
 
 
 def schedule_expiry(world: World, method: PaymentMethod) -> None:
-    """Plan the end of a card; other methods have none."""
     if (end := payment_details.expiry(method.instrument)) is not None:
         world.schedule(end, "payment_method.expire", method)
 
@@ -149,7 +148,6 @@ def expire(world: World, job: Job) -> None:
 
 
 def clear_default(world: World, customer: str) -> None:
-    """Make the customer's default method an ordinary one."""
     if (former := default(world, customer)) is not None:
         world.replace(former, is_default=False)
 
@@ -160,7 +158,6 @@ def of_customer(world: World, customer: str) -> list[PaymentMethod]:
 
 
 def default(world: World, customer: str) -> PaymentMethod | None:
-    """Return the customer's default method, if any."""
     return next((method for method in of_customer(world, customer) if method.is_default), None)
 
 

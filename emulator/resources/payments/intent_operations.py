@@ -209,7 +209,6 @@ def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
 
 
 def prompt_shown(world: World, intent: PaymentIntent) -> Prompt:
-    """Return the prompt of a payment."""
     return Prompt(
         payment_intent=intent.id,
         merchant=merchant_name(world),

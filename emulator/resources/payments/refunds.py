@@ -152,7 +152,6 @@ def create(world: World, body: Body) -> Refund:
 
 
 def plan(world: World, refund: Refund) -> None:
-    """Plan what comes of a new refund: its review, or the operator's answer."""
     if refund.status == "pending":
         world.schedule(calendar.plus(world.now, hours=REVIEW_HOURS), "refund.send", refund)
     elif refund.status == "processing":

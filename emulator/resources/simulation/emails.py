@@ -55,7 +55,6 @@ def language_of(world: World, customer: Customer | None) -> str:
 
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
-    """Return the content of an invoice's PDF as of now."""
     customer = world.get(Customer, invoice.customer)
     language = language_of(world, customer)
     return InvoiceDocument(

@@ -89,7 +89,6 @@ def credentials(endpoint: Credentials) -> str:
 
 
 def digest(body: bytes) -> str:
-    """Return the claim ``body_sha256`` of a JWT."""
     return hashlib.sha256(body).hexdigest()
 
 

@@ -46,7 +46,6 @@ LAST_32_BITS = (*map(ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96")), 
 
 
 def forbidden(host: str) -> bool:
-    """Return whether this host name or IP address is never called."""
     address = _address(host)
     if address is None:
         return host.rstrip(".").lower() in FORBIDDEN_HOSTS
@@ -120,7 +119,6 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
     secret: Annotated[str, HIDDEN]
 
     def listens(self, type: str) -> bool:
-        """Return whether events of this type are sent to it."""
         return EVERY_EVENT in self.events or type in self.events
 
 
@@ -212,12 +210,10 @@ def roll_secret(world: World, id: str) -> dict[str, Any]:
 
 
 def new_secret(world: World) -> str:
-    """Return a signing secret: ``whsec_`` and 32 characters."""
     return world.secret("whsec")
 
 
 def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    """Return the endpoint with its secret."""
     return {**msgspec.structs.asdict(to_wire(endpoint)), "secret": endpoint.secret}
 
 

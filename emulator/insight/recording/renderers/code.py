@@ -62,7 +62,6 @@ class Dialect(NamedTuple):
         return null if value is None else repr(value)
 
     def string(self, text: str) -> str:
-        """Return a text, which may contain references."""
         found = parts(text)
         if len(found) == 1 and isinstance(found[0], Reference):
             return self.expression(found[0])

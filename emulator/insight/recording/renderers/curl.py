@@ -25,7 +25,6 @@ HEAD = Path(__file__).with_suffix(".sh")
 
 
 def render(recording: Recording) -> str:
-    """Return the script."""
     return HEAD.read_text("utf-8") + "\n" + "\n".join(_lines(recording)) + "\n"
 
 
@@ -64,7 +63,6 @@ def _json(value: Any) -> str:
 
 
 def _filter(path: tuple[str | int, ...]) -> str:
-    """Return a filter of jq."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
 
 

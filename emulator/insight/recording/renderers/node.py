@@ -51,7 +51,6 @@ JAVASCRIPT = Dialect(INDENT, " ", ("null", "true", "false"), _text, _key, _expre
 
 
 def render(recording: Recording) -> str:
-    """Return the module with the test."""
     body = "\n".join(f"{' ' * INDENT}{line}" for line in STATEMENTS.of(recording))
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}

@@ -39,7 +39,6 @@ PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expressio
 
 
 def render(recording: Recording) -> str:
-    """Return the module with the test."""
     body = STATEMENTS.of(recording)
     text = "\n".join(f"{' ' * INDENT}{line}" for line in body) or f"{' ' * INDENT}pass"
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
