@@ -59,7 +59,7 @@ async def stop(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
 
 
 def _start(entries: Sequence[LoggedRequest]) -> int | None:
-    """Return the index of the mark where the recording under way started; None if none is."""
+    """Return the index of the mark where the recording under way started, or None."""
     last = _last_mark(entries)
     return last if last is not None and entries[last].operation == START else None
 

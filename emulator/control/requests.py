@@ -227,7 +227,7 @@ def error_code(entry: LoggedRequest) -> str | None:
 
 
 def about(path: str, answer: bytes) -> str | None:
-    """Return the id of the object that a request is about: the last one in its path, else the one that was answered."""
+    """Return the id of the object that a request is about: the last one in its path, or that of its response."""
     if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
     answered = _ID_IN_ANSWER.match(answer)
@@ -278,7 +278,7 @@ def fields(one: Change) -> dict[str, dict[str, Any]]:
 
 
 def shown(record: Record | None) -> dict[str, Any]:
-    """Return a record as clients see it, without secrets; empty for none."""
+    """Return a record as clients see it, without secrets, or an empty object for None."""
     if record is None:
         return {}
     view: dict[str, Any] = redact_value(msgspec.json.decode(encode(to_wire(record))))

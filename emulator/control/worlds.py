@@ -200,7 +200,7 @@ def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any
 
 
 def find(runtime: Runtime, name: str) -> WorldSnapshot:
-    """Return the snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
+    """Return the snapshot with this name, or raise 404 ``NOT_FOUND``."""
     snapshot = runtime.history.snapshots.get(name)
     if snapshot is None:
         raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")

@@ -188,7 +188,7 @@ class ApiError(Exception):
 
 
 def public_code(answer: object) -> str:
-    """Return the code in the JSON of an error response, flat or nested (B-10); empty if there is none."""
+    """Return the code in the JSON of an error response, flat or nested (B-10), or an empty text."""
     nested = answer.get("error") if isinstance(answer, dict) else None
     error = nested if isinstance(nested, dict) else answer
     code = error.get("code") if isinstance(error, dict) else None

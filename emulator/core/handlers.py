@@ -395,7 +395,7 @@ def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Mapping[str, 
 
 
 def _records(runs: list[Run[R]]) -> Iterator[R]:
-    """Return the records in ordered lists, newest first, as they are now, whatever happens until one is asked for."""
+    """Return the records in ordered lists, newest first, as they are now, however late they are read."""
     if len(runs) == 1:
         [run] = runs
         return reversed([slot.record for slot in run.slots[run.start : run.stop]])

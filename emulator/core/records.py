@@ -68,7 +68,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
       compared without regard to letter case;
     * ``checked``: fields whose change has the unit of work checked (:data:`~emulator.core.world.CommitCheck`); where
       ``id`` is one of them, adding or removing a record does, too;
-    * ``paged``: whether there are lists of all records of the kind. Kinds of which thousands come and go are not
+    * ``paged``: whether there are lists of all records of the kind. Kinds whose records come and go by the thousand are not
       paged, because removing a record from the middle of an ordered list is slow;
 
     Hot code makes a record of more than fifteen fields in two steps: for so many keywords CPython builds a dict, which
@@ -119,7 +119,7 @@ def to_wire(value: Any) -> Any:
 
 
 def list_to_wire(values: list[Any]) -> list[Any]:
-    """Return each value as :func:`to_wire` gives it, without a call for each where all are records of one kind."""
+    """Return each value as :func:`to_wire` does, faster for a list of records of one kind."""
     kinds = set(map(type, values))
     kind = kinds.pop() if len(kinds) == 1 else object
     if not issubclass(kind, Record) or kind.public_view is not Record.public_view:

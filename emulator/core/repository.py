@@ -19,7 +19,7 @@ from emulator.core.unit_of_work import Change, UnitOfWork
 class Tables(dict[type[Record], Table[Any]]):
     """The tables of a world by kind, each made with its first record: most worlds hold records of a few kinds.
 
-    Reading a kind of which there is none finds an empty table that all worlds share. Nothing is added to that one.
+    Kinds without records share one empty table, to which nothing is ever added.
     """
 
     def __init__(self, kinds: tuple[type[Record], ...]) -> None:

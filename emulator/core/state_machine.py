@@ -42,7 +42,7 @@ class StateMachine(Generic[R]):
         return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
     def require(self, record: R, trigger: str) -> Transition:
-        """Return the transition for this trigger; the API error ``INVALID_STATUS_TRANSITION`` (422) if there is none."""
+        """Return the transition for this trigger, or raise 422 ``INVALID_STATUS_TRANSITION``."""
         status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
         row = self._transitions.get((status, trigger))
         if row is None:

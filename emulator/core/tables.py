@@ -282,7 +282,7 @@ class Table(Generic[R]):
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
-        """Return the records whose indexed field has this value, oldest first; none for null, which is not indexed."""
+        """Return the records whose indexed field has this value, oldest first; null is not indexed."""
         run = self.indexes[field][value]
         if run is None:
             return []

@@ -45,7 +45,7 @@ class SendEmail(Effect, frozen=True, kw_only=True):
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The response to an HTTP request of ours: its status code, or in ``error`` why there is none."""
+    """The response to an HTTP request of ours: its status code, or the reason for its absence in ``error``."""
 
     status_code: int | None
     error: str | None = None

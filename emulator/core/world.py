@@ -342,7 +342,7 @@ def encode(value: Any) -> bytes:
 
 
 def json_or_text(text: str | bytes | None) -> Any:
-    """Return the JSON value in a text; the text itself if it is not JSON, or too deeply nested; None if it is empty."""
+    """Return the JSON value in a text; the text itself if it is not JSON or nested too deeply; None for an empty text."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
@@ -350,6 +350,6 @@ def json_or_text(text: str | bytes | None) -> Any:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Return the JSON object in a text; empty if there is none."""
+    """Return the JSON object in a text, or an empty one."""
     found = json_or_text(text)
     return found if isinstance(found, dict) else {}

@@ -36,7 +36,7 @@ PAGINATION = "../schemas/Pagination.yaml"
 
 
 def listed_item(name: str, written: Schema | None) -> str | None:
-    """Return the schema of which a schema is a list: ``x-list-of`` says so, or, where nothing is written, its name."""
+    """Return the schema of the items of a list schema: ``x-list-of`` says so or, if nothing is written, its name."""
     if written is not None:
         return written.get("x-list-of")
     return name.removesuffix(ENDING) if name.endswith(ENDING) else None
@@ -364,7 +364,7 @@ class _Bundler:
         return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
 
     def written(self, target: Path, place: Pointer) -> Any:
-        """Return the value at a place of a file; None if there is none."""
+        """Return the value at a place of a file, or None."""
         if not target.is_file():
             return None
         content = self.read(target)

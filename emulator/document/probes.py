@@ -43,7 +43,7 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One step of a probe, whose answer is called ``name``. Texts may refer to earlier answers: ``{customer.id}``.
 
     ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that is null is not sent.
-    A ``needed`` request has to succeed, else the probe has no answer. ``boundary`` repeats the request. ``received`` is
+    A ``needed`` request has to succeed; otherwise the probe has no answer. ``boundary`` repeats the request. ``received`` is
     the path of an event that has to arrive at the receiver, ``secret`` what it is signed with. ``wait`` is a number of
     days, ``buyer`` what a person is asked to do.
     """

@@ -34,14 +34,14 @@ def fragment(pointer: Pointer) -> str:
 
 
 def at(node: Any, pointer: Pointer) -> Any:
-    """Return the value at a pointer. Raises ``LookupError``, ``TypeError`` or ``ValueError`` where there is none."""
+    """Return the value at a pointer. Raises ``LookupError``, ``TypeError`` or ``ValueError`` if nothing is there."""
     for step in pointer:
         node = node[int(step)] if isinstance(node, list) else node[step]
     return node
 
 
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return a JSON value in which what ``change`` makes of a text stands in its place, names of fields left alone."""
+    """Return a JSON value with each text replaced by what ``change`` makes of it; names of fields stay."""
     if isinstance(value, dict):
         return {name: map_texts(part, change) for name, part in value.items()}
     if isinstance(value, list):

@@ -5,11 +5,11 @@ How time passes
 
 **One loop.** A world has one list of planned jobs, in the order of their instants. To move its clock is to take the
 first job that is due, set the world to that instant, run the job as a unit of work, and look again: the job may have
-planned another for the same instant. Nothing else makes anything happen later. The loop stands in three places that
+planned another for the same instant. Nothing else makes anything happen later. The loop is in three places that
 differ in who asks for it: before each request (:meth:`UnitRunner.run_due`), behind a running clock
 (:class:`Scheduler`), and in an advance (:meth:`Advances.run`).
 
-**One unit of work.** :class:`UnitRunner` is the one way to change a world that is served. Commands of requests and jobs
+**One unit of work.** A world that is served is a :class:`UnitRunner`, the one way to change it. Commands of requests and jobs
 alike are committed as a whole or undone as a whole, stored, and only then shown to anybody: journal, webhooks, stream. A
 job that raises is undone, filed as a ``FailedJob``, and the clock goes on.
 
@@ -93,8 +93,8 @@ class UnitRunner:
         self.run_due()
         return self.execute(command, arguments, cause)
 
-    def is_current(self) -> bool:
-        """Return whether nothing is due; then the world is brought to its clock's instant."""
+    def catch_up_if_idle(self) -> bool:
+        """Return whether nothing is due, and if so bring the world to its clock's instant."""
         instant = self.clock.now()
         if self.is_behind(instant):
             return False
@@ -125,7 +125,7 @@ class UnitRunner:
 
         What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
         """
-        if not self.is_current():
+        if not self.catch_up_if_idle():
             if not self.scheduler.is_working_on(self) and self.run_slice():
                 self.scheduler.add(self)
             self.world.now = max(self.world.now, self.now())

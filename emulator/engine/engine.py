@@ -90,7 +90,7 @@ class Engine:
     """Opens worlds and runs the jobs of those whose clocks run. Worlds outlast the process in a ``store`` (B-01, B-02).
 
     Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A stored one is opened
-    again when it is asked for; without a store it is lost.
+    again on its next request; without a store it is lost.
 
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
     called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be

@@ -47,7 +47,7 @@ class Start(NamedTuple):
 
 
 DEFAULTS = Settings()
-"""The settings of an App of which no fixture says anything; all such Apps share this record."""
+"""The settings of all Apps that no fixture mentions."""
 
 
 class Fixtures:

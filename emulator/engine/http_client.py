@@ -71,7 +71,7 @@ class UrlParts(NamedTuple):
 
 
 class HttpClient:
-    """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies: none affects another."""
+    """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies, so that none affects another."""
 
     async def post(
         self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int, names: NameLookups

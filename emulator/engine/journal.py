@@ -161,7 +161,7 @@ class Failure(msgspec.Struct):
 
 
 Transitions = dict[str, set[str | None]]
-"""By each status that was reached the statuses it was reached from; None stands for a record that was created so."""
+"""The statuses that each reached status was reached from; None means that a record was created so."""
 
 FAILURES = frozenset(["payment_intent.failed", "refund.failed"])
 """The events of objects that have the operator's reason in them."""
@@ -295,7 +295,7 @@ MAX_UNITS_BETWEEN_REQUESTS = 500
 
 
 class Journal:
-    """The last requests and units of work, oldest first. ``count`` is how many units of work there were in all.
+    """The last requests and units of work, oldest first. ``count`` is the number of all units of work so far.
 
     ``failures``: the first checks that failed, also of units of work that were undone because of it.
     """

@@ -1,4 +1,4 @@
-"""Publish and subscribe: what happens in one world, for those who follow it; none of them holds it up."""
+"""Publish and subscribe: the messages about one world, whose followers cannot hold it up."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Subscriber:
         self._ended = False
 
     def put(self, message: Message) -> None:
-        """Queue a message if it is of one of the kinds."""
+        """Queue a message if its kind was subscribed to."""
         if message.kind in self._kinds:
             self.lost += len(self._waiting) == MAX_WAITING
             self._waiting.append(message)

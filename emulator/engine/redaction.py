@@ -170,7 +170,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _redact_form(text: str, mask: Mask) -> str:
-    """Return a form or a query; what is not one is returned as it is."""
+    """Return a form or a query redacted, and any other text as it is."""
     path, mark, query = text.rpartition("?")
     given = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
     redacted = [(redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given]
@@ -250,7 +250,7 @@ def _replaced(pattern: str, text: str, found: Callable[[re.Match[str]], tuple[in
 
 
 def _account(match: re.Match[str]) -> tuple[int, str]:
-    """Return the length of an account number, in letters of one case as people write it, and its mask. Words may follow it."""
+    """Return the length of an account number at the start of the text, and its mask."""
     number = _NO_CHARACTERS.sub("", match[1])
     number = number[: payment_details.iban_length(number[:2].upper())]
     if not (number.isupper() or number.islower()) or not payment_details.is_iban(number.upper()):
@@ -313,7 +313,7 @@ class _Scrubber:
         self._known: re.Pattern[str] | None = None
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
-        """Return the tables scrubbed: first what stands in a field of its own, then what of it stands within other texts."""
+        """Return the tables scrubbed: values of fields first, then their occurrences within other texts."""
         heads = {
             number: {**head, "seed": self._digest("seed", str(head["seed"])).hex()}
             for number, head in exported["worlds"].items()
@@ -399,7 +399,7 @@ class _Scrubber:
         return self._with_same_effect("mobile_money", value, invented)
 
     def _with_same_effect(self, type: str, value: str, invented: Callable[[int], str]) -> str:
-        """Return an invented value for which the operator decides as for this one; a magic value itself if there is none."""
+        """Return an invented value that gets the same outcome from the operator; a magic value may be the only one."""
         effect = magic_value_of(self._world, type, value)
         variants = (invented(variant) for variant in islice(count(), VARIANTS))
         return next((each for each in variants if magic_value_of(self._world, type, each) == effect), value)

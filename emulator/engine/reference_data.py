@@ -1,4 +1,4 @@
-"""Reference data: what stands in the fixture files and is read on first use.
+"""Reference data: the content of the fixture files, which is read on first use.
 
 Magic values and keys, the countries of addresses, the examples of every error code, and the assumptions.
 """

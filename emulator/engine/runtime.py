@@ -295,7 +295,7 @@ class Runtime(UnitRunner):
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
         """Return what a function finds in the present world, which it does not change; it may be a generator of steps."""
-        if not self.is_current():
+        if not self.catch_up_if_idle():
             await self.catch_up()
         result: Any = query(self.world, **arguments)
         return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
@@ -310,7 +310,7 @@ class Runtime(UnitRunner):
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        if not self.is_current():
+        if not self.catch_up_if_idle():
             await self.catch_up()
         result = self.execute(command, arguments, cause)
         if isgenerator(result):

@@ -11,5 +11,5 @@ committed. Four questions are answered from it:
 * ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or with curl (``renderers``).
 
 ``names`` finds objects by their ids and says how people call them. The control API, the command line and the console show
-all of this; none of it knows them.
+all of this, which knows nothing of them.
 """

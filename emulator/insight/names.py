@@ -34,14 +34,14 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
 def find(world: World, id: str) -> Record:
-    """Return the object with this id, of any kind; 404 ``NOT_FOUND`` if there is none."""
+    """Return the object with this id, of any kind, or raise 404 ``NOT_FOUND``."""
     if (record := get(world, id)) is None:
         raise ApiError("NOT_FOUND", message=f"There is no object {id[:60]}.")
     return record
 
 
 def get(world: World, id: str) -> Record | None:
-    """Return the object with this id, of any kind; None if there is none."""
+    """Return the object with this id, of any kind, or None."""
     kind = _by_prefix(world.kinds).get(id.rpartition("_")[0])
     return world.get(kind, id) if kind else None
 
@@ -80,7 +80,7 @@ def request_name(journal: Journal, id: str) -> str:
 
 
 def describe(world: World, record: Record, language: Language) -> str:
-    """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; empty if it has none."""
+    """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; it may be empty."""
     found = _NAMES.get(type(record))
     parts = (found(world, record, language) if found else str(getattr(record, "name", ""))).split(" · ")
     # The longest part gives way, so that a price stays.
@@ -91,7 +91,7 @@ def describe(world: World, record: Record, language: Language) -> str:
 
 
 def name_of(world: World, id: str | None, language: Language) -> str:
-    """Return the name for people of the object with this id; empty if there is none."""
+    """Return the name for people of the object with this id; it may be empty."""
     record = get(world, id) if id else None
     return describe(world, record, language) if record else ""
 
@@ -102,7 +102,7 @@ def price(amount: int, currency: str, interval: str, count: int, language: Langu
 
 
 def paid_with(payment: PaymentIntent | Transaction, language: Language) -> str:
-    """Return the name of the method that a payment was made with; empty if none was chosen."""
+    """Return the name of the method that a payment was made with, or an empty text before one is chosen."""
     used = payment.instrument
     return instrument(used.type, used.details, language) if used else ""
 

@@ -88,7 +88,8 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
 SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
     "invoice sent": (emails.invoice,),
     "invoice voided": (renewals.settle,),
-    "payment received": (invoices.payment_received, hosted_payments.payment_received),
+    "payment received": (invoices.payment_received,),
+    "session paid": (hosted_payments.session_paid,),
     "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),
     "payment method removed": (subscriptions.release_method,),
 }

@@ -34,7 +34,7 @@ Values = Mapping[str, Any]
 
 
 def no_more(world: World, old: Any, given: Values) -> Values:
-    """Return the further fields that these values decide: none."""
+    """Return no further fields: these values decide nothing else."""
     return {}
 
 

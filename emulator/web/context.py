@@ -148,7 +148,7 @@ class RequestContext:
         return [bytes(value).decode("latin-1") for key, value in self.raw_headers if key == name]
 
     def authorization(self) -> str | None:
-        """Return the ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
+        """Return the ``Authorization`` header. Two are ambiguous and rejected with 401 (B-03)."""
         if self.repeats_a_header and len(self.header_values(b"authorization")) > 1:
             raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
         return self.header(b"authorization")
@@ -211,7 +211,7 @@ PIECE = 16 * KIB
 
 
 class Stream(NamedTuple):
-    """The parts, the first of which is made before the response starts; ``ended`` is set when no more will come.
+    """The parts of a stream. The first is made before the response starts; ``ended`` is set when no more will come.
 
     Streams that share ``pauses`` send one piece after the other, however many have much to send; between any two pieces
     other tasks run.
@@ -245,7 +245,7 @@ async def send_stream(stream: Stream, connection: ClientConnection | None, recei
 
 
 async def _send(stream: Stream, send: Send) -> bool:
-    """Return whether the stream was sent to its end, and not only until something in it could not be stored."""
+    """Return False if storing failed before the stream ended."""
     async with aclosing(stream.parts()) as parts:
         part = await anext(parts)
         headers = [(b"content-type", stream.media_type.encode()), (b"cache-control", b"no-store")]

@@ -134,7 +134,7 @@ def _target(path: str, query: bytes) -> str:
 
 
 NO_BODY = CompiledSchema({"type": "object", "properties": {}, "additionalProperties": False})
-"""The body of a POST for which none is documented: absent or an empty object, under the same rules (B-12, B-13)."""
+"""The body of a POST without a documented body: absent or an empty object, under the same rules (B-12, B-13)."""
 
 Executor = Callable[[RequestContext, Any, "OperationHandler", dict[str, Any]], Awaitable[Any]]
 """Calls an operation's function with its arguments; the service and the control API have each their own.
@@ -239,7 +239,7 @@ class OperationHandler:
         return {**self._defaults, **given}
 
     def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        """Return the body without the nulls that are as left out: of fields that the answer can show as null (B-12).
+        """Return the body without nulls that mean the same as no field: those that the response can show (B-12).
 
         In a PATCH those clear the field; the entries of a list are new as a whole.
         """
@@ -410,9 +410,9 @@ def build_app(
 ) -> ASGIApp:
     """Return the application of one API. ``operations`` maps each of its operationIds to a function.
 
-    ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
-    none is. ``before`` makes what stands between authentication and the handler, which reads the body. Raises
-    ``LookupError`` for an operation without a function, and the reverse.
+    ``published`` is the document as clients get it: every response is validated against it before it is sent. If it
+    is None, responses are not validated. ``before`` makes the layer between authentication and the handler, which reads the
+    body. Raises ``LookupError`` for an operation without a function, and the reverse.
     """
     if unmatched := operations.keys() ^ api.definitions.keys():
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")

@@ -134,7 +134,7 @@ class RequestLog:
         )
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:
-        """Return the types of the events that the request caused; none if it replaced the world."""
+        """Return the types of the events that the request caused, or nothing if it replaced the world."""
         begun = self._context.checkpoint
         if begun is None or runtime.journal.count <= begun.units:
             return ()

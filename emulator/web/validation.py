@@ -414,7 +414,7 @@ def _differ_by_fields(branches: list[list[Any]]) -> bool:
 
 
 def _choice(error: Any, path: str) -> Violation:
-    """Return the violation of a choice of fields: none, or more than one, is given."""
+    """Return the violation of a choice of fields: no field, or more than one, is given."""
     errors = [error for branch in error.kind.context for error in branch]
     absent = [error.kind.property for error in errors if error.kind.name == "required"]
     given = [name for name in error.instance if name not in absent]

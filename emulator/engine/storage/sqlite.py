@@ -165,7 +165,7 @@ def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None
 
 
 def read(path: Path) -> Content:
-    """Return everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
+    """Check every page of a file and return everything in it. Raises :class:`CorruptStore`."""
     connection = opened(state_file.checked(path, to_write=False), path)
     try:
         with _opening(path):

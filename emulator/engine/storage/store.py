@@ -116,7 +116,7 @@ class Store(Protocol):
         """Store a snapshot as the newest; None deletes the one of this name."""
 
     def durability(self, key: Key) -> Durability | None:
-        """Return what the world of a key, opened now, is to know; None where each change is stored at once."""
+        """Return what the world of a key, opened now, is to know, or None if each change is stored at once."""
         return None
 
     def wait(self) -> None:
@@ -128,7 +128,7 @@ class Store(Protocol):
         return
 
     def unsaved(self) -> str | None:
-        """Return the message on answered changes that are not stored; None if there are none."""
+        """Return the message on answered changes that are not stored, or None."""
         return None
 
     @abstractmethod

@@ -55,7 +55,7 @@ class AtomicStorage(Storage):
         tables = {name: dict(sorted(table.items(), key=_number)) for name, table in data.items()}
         part = self.path.with_name(f".{self.path.name}.part")
         try:
-            # Made new: whatever stands there is removed, and neither its mode nor a link is taken over.
+            # A new file: what was left there is removed, so that neither its mode nor a link is taken over.
             part.unlink(missing_ok=True)
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))

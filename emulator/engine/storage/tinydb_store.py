@@ -36,7 +36,7 @@ RETRY_SECONDS = 1.0
 
 
 class Batch:
-    """Changes that are not in the tables yet; of several changes of one thing, the last."""
+    """Changes that are not in the tables yet; a later change of the same thing replaces the earlier one."""
 
     def __init__(self) -> None:
         self._dropped: set[Key] = set()

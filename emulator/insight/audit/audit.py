@@ -100,7 +100,7 @@ def audit_of(runtime: Runtime) -> dict[str, Any]:
 
 
 def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
-    """Return the requests and objects that broke a rule, the newest first; None if there are none."""
+    """Return the requests and objects that broke a rule, the newest first, or None."""
     ids = [*dict.fromkeys(rule.violations(history))][::-1]
     if not ids:
         return None

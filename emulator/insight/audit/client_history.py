@@ -56,12 +56,12 @@ class Request:
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """The JSON object in the response; empty if there is none."""
+        """The JSON object in the response, or an empty one."""
         return json_object(self.entry.answer)
 
     @property
     def code(self) -> str:
-        """The code of the error in the response; empty if there is none."""
+        """The code of the error in the response, or an empty text."""
         return public_code(self.answer).upper()
 
     @property
@@ -127,7 +127,7 @@ class ClientHistory:
     def repeated(self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW) -> list[Repetition]:
         """Return each request that was followed, within these seconds of real time, by one with the same value of ``key``.
 
-        A request sent before the response to the first is no retry. While a test freezes real time, none is found.
+        A request sent before the response to the first is no retry. While a test freezes real time, no retry is found.
         """
         pairs = [Repetition(*pair) for group in self.grouped(key) for pair in pairwise(group)]
         return [pair for pair in pairs if 0 < pair.pause <= within]

@@ -255,7 +255,7 @@ def long_lists(history: ClientHistory) -> list[Request]:
 
 
 def first_pages(history: ClientHistory) -> Ids:
-    """Yield reads of lists with several pages of which no other page, and no other page size, was ever requested."""
+    """Yield reads of lists with several pages if no other page, and no other page size, was ever requested."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
             yield from (each.id for each in group if _next(each))
@@ -354,7 +354,7 @@ def unacknowledged(history: ClientHistory) -> Ids:
 
 
 def accepted_tampered(history: ClientHistory) -> Ids:
-    """Yield deliveries that were tampered with and acknowledged nevertheless, or of which a forged copy was."""
+    """Yield acknowledged deliveries that were tampered with, or that had a forged copy."""
     tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
     return tampered + [
         each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)

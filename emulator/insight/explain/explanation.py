@@ -172,7 +172,7 @@ class Explanation:
         return event.type if isinstance(event, Event) and self._concerns(event) else None
 
     def _reason(self, logged: LoggedUnit, trigger: Event | None) -> str | None:
-        """Return the cause of a change: the event it is a reaction to, if any, else the request or job."""
+        """Return the cause of a change: the event that it is a reaction to, or the request or job."""
         cause = self._cause(logged)
         return cause if trigger is None else self._add_event(trigger, cause)
 

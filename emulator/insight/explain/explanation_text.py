@@ -119,7 +119,7 @@ class StepTexts:
         return StepText(missed, type, delivery.status)
 
     def of_email(self, email: Email) -> StepText:
-        """Return an email, and why an SMTP server did not take it, if so."""
+        """Return an email and, if an SMTP server rejected it, the reason."""
         summary = self.gettext("email {kind} to {address}", kind=email.topic, address=email.to)
         if email.error:
             summary += self.gettext("; not sent: {error}", error=email.error)

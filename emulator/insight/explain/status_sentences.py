@@ -68,7 +68,7 @@ class Sentences:
         return intent.last_error.code if intent is not None and intent.last_error else ""
 
     def failures(self, intents: Iterable[PaymentIntent]) -> str:
-        """Return how many of these payments failed, and why the last one did; empty if none failed."""
+        """Return how many of these payments failed, and why the last one did, or an empty text."""
         failed = [intent for intent in intents if intent.last_error]
         if not failed:
             return ""
@@ -176,7 +176,7 @@ def _coming(say: Sentences, each: Subscription) -> list[str]:
 
 
 def _end(planned: Mapping[str, str], each: Subscription) -> str | None:
-    """Return when it ends: at its end date, or with the period where that is to be canceled."""
+    """Return its end date, or the end of the period if cancellation is scheduled."""
     ends = [planned.get("subscription.expire")]
     if each.cancel_at_period_end:
         ends.append(planned.get("subscription.renew"))

@@ -106,7 +106,7 @@ ANSWERS = {"payment-intents": "answerPaymentIntent", "checkout-sessions": "answe
 
 
 def control_call(path: str, body: object) -> ControlCall | None:
-    """Return the call for a request to a page, as the journal has it; None if it is none. Card numbers are masked."""
+    """Return the call for a request to a page, as the journal has it, or None. Card numbers are masked."""
     page = _PAGE.fullmatch(path)
     if page is None or not isinstance(body, dict):
         return None
@@ -130,7 +130,7 @@ def inbox(url: str, exchange: Exchange, lookup: JournalReader, own: str) -> str:
 
 
 def inbox_response(exchange: Exchange, lookup: JournalReader, own: str) -> Call | None:
-    """Return the call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
+    """Return the call after which the inbox of a new endpoint fails as its receiver always did, or None.
 
     It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
     """
@@ -186,7 +186,7 @@ HEADERS = ("emulator-answer", "origin", "prefer")
 """Headers of requests to the service that make a difference."""
 
 MAX_EVENTS = 100
-"""Events that are expected one by one where nothing else is; of more, none is."""
+"""The most events that are expected one by one if nothing else is; more are not expected."""
 
 
 def without_its_past(reason: str) -> ApiError:
@@ -272,7 +272,7 @@ class Builder:
         return sorted(found)
 
     def _origins(self, id: str) -> list[str]:
-        """Return the id itself if a request shows it, else the closest of its owners of which that is true."""
+        """Return the id itself if a request shows it, otherwise the closest of its owners that a request shows."""
         return (
             [id] if id in self._sources else [owner for owner in self._lookup.owners(id) if owner in self._sources][:1]
         )

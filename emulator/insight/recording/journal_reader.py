@@ -82,7 +82,7 @@ class JournalReader:
         return found
 
     def _first_unit(self, entry: LoggedRequest) -> LoggedUnit | None:
-        """Return the unit of work in which a request did what it asked for; None if it changed nothing."""
+        """Return the unit of work in which a request did what it asked for, or None if it changed nothing."""
         units = self._units[self._place(entry.checkpoint.units) : self._place(entry.last_unit)]
         # Units of work of the control API have no cause, nor have jobs.
         cause = None if entry.path.startswith(f"{BASES['control']}/") else entry.id
@@ -236,14 +236,14 @@ class JournalReader:
         return [*found.values()]
 
     def operation_that_reads(self, id: str) -> tuple[str, str] | None:
-        """Return the operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+        """Return the operation that reads an object and its path, with ``{id}``, or None without such an object."""
         record = self._record(id)
         if record is None:
             return None
         return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
 
     def shown(self, id: str) -> Any:
-        """Return an object as the service shows it, as a JSON value. Raises 404 if there is none."""
+        """Return an object as the service shows it, as a JSON value, or raise 404."""
         return msgspec.to_builtins(to_wire(names.find(self._world, id)))
 
     def receiver_status(self, endpoint: str) -> int | None:
@@ -284,7 +284,7 @@ def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchang
 
 
 def _moved_from(entry: LoggedRequest) -> str | None:
-    """Return the instant from which a request moved the clock; None if it did not."""
+    """Return the instant from which a request moved the clock, or None."""
     answer = readable(entry.answer) if entry.operation == MOVE and entry.status == 200 else None
     return str(answer["from"]) if isinstance(answer, dict) else None
 

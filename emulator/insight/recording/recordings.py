@@ -1,4 +1,4 @@
-"""The recording of a world: the part of its journal that is asked for, as steps."""
+"""The recording of a world: the chosen part of its journal, as steps."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def _rendered(template: str, email: Email) -> str:
 
 
 def _contact(email: Email) -> str:
-    """Return where the merchant is and how to reach it, as far as the App's settings say so."""
+    """Return the merchant's address and contacts, as far as the App's settings have them."""
     seller = email.seller
     return "" if seller is None else " · ".join([", ".join(seller.address), *seller.contact]).removeprefix(" · ")
 

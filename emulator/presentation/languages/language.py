@@ -148,7 +148,7 @@ class Language:
     # -- places
 
     def country(self, code: str) -> str:
-        """Return the name of a country (ISO 3166); its code where it has none."""
+        """Return the name of a country (ISO 3166), or its code."""
         return str(self._locale.territories.get(code, code))
 
     @cached_property
@@ -194,7 +194,7 @@ def language_of(code: str) -> Language:
 
 
 def preferred(asked: str | None, accepted: str | None) -> Language:
-    """Return the language that was asked for, else the best of an ``Accept-Language`` header, else English."""
+    """Return the language that was asked for, the best one of an ``Accept-Language`` header, or English."""
     known = catalogs.languages()
     if asked in known:
         return language_of(asked)

@@ -146,7 +146,7 @@ def _image(logo: Logo, colours: int, data: bytes, more: dict[str, str]) -> pydyf
 
 @lru_cache(maxsize=16)
 def _pixels(logo: Logo) -> tuple[bytes, bytes]:
-    """Return the colours of a PNG's pixels, and their opacities; none if it is opaque."""
+    """Return the colors of a PNG's pixels and their opacities, which an opaque picture does not have."""
     raw = _unfiltered(logo)
     match logo.colour:
         case 3:

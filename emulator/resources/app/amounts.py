@@ -23,7 +23,7 @@ def percent(amount: int, rate: float) -> int:
 
 
 def rate_of(part: int, amount: int, rate: float | None) -> float | None:
-    """Return ``rate`` (per cent) if ``part`` is that of ``amount``; else None, since the amount was set in another way."""
+    """Return ``rate`` (per cent) if ``part`` is that of ``amount``; otherwise None: the amount was set in another way."""
     return rate if rate and part == percent(amount, rate) else None
 
 
@@ -40,7 +40,7 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
 
 
 def minimum(world: World, currency: str | None) -> int:
-    """Return the smallest amount of one payment, in minor units of the currency; of any, where that is None (B-23)."""
+    """Return the smallest amount of one payment in minor units of the currency, or of any if it is None (B-23)."""
     app = settings(world)
     if currency is None:
         return min(app.minimum_amount, 1)
@@ -68,5 +68,5 @@ def bounded(world: World, amount: int, param: str) -> int:
 
 
 def _measured(param: str, amount: int, message: str) -> str:
-    """Return the message, with the amount where the field is not that amount itself but lines, a product or a plan."""
+    """Return the message, with the amount if the field only implies it: lines, a product or a plan."""
     return message if param.endswith("amount") else f"comes to {amount}; {message}"

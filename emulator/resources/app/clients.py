@@ -19,7 +19,7 @@ SECRET = re.compile(r"sk_(test|prod)_[A-Za-z0-9_-]{1,64}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 DEFAULT_APP = "demo"
-"""The App that is meant where none is named."""
+"""The App of a key that names no App."""
 
 
 class Key(NamedTuple):

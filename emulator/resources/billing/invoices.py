@@ -91,7 +91,7 @@ def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
 
 
 DAYS_TO_PAY = 30
-"""Due date when none is given, counted from finalization (Limits)."""
+"""The due date of an invoice without one, counted from its finalization (Limits)."""
 
 
 class Invoice(Record, frozen=True, kw_only=True):
@@ -152,7 +152,7 @@ STATE_MACHINE = StateMachine(
 
 
 def valid_due_date(world: World, due_date: str | None) -> str | None:
-    """Return a due date that is not in the past; else 422 (B-65)."""
+    """Return a due date, or raise 422 if it is in the past (B-65)."""
     if due_date is not None and due_date < calendar.day(world.now):
         raise invalid_field("due_date", "must not be in the past")
     return due_date
@@ -188,7 +188,7 @@ def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
 
 
 def addressee(world: World, invoice: Invoice) -> str | None:
-    """Return where the invoice is emailed: its own address, else the present one of its customer (B-66)."""
+    """Return where the invoice is emailed: to its own address or to the present one of its customer (B-66)."""
     customer = world.get(Customer, invoice.customer)
     return invoice.customer_email or (None if customer is None else customer.email)
 

@@ -120,7 +120,7 @@ def begin_again(world: World, subscription: Subscription) -> Subscription:
 
 
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
-    """Return when the failed charge is retried: now, if a day for it has come; None where no retry is left."""
+    """Return when the failed charge is retried: now, if a day for it has come, or None if no retry is left."""
     days = retries_left(world, subscription)
     return max(days[0], world.now) if days else None
 
@@ -343,7 +343,7 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
 
 
 def item_name(world: World, subscription: Subscription) -> str | None:
-    """Return the name that invoices and emails show: the product's, else the plan's, else None."""
+    """Return the name that invoices and emails show: that of the product or of the plan, or None."""
     sold = world.get(Product, subscription.product) or world.get(SubscriptionPlan, subscription.plan)
     return None if sold is None else sold.name
 
@@ -378,7 +378,7 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
 def _why_not_charged(
     world: World, subscription: Subscription, invoice: Invoice, method: PaymentMethod | None
 ) -> FailureCause | None:
-    """Return why nothing can be charged to this method; None where it can (B-45)."""
+    """Return the reason why this method cannot be charged, or None (B-45)."""
     if method is None:
         return FailureCause(name=payment_methods.why_none(world, world.require(Customer, subscription.customer)))
     if method.status != "active":

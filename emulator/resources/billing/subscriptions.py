@@ -238,7 +238,7 @@ def _from_body(found: Violations, world: World, body: Body, product: Product | N
 
 
 def _currency(world: World, body: Mapping[str, Any], product: Product | None) -> str:
-    """Return the product's currency, else the body's, else the App's main one (B-40)."""
+    """Return the currency of the product or of the body, or the App's main one (B-40)."""
     if product is None:
         return amounts.enabled(world, body.get("currency") or settings(world).main_currency)
     if body.get("currency", product.currency) != product.currency:
@@ -282,7 +282,7 @@ def require_email(customer: Customer | None) -> None:
 
 
 def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
-    """Return the id of the method to charge: the one in the body, an active one of this customer, else the default's."""
+    """Return the id of the method to charge: that in the body, active and of this customer, or the default one's."""
     if "payment_method" not in body:
         default = payment_methods.default(world, customer)
         return None if default is None else default.id

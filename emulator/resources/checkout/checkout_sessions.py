@@ -75,7 +75,7 @@ def _line(found: Violations, world: World, item: Body, currency: str | None, par
 
 
 def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
-    """Check that a plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
+    """Check that a plan is used in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
     first: int | None = None
     for number, item in enumerate(items):
         with found:
@@ -117,7 +117,7 @@ def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) 
 
 
 def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
-    """Return the lines that are billed once, beside the plan; without a plan there are none."""
+    """Return the lines that are billed once, beside the plan; without a plan no line is."""
     if not any("plan" in item for item in items):
         return ()
     return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)

@@ -32,8 +32,8 @@ from emulator.resources.payments.payment_links import PaymentLink
 # -- fulfilment
 
 
-def payment_received(world: World, intent: PaymentIntent) -> None:
-    """Complete the session that the received payment was for, if any (B-61)."""
+def session_paid(world: World, intent: PaymentIntent) -> None:
+    """Complete the session that the received payment was for (B-61)."""
     session = _session_of(world, intent, "complete")
     if session is not None:
         complete(world, session, intent.instrument)
@@ -375,7 +375,7 @@ def _product(link: PaymentLink, payment: HostedPayment) -> str:
 def _buyer(
     world: World, payment: HostedPayment, customer: str | None, email: str | None
 ) -> tuple[Customer | None, str | None]:
-    """Return the known customer, else the one with the page's or the buyer's email, created if need be.
+    """Return the known customer, or the one with the page's or the buyer's email, created if need be.
 
     Without an email it is an anonymous customer, or None under the other assumption (B-58).
     """

@@ -132,7 +132,7 @@ def has_iban_form(number: str) -> bool:
 
 
 def iban_length(country: str) -> int:
-    """Return how many characters the IBANs of a country have, 0 if it has none."""
+    """Return the number of characters of a country's IBANs, or 0 for a country without IBANs."""
     parts = _structures().get(country)
     return _UNREGISTERED.get(country, 0) if parts is None else 4 + sum(map(int, re.findall(r"\d+", parts)))
 
@@ -216,7 +216,7 @@ def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], Ma
 
 
 def named_magic(world: World, type: str, name: str | None) -> MagicValue:
-    """Return the row with this name; ``ORDINARY`` if there is none."""
+    """Return the row with this name, or ``ORDINARY``."""
     rows: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
     return next((row for row in rows if row.name == name), ORDINARY)
 
@@ -284,7 +284,7 @@ ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
 def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the types of payment method that a new object allows, ``payment_method_types`` of its body or every type.
 
-    Without those that a security profile excludes now (B-58). Raises 422 where none is left.
+    Without those that a security profile excludes now (B-58). Raises 422 if no type is left.
     """
     wanted = tuple(dict.fromkeys(body.get("payment_method_types", ()))) or EVERY_TYPE
     left = security_profiles.permitted(world, wanted)

@@ -56,7 +56,7 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
     "refund": "UPSTREAM_ERROR",
     "delivery": None,
 }
-"""The code of a failure where the tester gave none."""
+"""The code of a failure if the tester gave no code."""
 
 
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:

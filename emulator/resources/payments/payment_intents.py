@@ -373,7 +373,7 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
 JOBS = {"payment_intent.answer": answer_later, "payment_intent.unconfirmed": unconfirmed}
 
 ENDINGS = tuple(JOBS)
-"""The jobs that end a payment under way, of which one is planned."""
+"""The jobs that end a payment under way; one of them is planned."""
 
 
 # -- the current payment of an invoice, a session or a link
@@ -407,7 +407,7 @@ def cancel_current(world: World, owner: Record) -> None:
 
 
 def is_received(world: World, intent: PaymentIntent) -> bool:
-    """Return whether its payment is received: the intent succeeded or, under one assumption, its transaction did (B-61)."""
+    """Return whether its payment is received: the intent or, under one assumption, its transaction succeeded (B-61)."""
     if intent.status != "succeeded":
         return False
     if settings(world).assumptions.payment_received == "intent":
@@ -423,13 +423,15 @@ def paid(world: World, event: Event) -> None:
     """
     if event.type == "transaction.succeeded":
         intent = world.get(PaymentIntent, event.data.object.payment_intent)
-        if intent is not None:
-            world.signal("payment received", intent)
-        return
-    intent = event.data.object
-    transaction = world.get(Transaction, intent.transaction)
-    if transaction is not None and transaction.status == "approved" and is_received(world, intent):
-        world.signal("payment received", world.require(PaymentIntent, intent.id))
+    else:
+        intent = world.require(PaymentIntent, event.data.object.id)
+        transaction = world.get(Transaction, intent.transaction)
+        if transaction is None or transaction.status != "approved" or not is_received(world, intent):
+            return
+    if intent is not None:
+        world.signal("payment received", intent)
+        if intent.checkout_session is not None:
+            world.signal("session paid", intent)
 
 
 def _name(owner: Record) -> str:

@@ -171,7 +171,7 @@ def complete(world: World, transaction: Transaction) -> Transaction:
 
 
 def spent(customer: Customer, transaction: Transaction, amount: int) -> int:
-    """Return how much of an amount ``total_spent`` counts: none in another currency than the customer's (B-30)."""
+    """Return the part of an amount that ``total_spent`` counts: 0 in another currency than the customer's (B-30)."""
     return amount if transaction.currency == customer.currency else 0
 
 

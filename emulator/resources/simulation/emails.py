@@ -47,7 +47,7 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def language_of(world: World, customer: Customer | None) -> str:
-    """Return the language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
+    """Return the language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, or the first one offered."""
     metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
     offered: tuple[str, ...] = world.reference_data.languages
