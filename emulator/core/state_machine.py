@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple
 
 from emulator.core.errors import ApiError
+from emulator.core.jobs import Job
 from emulator.core.records import R, Record
-from emulator.core.world import World
+from emulator.core.world import JobFunction, World
 
 
 class Transition(NamedTuple):
@@ -63,6 +64,22 @@ class StateMachine(Generic[R]):
         row = self.require(record, trigger)
         changes["status"] = row.target
         return self._emit(world, row, world.change(record, changes))
+
+    def job(self, trigger: str, act: Callable[[World, R, Job], object] | None = None) -> JobFunction:
+        """Return the function of a job, which makes a transition or, if something else is to be done, calls ``act``.
+
+        It does nothing if the record is gone or in a state without this transition: then something else came first.
+        """
+
+        def run(world: World, job: Job) -> None:
+            record = world.get(self.kind, job.about)
+            if record is not None and self.allows(record, trigger):
+                if act is None:
+                    self.transition(world, record, trigger)
+                else:
+                    act(world, record, job)
+
+        return run
 
     def _emit(self, world: World, row: Transition, record: R) -> R:
         if row.event is None:

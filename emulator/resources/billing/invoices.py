@@ -11,7 +11,6 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
-from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -245,13 +244,6 @@ def is_overdue(world: World, invoice: Invoice) -> bool:
     return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
 
 
-def mark_overdue(world: World, job: Job) -> None:
-    """Job ``invoice.overdue``, at 00:00 UTC of the day after the due date (B-65): it stays open, with an event."""
-    invoice = world.get(Invoice, job.about)
-    if invoice is not None and STATE_MACHINE.allows(invoice, "fall overdue"):
-        STATE_MACHINE.transition(world, invoice, "fall overdue")
-
-
 def payment_received(world: World, intent: PaymentIntent) -> None:
     """Pay the invoice that the received payment was for, if any (B-61)."""
     invoice = world.get(Invoice, intent.invoice)
@@ -259,7 +251,8 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
         mark_paid(world, invoice, intent)
 
 
-JOBS = {"invoice.overdue": mark_overdue}
+JOBS = {"invoice.overdue": STATE_MACHINE.job("fall overdue")}
+"""At 00:00 UTC of the day after the due date (B-65): it stays open, with an event."""
 
 
 # -- operations

@@ -222,14 +222,11 @@ def first_charge(world: World, job: Job) -> None:
         subscriptions.schedule_renewal(world, subscription)
 
 
-def renew(world: World, job: Job) -> None:
+def renew(world: World, subscription: Subscription, job: Job) -> None:
     """Job ``subscription.renew``, at the end of a period: cancel it if that was scheduled, else begin the next period.
 
     The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to B-47).
     """
-    subscription = world.get(Subscription, job.about)
-    if subscription is None or not STATE_MACHINE.allows(subscription, "renew"):
-        return
     if subscription.status == "past_due" and _retry_due(world, subscription):
         # Scheduled again, the boundary comes after the retry of the same instant (B-45).
         world.schedule(world.now, "subscription.renew", subscription)
@@ -267,12 +264,10 @@ def is_charged(world: World, subscription: Subscription) -> bool:
     return charges_every_period(world)
 
 
-def expire(world: World, job: Job) -> None:
+def expire(world: World, subscription: Subscription, job: Job) -> None:
     """Job ``subscription.expire``: the end date is reached; a canceled one stays canceled (B-40)."""
-    subscription = world.get(Subscription, job.about)
-    if subscription is not None and STATE_MACHINE.allows(subscription, "expire"):
-        world.cancel_jobs(subscription)
-        STATE_MACHINE.transition(world, subscription, "expire")
+    world.cancel_jobs(subscription)
+    STATE_MACHINE.transition(world, subscription, "expire")
 
 
 def retry(world: World, job: Job) -> None:
@@ -393,8 +388,8 @@ def _why_not_charged(
 
 JOBS = {
     "subscription.charge": first_charge,
-    "subscription.renew": renew,
+    "subscription.renew": STATE_MACHINE.job("renew", renew),
     "subscription.retry": retry,
     "subscription.trial_notice": send_trial_notice,
-    "subscription.expire": expire,
+    "subscription.expire": STATE_MACHINE.job("expire", expire),
 }

@@ -14,7 +14,6 @@ from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.events import Event
 from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
-from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -345,13 +344,6 @@ def schedule_expiry(world: World, session: CheckoutSession) -> None:
     world.schedule(session.expires_at, "checkout_session.expire", session)
 
 
-def expire(world: World, job: Job) -> None:
-    """Job ``checkout_session.expire``: ``expires_in`` passed without payment."""
-    session = world.get(CheckoutSession, job.about)
-    if session is not None and STATE_MACHINE.allows(session, "expire"):
-        STATE_MACHINE.transition(world, session, "expire")
-
-
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
     """Note that the buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
@@ -388,4 +380,4 @@ OPERATIONS = {
     "getCheckoutSession": retrieve,
     "expireCheckoutSession": close,
 }
-JOBS = {"checkout_session.expire": expire}
+JOBS = {"checkout_session.expire": STATE_MACHINE.job("expire")}  # ``expires_in`` passed without payment

@@ -74,18 +74,9 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     return _answer(world, session, decision.code)
 
 
-def answer_later(world: World, job: Job) -> None:
-    """Job ``checkout_session.answer``: the operator answers whether the method can be saved."""
-    session = world.get(CheckoutSession, job.about)
-    if session is not None and STATE_MACHINE.allows(session, "complete"):
-        _answer(world, session, job.data.get("code"))
-
-
-def unconfirmed(world: World, job: Job) -> None:
+def unconfirmed(world: World, session: CheckoutSession, job: Job) -> None:
     """Job ``checkout_session.unconfirmed``: the buyer has not passed the check of the card to be saved in time (B-54)."""
-    session = world.get(CheckoutSession, job.about)
-    if session is not None and STATE_MACHINE.allows(session, "fail"):
-        checkout_sessions.fail(world, session, "unconfirmed")
+    checkout_sessions.fail(world, session, "unconfirmed")
 
 
 def is_saving(session: CheckoutSession) -> bool:
@@ -186,8 +177,10 @@ def _bill(
 
 
 JOBS = {
-    "checkout_session.answer": answer_later,
-    "checkout_session.unconfirmed": unconfirmed,
+    "checkout_session.answer": STATE_MACHINE.job(
+        "complete", lambda world, it, job: _answer(world, it, job.data.get("code"))
+    ),
+    "checkout_session.unconfirmed": STATE_MACHINE.job("fail", unconfirmed),
 }
 
 

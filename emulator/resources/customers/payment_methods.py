@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from emulator.core.handlers import Body, get_handler, get_or_404, with_rules
-from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -140,13 +139,6 @@ def has_had_method(world: World, customer: Customer) -> bool:
     return customer.lost_method or bool(of_customer(world, customer.id))
 
 
-def expire(world: World, job: Job) -> None:
-    """Job ``payment_method.expire``: a card's last month is over."""
-    method = world.get(PaymentMethod, job.about)
-    if method is not None and STATE_MACHINE.allows(method, "expire"):
-        STATE_MACHINE.transition(world, method, "expire")
-
-
 def clear_default(world: World, customer: str) -> None:
     if (former := default(world, customer)) is not None:
         world.replace(former, is_default=False)
@@ -187,4 +179,4 @@ OPERATIONS = {
     "setDefaultPaymentMethod": set_default,
     "deletePaymentMethod": delete,
 }
-JOBS = {"payment_method.expire": expire}
+JOBS = {"payment_method.expire": STATE_MACHINE.job("expire")}  # a card's last month is over

@@ -257,18 +257,9 @@ def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDeci
     return answer(world, intent, decision.code)
 
 
-def answer_later(world: World, job: Job) -> None:
-    """Job ``payment_intent.answer``; does nothing where the intent has ended."""
-    intent = world.get(PaymentIntent, job.about)
-    if intent is not None and STATE_MACHINE.allows(intent, "succeed"):
-        answer(world, intent, job.data.get("code"))
-
-
-def unconfirmed(world: World, job: Job) -> None:
+def unconfirmed(world: World, intent: PaymentIntent, job: Job) -> None:
     """Job ``payment_intent.unconfirmed``: the buyer has not passed the check of the card in time."""
-    intent = world.get(PaymentIntent, job.about)
-    if intent is not None and STATE_MACHINE.allows(intent, "fail"):
-        fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
+    fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
 
 
 NOT_CONFIRMED = "PAYMENT_METHOD_NOT_SUPPORTED"
@@ -370,7 +361,12 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
         transactions.STATE_MACHINE.transition(world, deposit, trigger, **changes)
 
 
-JOBS = {"payment_intent.answer": answer_later, "payment_intent.unconfirmed": unconfirmed}
+JOBS = {
+    "payment_intent.answer": STATE_MACHINE.job(
+        "succeed", lambda world, it, job: answer(world, it, job.data.get("code"))
+    ),
+    "payment_intent.unconfirmed": STATE_MACHINE.job("fail", unconfirmed),
+}
 
 ENDINGS = tuple(JOBS)
 """The jobs that end a payment under way; one of them is planned."""

@@ -196,18 +196,9 @@ def _send(world: World, refund: Refund) -> None:
     world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)
 
 
-def send_later(world: World, job: Job) -> None:
+def reviewed(world: World, refund: Refund, job: Job) -> None:
     """Job ``refund.send``: the review is over."""
-    refund = world.get(Refund, job.about)
-    if refund is not None and STATE_MACHINE.allows(refund, "send"):
-        _send(world, STATE_MACHINE.transition(world, refund, "send"))
-
-
-def answer_later(world: World, job: Job) -> None:
-    """Job ``refund.answer``; does nothing where the refund has ended."""
-    refund = world.get(Refund, job.about)
-    if refund is not None and STATE_MACHINE.allows(refund, "succeed"):
-        answer(world, refund, job.data.get("code"))
+    _send(world, STATE_MACHINE.transition(world, refund, "send"))
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
@@ -229,12 +220,10 @@ def answer(world: World, refund: Refund, code: str | None) -> Refund:
     return STATE_MACHINE.transition(world, refund, "succeed", refunded_at=world.now)
 
 
-def expire(world: World, job: Job) -> None:
+def expire(world: World, refund: Refund, job: Job) -> None:
     """Job ``refund.expire``: the operator never answered; the funds return to the merchant balance."""
-    refund = world.get(Refund, job.about)
-    if refund is not None and STATE_MACHINE.allows(refund, "expire"):
-        world.cancel_jobs(refund)
-        STATE_MACHINE.transition(world, refund, "expire")
+    world.cancel_jobs(refund)
+    STATE_MACHINE.transition(world, refund, "expire")
 
 
 def cancel(world: World, id: str) -> Refund:
@@ -249,9 +238,9 @@ retrieve = get_handler(Refund)
 index = list_handler(Refund)
 
 JOBS = {
-    "refund.send": send_later,
-    "refund.answer": answer_later,
-    "refund.expire": expire,
+    "refund.send": STATE_MACHINE.job("send", reviewed),
+    "refund.answer": STATE_MACHINE.job("succeed", lambda world, it, job: answer(world, it, job.data.get("code"))),
+    "refund.expire": STATE_MACHINE.job("expire", expire),
 }
 
 

@@ -175,13 +175,6 @@ def spent(customer: Customer, transaction: Transaction, amount: int) -> int:
     return amount if transaction.currency == customer.currency else 0
 
 
-def dispute(world: World, job: Job) -> None:
-    """Job ``transaction.dispute``; does nothing where the transaction was refunded."""
-    transaction = world.get(Transaction, job.about)
-    if transaction is not None and STATE_MACHINE.allows(transaction, "dispute"):
-        STATE_MACHINE.transition(world, transaction, "dispute")
-
-
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
     """Record ``amount`` minor units returned to the buyer as a transaction of type ``refund`` (B-57).
 
@@ -245,4 +238,4 @@ OPERATIONS = {
     "updateTransaction": update,
     "listCustomerTransactions": of_customer,
 }
-JOBS = {"transaction.settle": settle_later, "transaction.dispute": dispute}
+JOBS = {"transaction.settle": settle_later, "transaction.dispute": STATE_MACHINE.job("dispute")}
