@@ -42,12 +42,17 @@ class StateMachine(Generic[R]):
     def allows(self, record: R, trigger: str) -> bool:
         return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
-    def require(self, record: R, trigger: str) -> Transition:
-        """Return the transition for this trigger, or raise 422 ``INVALID_STATUS_TRANSITION``."""
+    def require(self, record: R, trigger: str, wanted: str | None = None) -> Transition:
+        """Return the transition for this trigger, or raise 422 ``INVALID_STATUS_TRANSITION``.
+
+        ``wanted`` are words for it in a message, such as ``be paid``, unless the trigger itself is what a client asks for.
+        """
         status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
         row = self._transitions.get((status, trigger))
         if row is None:
-            raise ApiError("INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=trigger)
+            raise ApiError(
+                "INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=wanted or trigger
+            )
         return row
 
     def create(self, world: World, trigger: str, record: R) -> R:

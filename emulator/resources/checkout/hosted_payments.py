@@ -209,7 +209,8 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     keyed ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
     """
     clients.admit_buyer(world, "payCheckoutSession")
-    session = _require_payable(get_or_404(world, CheckoutSession, id))
+    session = checkout_sessions.require_unexpired(get_or_404(world, CheckoutSession, id))
+    STATE_MACHINE.require(session, "submit", "be paid")
     payment_intents.require_no_payment(world, session)
     _reject_unasked(payment)
     details = _details(world, payment, session.payment_method_types)
@@ -287,8 +288,7 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     """
     clients.admit_buyer(world, "payInvoicePage")
     invoice = get_or_404(world, Invoice, id)
-    if not invoices.STATE_MACHINE.allows(invoice, "pay"):
-        raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
+    invoices.STATE_MACHINE.require(invoice, "pay", "be paid")
     payment_intents.require_no_payment(world, invoice)
     _reject_unasked(payment)
     details = _details(world, payment, EVERY_TYPE)
@@ -310,13 +310,6 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
 
 
 # -- reading the input
-
-
-def _require_payable(session: CheckoutSession) -> CheckoutSession:
-    checkout_sessions.require_unexpired(session)
-    if not checkout_sessions.STATE_MACHINE.allows(session, "submit"):
-        raise ApiError("INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be paid")
-    return session
 
 
 def _reject_unasked(payment: HostedPayment, *asked: str) -> None:

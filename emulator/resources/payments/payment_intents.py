@@ -280,10 +280,7 @@ def why_failed(intent: PaymentIntent) -> str:
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
     """Have the operator answer a payment in progress before its time; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
-    if not STATE_MACHINE.allows(intent, "succeed"):
-        raise ApiError(
-            "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be answered"
-        )
+    STATE_MACHINE.require(intent, "succeed", "be answered")
     return answer(world, intent, code)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, new_record, with_rules
 from emulator.core.jobs import Job
 from emulator.core.records import N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
@@ -132,19 +132,14 @@ def create(world: World, body: Body) -> Refund:
     refund = STATE_MACHINE.create(
         world,
         "review" if review else "send",
-        Refund(
-            id=world.new_id(Refund),
-            transaction=deposit.id,
+        new_record(
+            world,
+            Refund,
+            body,
             amount=amount,
             currency=deposit.currency,
             status="pending" if review else "processing",
-            reason=body.get("reason"),
-            description=body.get("description"),
             payment_method_type=deposit.payment_method_type,
-            metadata=body.get("metadata", {}),
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
         ),
     )
     plan(world, refund)
@@ -204,8 +199,7 @@ def reviewed(world: World, refund: Refund, job: Job) -> None:
 def answer_now(world: World, id: str, code: str | None) -> Refund:
     """Have the operator answer a refund in progress before its time; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
-    if not STATE_MACHINE.allows(refund, "succeed"):
-        raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
+    STATE_MACHINE.require(refund, "succeed", "be answered")
     return answer(world, refund, code)
 
 
