@@ -39,9 +39,9 @@ class Size(NamedTuple):
 ROOMS = {
     "core": (2_700, 2_350),
     "document": (1_900, 1_650),
-    "resources": (7_600, 6_950),
+    "resources": (7_400, 6_950),
     "presentation": (2_100, 2_000),
-    "engine": (6_500, 5_450),
+    "engine": (6_400, 5_450),
     "web": (3_000, 2_950),
     "client": (770, 700),
     "insight": (3_850, 3_100),
@@ -165,9 +165,9 @@ def of_requests() -> list[Size]:
     server.stop()
     thread.join(30)
     return [
-        Size("files of one POST /v1/subscriptions/", len(made[1]), 45, 40),
-        Size("calls of one POST /v1/subscriptions/", made[0], 500, 455),
-        Size("files of one advance by a month", len(moved[1]), 49, 44),
+        Size("files of one POST /v1/subscriptions/", len(made[1]), 42, 40),
+        Size("calls of one POST /v1/subscriptions/", made[0], 455, 455),
+        Size("files of one advance by a month", len(moved[1]), 48, 44),
     ]
 
 

@@ -2,19 +2,7 @@
 
 A client learns of everything that is wrong with a request at once (B-12): its form by the schema and, beyond that, by the
 rules of its operation. So the function of an operation checks each rule in a block ``with found:``, where it also derives
-what it needs later, and changes nothing before ``found.done()``:
-
-    @with_rules
-    def create(world: World, body: Body) -> Product:
-        found = Violations(body)
-        currency: str | None = None
-        with found:
-            currency = amounts.enabled(world, body["currency"])
-        with found:
-            price(world, body["unit_amount"], currency, body["price_type"])
-        found.done()
-        return world.add(new_record(world, Product, body))
-
+what it needs later, and changes nothing before ``found.done()``; ``products.create`` is the shortest example.
 Where the form is invalid, the function is given the valid part of the body and comes as far as ``found.done()``.
 """
 

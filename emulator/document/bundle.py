@@ -364,7 +364,6 @@ class _Bundler:
         return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
 
     def written(self, target: Path, place: Pointer) -> Any:
-        """Return the value at a place of a file, or None."""
         if not target.is_file():
             return None
         content = self.read(target)

@@ -51,7 +51,6 @@ def write_bundles() -> list[Path]:
 
 
 def fresh_bundles() -> dict[str, str]:
-    """Return every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
     served = {name: with_kinds(published(document)) for name, document in originals.items()}
     strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}

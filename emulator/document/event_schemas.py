@@ -112,7 +112,6 @@ class _DocumentedEvent:
         }
 
     def _object_example(self) -> Node:
-        """Return the example of the first GET that answers with such an object."""
         for item in self._document["paths"].values():
             answer = resolve(self._document, item.get("get", {}).get("responses", {}).get("200", {}))
             media = answer.get("content", {}).get(JSON, {})

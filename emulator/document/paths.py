@@ -13,7 +13,6 @@ def openapi_folder() -> Path:
 
 
 def fixtures_folder() -> Path:
-    """Return the folder of the fixtures: magic values, examples of errors, and what triggers make."""
     return _folder("fixtures")
 
 
@@ -27,7 +26,6 @@ def fixture(name: str) -> Any:
 
 
 def guide_folder() -> Path:
-    """Return the folder of the guide as a site; in a checkout there is one once MkDocs has built it."""
     inside = PACKAGE / "guide"
     return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
 

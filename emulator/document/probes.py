@@ -35,7 +35,6 @@ class BoundarySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     @property
     def requests(self) -> int:
-        """The most requests that the search makes."""
         return 2 + math.ceil(math.log2(self.high - self.low))
 
 
@@ -62,7 +61,6 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def requests(self) -> int:
-        """The most requests that the step makes, retries aside."""
         return self.boundary.requests if self.boundary else int(bool(self.do))
 
 
@@ -124,11 +122,9 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return sum(step.requests for step in steps) + removed
 
     def of(self, number: str) -> dict[str, Probe]:
-        """Return the probes of an assumption, by name."""
         return {name: probe for name, probe in self.probes.items() if probe.number == number}
 
     def shared(self, names: Collection[str]) -> set[str]:
-        """Return the shared objects that these probes need, with those that these need."""
         wanted = {root for name in names for root in self.probes[name].roots()} & self.objects.keys()
         while True:
             more = {
@@ -140,7 +136,6 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def step_fields(step: ProbeStep) -> list[Any]:
-    """Return the parts of a step that may refer to answers."""
     return [step.do, step.body, step.raw, step.headers, step.received, step.secret, step.buyer]
 
 

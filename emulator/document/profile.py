@@ -53,7 +53,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return sorted({each.number for each in self.refuted if not each.followed})
 
     def sentence(self) -> str:
-        """Return how much is confirmed, and when."""
         return f"{len(self.confirmed)} of {self.of} assumptions confirmed at {self.service} on {self.date}"
 
 
@@ -93,7 +92,6 @@ def differences(old: Profile, new: Profile) -> list[str]:
 
 
 def _changed(prefix: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Return the values of a newer profile that are not those of the older one."""
     return [
         f"{prefix}{name}: is {value!r}, was {old.get(name)!r}" for name, value in new.items() if old.get(name) != value
     ]

@@ -167,7 +167,6 @@ CODES: dict[str, Callable[[], Iterable[str]]] = {"country": countries, "currency
 
 
 def with_limits(document: Document) -> Document:
-    """Return the document with these keywords beside each format."""
     return map_schemas(document, _limited)
 
 
@@ -273,7 +272,6 @@ def _keys(schema: Schema) -> Schema:
 
 
 def _example(schema: Schema) -> Schema:
-    """Make the example a list of examples, as JSON Schema has them."""
     return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
 
 

@@ -227,7 +227,6 @@ def with_if(document: Document) -> Document:
 
 
 def forbid(schema: Schema) -> Schema:
-    """Return a schema whose conditions stand within ``not``."""
     broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
     return _plain(schema) | {"not": {"anyOf": broken}} if broken else schema
 
@@ -300,7 +299,6 @@ def _plain(schema: Schema) -> Schema:
 
 
 def _conditions(schema: Schema) -> list[Condition]:
-    """Return the conditions of a schema; those with the same ``if`` as one."""
     found: list[Condition] = []
     unless = [Condition({"not": but}, {"required": [name]}) for name, but in schema.get(REQUIRED_UNLESS, {}).items()]
     written = [Condition(each["if"], each["then"]) for each in schema.get(CONDITIONS, ())]
