@@ -39,7 +39,7 @@ class Size(NamedTuple):
 ROOMS = {
     "core": (2_700, 2_350),
     "document": (1_900, 1_650),
-    "resources": (7_400, 6_950),
+    "resources": (7_370, 6_950),
     "presentation": (2_100, 2_000),
     "engine": (6_400, 5_450),
     "web": (3_000, 2_950),

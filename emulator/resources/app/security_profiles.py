@@ -162,13 +162,10 @@ def _forbidden(profile: SecurityProfile, rule: str, what: str) -> ApiError:
     return ApiError("PERMISSION_DENIED", message=message)
 
 
-retrieve = get_handler(SecurityProfile)
-index = list_handler(SecurityProfile)
-
 OPERATIONS = {
     "createSecurityProfile": create,
-    "listSecurityProfiles": index,
-    "getSecurityProfile": retrieve,
+    "listSecurityProfiles": list_handler(SecurityProfile),
+    "getSecurityProfile": get_handler(SecurityProfile),
     "updateSecurityProfile": update,
     "deleteSecurityProfile": delete,
 }

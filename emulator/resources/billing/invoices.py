@@ -340,7 +340,6 @@ def pay(world: World, id: str) -> Invoice:
     return invoice
 
 
-retrieve = get_handler(Invoice)
 index = list_handler(
     Invoice,
     {
@@ -352,7 +351,7 @@ index = list_handler(
 OPERATIONS = {
     "createInvoice": create,
     "listInvoices": index,
-    "getInvoice": retrieve,
+    "getInvoice": get_handler(Invoice),
     "updateInvoice": update,
     "finalizeInvoice": finalize,
     "sendInvoice": send,

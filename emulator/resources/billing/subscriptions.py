@@ -177,10 +177,7 @@ def release_method(world: World, method: PaymentMethod) -> None:
             world.replace(subscription, payment_method=None)
 
 
-retrieve = get_handler(Subscription)
-index = list_handler(Subscription)
-
-OPERATIONS = {"listSubscriptions": index, "getSubscription": retrieve}
+OPERATIONS = {"listSubscriptions": list_handler(Subscription), "getSubscription": get_handler(Subscription)}
 
 
 # -- terms: price and period, plan and product, payment method and end date

@@ -61,12 +61,9 @@ def update(world: World, id: str, body: Body) -> SubscriptionPlan:
     return apply_patch(world, get_or_404(world, SubscriptionPlan, id), body)
 
 
-retrieve = get_handler(SubscriptionPlan)
-index = list_handler(SubscriptionPlan)
-
 OPERATIONS = {
     "createSubscriptionPlan": create,
-    "getSubscriptionPlan": retrieve,
-    "listSubscriptionPlans": index,
+    "getSubscriptionPlan": get_handler(SubscriptionPlan),
+    "listSubscriptionPlans": list_handler(SubscriptionPlan),
     "updateSubscriptionPlan": update,
 }

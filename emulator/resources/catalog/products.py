@@ -110,13 +110,10 @@ def archive(world: World, id: str) -> dict[str, Any]:
     return pick(world.replace(product, active=False), "id", "active", "updated_at")
 
 
-retrieve = get_handler(Product)
-index = list_handler(Product)
-
 OPERATIONS = {
     "createProduct": create,
-    "listProducts": index,
-    "getProduct": retrieve,
+    "listProducts": list_handler(Product),
+    "getProduct": get_handler(Product),
     "updateProduct": update,
     "deleteProduct": archive,
 }

@@ -371,13 +371,10 @@ def release_customer(world: World, event: Event) -> None:
             world.replace(session, customer=None, customer_email=None)
 
 
-retrieve = get_handler(CheckoutSession)
-index = list_handler(CheckoutSession)
-
 OPERATIONS = {
     "createCheckoutSession": create,
-    "listCheckoutSessions": index,
-    "getCheckoutSession": retrieve,
+    "listCheckoutSessions": list_handler(CheckoutSession),
+    "getCheckoutSession": get_handler(CheckoutSession),
     "expireCheckoutSession": close,
 }
 JOBS = {"checkout_session.expire": STATE_MACHINE.job("expire")}  # ``expires_in`` passed without payment

@@ -121,9 +121,6 @@ def matches_search(customer: Customer, text: str) -> bool:
     return text == folded(customer.id) or any(text in folded(field) for field in fields)
 
 
-retrieve = get_handler(Customer)
-
-
 def index(world: World, query: Mapping[str, Any]) -> Slices[Page[Customer]]:
     """GET /customers/: a search without a result is an empty list or, under one assumption, 404 (B-20)."""
     page = yield from _all(world, query)
@@ -138,7 +135,7 @@ methods = sublist_handler(Customer, PaymentMethod)
 OPERATIONS = {
     "createCustomer": create,
     "listCustomers": index,
-    "getCustomer": retrieve,
+    "getCustomer": get_handler(Customer),
     "updateCustomer": update,
     "deleteCustomer": delete,
     "listCustomerPaymentMethods": methods,

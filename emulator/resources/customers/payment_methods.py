@@ -171,11 +171,9 @@ def why_none(world: World, customer: Customer) -> str:
     return "method_gone" if customer.lost_method else "no_method"
 
 
-retrieve = get_handler(PaymentMethod)
-
 OPERATIONS = {
     "createPaymentMethod": create,
-    "getPaymentMethod": retrieve,
+    "getPaymentMethod": get_handler(PaymentMethod),
     "setDefaultPaymentMethod": set_default,
     "deletePaymentMethod": delete,
 }

@@ -171,10 +171,7 @@ def release_customer(world: World, event: Event) -> None:
                 world.replace(deposit, customer=None)
 
 
-retrieve = get_handler(PaymentIntent)
-index = list_handler(PaymentIntent)
-
-OPERATIONS = {"listPaymentIntents": index, "getPaymentIntent": retrieve}
+OPERATIONS = {"listPaymentIntents": list_handler(PaymentIntent), "getPaymentIntent": get_handler(PaymentIntent)}
 
 
 # -- charging

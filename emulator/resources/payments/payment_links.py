@@ -246,13 +246,10 @@ def use(world: World, link: PaymentLink) -> PaymentLink:
     return world.replace(link, usage_count=link.usage_count + 1)
 
 
-retrieve = get_handler(PaymentLink)
-index = list_handler(PaymentLink)
-
 OPERATIONS = {
     "createPaymentLink": create,
-    "listPaymentLinks": index,
-    "getPaymentLink": retrieve,
+    "listPaymentLinks": list_handler(PaymentLink),
+    "getPaymentLink": get_handler(PaymentLink),
     "updatePaymentLink": update,
     "deletePaymentLink": delete,
     "archivePaymentLink": archive,

@@ -68,10 +68,6 @@ def issue_receipt(world: World, event: Event) -> None:
     )
 
 
-retrieve_receipt = get_handler(Receipt)
-list_receipts = list_handler(Receipt)
-
-
 # -- refunds
 
 
@@ -228,9 +224,6 @@ def cancel(world: World, id: str) -> Refund:
     return refund
 
 
-retrieve = get_handler(Refund)
-index = list_handler(Refund)
-
 JOBS = {
     "refund.send": STATE_MACHINE.job("send", reviewed),
     "refund.answer": STATE_MACHINE.job("succeed", lambda world, it, job: answer(world, it, job.data.get("code"))),
@@ -239,10 +232,10 @@ JOBS = {
 
 
 OPERATIONS = {
-    "listReceipts": list_receipts,
-    "getReceipt": retrieve_receipt,
+    "listReceipts": list_handler(Receipt),
+    "getReceipt": get_handler(Receipt),
     "createRefund": create,
-    "listRefunds": index,
-    "getRefund": retrieve,
+    "listRefunds": list_handler(Refund),
+    "getRefund": get_handler(Refund),
     "cancelRefund": cancel,
 }

@@ -222,7 +222,6 @@ def index(world: World, query: Query) -> Slices[Page[Transaction]]:
     return _list(world, {**query, "customer": found.id} if found is not None else query)
 
 
-retrieve = get_handler(Transaction)
 _list = list_handler(
     Transaction,
     {
@@ -234,7 +233,7 @@ of_customer = sublist_handler(Customer, Transaction)
 
 OPERATIONS = {
     "listTransactions": index,
-    "getTransaction": retrieve,
+    "getTransaction": get_handler(Transaction),
     "updateTransaction": update,
     "listCustomerTransactions": of_customer,
 }

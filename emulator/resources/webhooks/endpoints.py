@@ -250,13 +250,10 @@ def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoi
         )
 
 
-retrieve = get_handler(WebhookEndpoint)
-index = list_handler(WebhookEndpoint)
-
 OPERATIONS = {
     "createWebhook": create,
-    "getWebhook": retrieve,
-    "listWebhooks": index,
+    "getWebhook": get_handler(WebhookEndpoint),
+    "listWebhooks": list_handler(WebhookEndpoint),
     "updateWebhook": update,
     "enableWebhook": enable,
     "rollWebhookSecret": roll_secret,
