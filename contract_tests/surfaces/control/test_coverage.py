@@ -210,22 +210,15 @@ def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
     assert coverage["states"]["exercised"] == ["customer active"]
 
 
-def test_what_a_snapshot_brings_along_was_not_exercised(sandbox: Sandbox) -> None:
+def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events of all, and the number of those whose changes were not looked at. What a snapshot brings along was not
+    exercised.
+    """
     sandbox.subscribe()
     sandbox.control.post("/snapshots", {"name": "full"})
     sandbox.control.post("/reset")
     sandbox.control.post("/snapshots/full/restore")
     assert exercised(sandbox, "states") == exercised(sandbox, "events") == set()
-    sandbox.advance("31d")
-    compare_events(Counter(exercised(sandbox, "events")), CHARGED)
-
-
-def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The events of all, and the number of those whose changes were not looked at."""
-    sandbox.subscribe()
-    sandbox.control.post("/snapshots", {"name": "full"})
-    sandbox.control.post("/reset")
-    sandbox.control.post("/snapshots/full/restore")
     monkeypatch.setattr(journal, "MAX_UNITS_BETWEEN_REQUESTS", 0)
     monkeypatch.setattr(journal, "BATCH", 1)
     sandbox.advance("62d")
