@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 
 import pytest
 
@@ -141,28 +139,3 @@ def test_it_fails_where_nothing_answers() -> None:
         ended = run("health", "--url", url, "--timeout", "0.2")
     assert (ended.status, ended.output, ended.errors.count("\n")) == (1, "", 1)
     assert run("health", "--url", url).status == 1
-
-
-# -- The help of the program lists its commands without importing any
-
-
-IMPORTED = {
-    *("emulator", "emulator.cli", "emulator.cli.groups", "emulator.cli.main", "emulator.cli.options"),
-    *("emulator.cli.output", "emulator.core", "emulator.core.event_types", "emulator.version"),
-}
-"""What the help needs of this package; of others it needs click alone."""
-
-
-def test_the_help_imports_no_command() -> None:
-    script = (
-        "import sys; before = set(sys.modules)\n"
-        "from emulator.cli.main import main\n"
-        "try: main(['--help'])\n"
-        "except SystemExit: print(sorted(set(sys.modules) - before), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    modules = set(eval(done.stderr)) - set(sys.stdlib_module_names)
-    foreign = {name.partition(".")[0] for name in modules if not name.startswith("emulator")} - sys.stdlib_module_names
-    assert foreign == {"click"}
-    assert {name for name in modules if name.startswith("emulator")} == IMPORTED
-    assert "compare" in done.stdout

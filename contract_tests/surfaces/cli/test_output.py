@@ -188,9 +188,27 @@ def loaded(*line: str) -> set[str]:
     return {*done.stdout.rpartition("--")[2].split()}
 
 
-def test_help_comes_fast() -> None:
-    """It needs none of what a server or a client is made of."""
-    assert HEAVY & loaded("--help") == set()
+IMPORTED = {
+    *("emulator", "emulator.cli", "emulator.cli.groups", "emulator.cli.main", "emulator.cli.options"),
+    *("emulator.cli.output", "emulator.core", "emulator.core.event_types", "emulator.version"),
+}
+"""What the help needs of this package; of others it needs click alone."""
+
+
+def test_the_help_imports_no_command() -> None:
+    script = (
+        "import sys; before = set(sys.modules)\n"
+        "from emulator.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print(sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    modules = set(eval(done.stderr))
+    assert HEAVY.isdisjoint(modules), "so it comes fast"
+    foreign = {name.partition(".")[0] for name in modules if not name.startswith("emulator")} - sys.stdlib_module_names
+    assert foreign == {"click"}
+    assert {name for name in modules if name.startswith("emulator")} == IMPORTED
+    assert "compare" in done.stdout
 
 
 @pytest.mark.parametrize(
