@@ -37,26 +37,26 @@ class Size(NamedTuple):
 
 
 ROOMS = {
-    "core": (2_700, 2_350),
+    "core": (2_710, 2_350),
     "document": (1_900, 1_650),
-    "resources": (7_370, 6_950),
+    "resources": (7_400, 6_950),
     "presentation": (2_100, 2_000),
-    "engine": (6_400, 5_450),
+    "engine": (6_490, 5_450),
     "web": (3_000, 2_950),
     "client": (770, 700),
     "insight": (3_850, 3_100),
-    "control": (2_750, 2_750),
+    "control": (2_765, 2_750),
     "ui": (4_700, 4_300),
     "server": (750, 700),
     "testing": (3_000, 2_800),
-    "checks": (4_800, 4_300),
+    "checks": (5_200, 4_300),
     "cli": (5_800, 5_000),
 }
 """The budget and the aim of each room, in lines."""
 
 TESTS = {
     "contract": (23_000, 13_000),
-    "surfaces": (25_600, 13_000),
+    "surfaces": (25_720, 13_000),
     "simulator": (4_450, 4_000),
     "quality": (5_350, 2_700),
     "support": (1_650, 1_300),
@@ -126,7 +126,7 @@ def of_the_tree() -> list[Size]:
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
         Size("lines of emulator/", lines(HOUSE), 49_950, 45_000),
         *(Size(f"lines of contract_tests/{room}/", lines(TREE / room), *most) for room, most in TESTS.items()),
-        Size("lines of contract_tests/", lines(TREE), 59_600, 38_000),
+        Size("lines of contract_tests/", lines(TREE), 59_700, 38_000),
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),

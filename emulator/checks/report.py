@@ -45,7 +45,7 @@ class Report(NamedTuple):
     """What an examination found. ``headline`` is the verdict, in one line.
 
     ``failure`` is why nothing could be tried, ``right`` names what was tried and is right, ``notes`` come after the
-    findings. ``facts`` are further fields of the JSON.
+    findings, ``unseen`` before them: it says what nobody looked at. ``facts`` are further fields of the JSON.
     """
 
     examination: str
@@ -55,6 +55,7 @@ class Report(NamedTuple):
     right: Sequence[str] = ()
     notes: Sequence[str] = ()
     facts: Mapping[str, Any] = {}
+    unseen: str = ""
 
     @property
     def passed(self) -> bool:
@@ -73,6 +74,8 @@ class Report(NamedTuple):
             return click.style(text, bold=True, **style) if colour else text
 
         yield styled(self.headline, fg="green" if self.passed else "red")
+        if self.unseen:
+            yield self.unseen
         for number, finding in enumerate(self.findings, 1):
             yield styled(f"{number}. {finding.title}", fg=COLOURS[finding.severity])
             yield from (*(f"    {line}" for line in finding.lines()), "")
@@ -89,6 +92,7 @@ def as_json(report: Report) -> str:
         "examination": report.examination,
         "passed": report.passed,
         "headline": report.headline,
+        "unseen": report.unseen,
         "failure": report.failure,
         "findings": findings,
         "notes": [*report.notes],

@@ -23,14 +23,16 @@ E = TypeVar("E")
 class RunLimits(NamedTuple):
     """How many runs there are at a time, and until when.
 
-    ``budget`` is in seconds (real time): no run starts later. ``progress`` is called with the runs done so far and all,
-    from several threads. ``stop`` is called on Ctrl-C; it is to end the runs under way.
+    ``budget`` is in seconds (real time): no run starts later. ``planned`` is called before the first case with the number
+    of cases and the seconds that they take at least, ``progress`` with the runs done so far and all, from several threads.
+    ``stop`` is called on Ctrl-C; it is to end the runs under way.
     """
 
     workers: int = 1
     budget: float | None = None
     progress: Callable[[int, int], None] = lambda done, of: None
     stop: Callable[[], None] = lambda: None
+    planned: Callable[[int, float], None] = lambda cases, seconds: None
 
 
 ONE_AT_A_TIME = RunLimits()

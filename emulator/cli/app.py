@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ SHOWN_APPS = 3
         "--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same."
     ),
     click.option(
+        "--check-sqlite", "file", metavar="FILE", help="Compare its rows; FILE is in PAYMENTS_EMULATOR_FOLDER."
+    ),
+    click.option(
         "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
     ),
     click.option(
@@ -63,6 +67,7 @@ def app(
     key: str,
     *,
     check: str,
+    file: str | None,
     only: tuple[str, ...],
     ignore: tuple[str, ...],
     budget: float | None,
@@ -93,7 +98,7 @@ def app(
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
     search = Search(only, pairs=pairs, ignore=known_rules(ignore), kills=kills)
     again = shlex.split(restart or "") or command
-    runs = CommandRuns(command, key, chosen, check=shlex.split(check), afterwards=afterwards, restart=again)
+    runs = CommandRuns(command, key, chosen, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
     try:
         with limited(runs.commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
             report = examine(runs.play, limits, search)
@@ -133,10 +138,12 @@ class CommandRuns:
         chosen: Mapping[str, Any],
         *,
         check: Sequence[str] = (),
+        file: str | None = None,
         afterwards: str = "2d",
         restart: Sequence[str] = (),
     ) -> None:
         self._scenario = scenario
+        self._file = file
         self._check = check
         self._restart = restart
         self._key = key
@@ -146,7 +153,7 @@ class CommandRuns:
         self.other_apps: set[str] = set()
 
     def play(self, case: Case | None) -> Ending:
-        from emulator.checks.app.scenario import arrange, finish
+        from emulator.checks.app.scenario import arrange, finish, with_tables
         from emulator.client.api import Api
 
         ends: list[Callable[[], None]] = []
@@ -174,6 +181,8 @@ class CommandRuns:
                 return ", ".join(filter(None, attempt(self._check, variables)))
 
             ending = finish(api, case, failure, check if self._check else None, self._afterwards)
+            if self._file:
+                ending = with_tables(ending, Path(folder), self._file)
             own = self._key.split("_", 2)[-1]
             self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)

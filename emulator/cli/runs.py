@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
+from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
 from emulator.cli.report_output import with_report
@@ -68,7 +70,7 @@ def limited(
     shown = ProgressLine(quiet=quiet, title=title)
     try:
         with handling(signal.default_int_handler):
-            yield RunLimits(jobs, budget, shown.show, commands.stop)
+            yield RunLimits(jobs, budget, shown.show, commands.stop, shown.planned)
     finally:
         shown.end()
 
@@ -137,9 +139,13 @@ def failure_of(status: int, output: str) -> str | None:
     if status == 0:
         return None
     lines = [line.strip() for line in output.strip().splitlines()]
-    errors = [line for line in lines if ERROR.match(line)]
-    last = [line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…" for line in (errors or lines)[-1:]]
-    return ", ".join([f"exit status {status}", *last])
+    errors = [number for number, line in enumerate(lines) if ERROR.match(line)]
+    number = errors[-1] if errors else len(lines) - 1
+    said = lines[number] if lines else ""
+    if said.endswith(":"):  # as of Node, whose next lines say what differs
+        said = " ".join([said, *takewhile(lambda line: not line.startswith("at "), filter(None, lines[number + 1 :]))])
+    shown = said if len(said) <= LONGEST_LINE else f"{said[:LONGEST_LINE]}…"
+    return ", ".join(filter(None, [f"exit status {status}", shown]))
 
 
 class CapturedCommands:
@@ -236,25 +242,43 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+PROGRESS_SECONDS = 10.0
+"""Seconds (real time) between two lines of progress where there is no terminal."""
+
+
 class ProgressLine:
-    """The line on a terminal that says how many runs are done. ``quiet``: none; ``title`` stands before the numbers."""
+    """Says how many runs are done: on a terminal in one line, elsewhere in one every ten seconds.
+
+    ``quiet``: none; ``title`` stands before the numbers.
+    """
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
-        self._is_shown = not quiet and os.isatty(2)
+        self._is_quiet = quiet
+        self._is_terminal = os.isatty(2)
         self._title = title
         self._started: float | None = None
         self._first = 0
+        self._shown = time.monotonic()
+
+    def planned(self, cases: int, seconds: float) -> None:
+        """Before the first case: how many there are, and how long they take at least."""
+        if not self._is_quiet:
+            length = f"{seconds / 60:.0f} minutes" if seconds >= 90 else counted(max(round(seconds), 1), "second")
+            click.echo(f"{self._title}{counted(cases, 'case')}, about {length} or more.", err=True)
 
     def show(self, done: int, of: int) -> None:
         """After each run; called from several threads."""
         now = time.monotonic()
         if self._started is None:
             self._started, self._first = now, done
-        if self._is_shown:
-            mean = (now - self._started) / max(1, done - self._first)
-            left = f", about {mean * (of - done):.0f} s left" if done > self._first else ""
-            click.echo(f"\r\033[K{self._title}{done} of {of} runs{left}", nl=False, err=True)
+        if self._is_quiet or not (self._is_terminal or now - self._shown > PROGRESS_SECONDS):
+            return
+        self._shown = now
+        mean = (now - self._started) / max(1, done - self._first)
+        left = f", about {mean * (of - done):.0f} s left" if done > self._first else ""
+        line = f"{self._title}{done} of {of} runs{left}"
+        click.echo(f"\r\033[K{line}" if self._is_terminal else line, nl=not self._is_terminal, err=True)
 
     def end(self) -> None:
-        if self._is_shown and self._started is not None:
+        if self._is_terminal and not self._is_quiet and self._started is not None:
             click.echo("\r\033[K", nl=False, err=True)

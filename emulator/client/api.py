@@ -16,6 +16,9 @@ from emulator.client.messages import JSON, ApiRequest, ApiResponse
 PATIENCE = Timeouts(connect=60, response=300)
 """An advance answers only when all jobs that became due have run."""
 
+HELPER = "payments-emulator"
+"""The user agent of these clients, which wait as long as an advance takes: no examination blames an application for it."""
+
 PAGE = 100
 """The most objects on one page of a list."""
 
@@ -71,7 +74,7 @@ class Api:
         self._owns_connections = connections is None
         self.url = url
         self.token = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
-        headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token}
+        headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token, "user-agent": HELPER}
         self.headers = {name: os.fsencode(value) for name, value in headers.items() if value}
 
     def get(self, path: str, /, **query: Any) -> JSON:

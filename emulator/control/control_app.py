@@ -27,6 +27,7 @@ from emulator.control import (
 )
 from emulator.document import bundles
 from emulator.engine.engine import Engine
+from emulator.engine.outbox import side_by_side
 from emulator.engine.runtime import Runtime
 from emulator.engine.world_clock import FROZEN
 from emulator.web.context import RequestContext
@@ -83,7 +84,11 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
             arguments["headers"] = headers
         if arranges:
             await settle(runtime, headers)
-        result = await operation.function(engine, runtime, **arguments)
+        before = side_by_side.set(not waits and clock.prefers_async(headers))
+        try:
+            result = await operation.function(engine, runtime, **arguments)
+        finally:
+            side_by_side.reset(before)
         if operation.header_names and not waits and not arranges:
             await settle(runtime, headers)
         # Reading draws ids of requests, too; the next tick stores those, and on a full disk reading goes on without.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from emulator.control.clock import after
@@ -13,22 +13,26 @@ from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources import faults
-from emulator.resources.faults import DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
+from emulator.resources.faults import ANSWER, DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
 from emulator.web.service_app import paths
 
 WITHOUT_BODY = (204, 205, 304)
 """Statuses whose responses have no body (RFC 9110)."""
 
-MODIFIERS = ("body", "executed", "together")
-"""The fields of ``then`` that are no effects themselves."""
-
-EXECUTED = ("code", "status", "delay_ms")
-"""The effects that may also strike after the request was executed."""
+MODIFIERS: Mapping[str, Sequence[str]] = {
+    "body": ("status",),
+    "executed": ("code", "status", "delay_ms"),
+    "together": ("duplicate",),
+    "refused": ("answer_after",),
+    "returns": ("answer_after",),
+}
+"""The fields of ``then`` that are no effects themselves, and the effects that each goes with."""
 
 MATCHES = {
     REQUEST: ("operation", "method", "path", "customer", "nth"),
     DELIVERY: ("event", "webhook", "nth"),
     PAYMENT: ("operator", "payment_method_type"),
+    ANSWER: ("operator", "payment_method_type", "nth"),
 }
 """The fields of ``match`` for faults of requests, of deliveries and of payments."""
 
@@ -59,15 +63,16 @@ def _check_then(then: Body) -> None:
 
     A body needs a status, and one that allows a body.
     """
-    if len(then.keys() - MODIFIERS) != 1:
+    effects = then.keys() - MODIFIERS.keys()
+    if len(effects) != 1 and effects != {"hang_ms", "status"}:
         alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS)
         raise invalid_field("then", f"must hold just one of {alternatives}")
     if "body" in then and then.get("status", 204) in WITHOUT_BODY:
         raise invalid_field("then.body", "needs a status whose responses have a body")
-    if "executed" in then and not then.keys() & EXECUTED:
-        raise invalid_field("then.executed", f"needs one of {', '.join(EXECUTED)}")
-    if "together" in then and "duplicate" not in then:
-        raise invalid_field("then.together", "needs a duplicate")
+    for name, suitable in MODIFIERS.items():
+        if name in then and not then.keys() & set(suitable):
+            article = "one of " if len(suitable) > 1 else "a " if suitable[0][0] != "a" else ""
+            raise invalid_field(f"then.{name}", f"needs {article}{', '.join(suitable)}")
 
 
 def _check_schedule(body: Body, about: str) -> None:
@@ -95,13 +100,15 @@ def _names() -> dict[str, frozenset[str]]:
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """Return the length of a ``delay`` or of ``again`` in seconds, counted from now; 0 without one."""
-    name = next((each for each in ("delay", "again") if each in then), None)
+    """Return the length of a ``delay``, of ``again`` or of ``answer_after`` in seconds, counted from now; 0 without one."""
+    name = next((each for each in ("delay", "again", "answer_after") if each in then), None)
     if name is None:
         return 0
     now = runtime.now()
     try:
-        return (calendar.parse(after(now, then[name])) - calendar.parse(now)).total_seconds()
+        return (
+            calendar.parse(after(now, then[name], may_be_zero=name == "answer_after")) - calendar.parse(now)
+        ).total_seconds()
     except ValueError as error:
         raise invalid_field(f"then.{name}", str(error)) from None
 

@@ -44,6 +44,12 @@ class SendEmail(Effect, frozen=True, kw_only=True):
     email: str
 
 
+class OpenPage(Effect, frozen=True, kw_only=True):
+    """Open this page on this machine, as the buyer's browser does."""
+
+    url: str
+
+
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
     """The response to an HTTP request of ours: its status code, or the reason for its absence in ``error``."""
 

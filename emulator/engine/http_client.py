@@ -1,4 +1,4 @@
-"""The HTTP client that sends webhooks: POSTs over HTTP/1.1, never to a forbidden address.
+"""The HTTP client that sends webhooks: requests over HTTP/1.1, never to a forbidden address.
 
 It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that connects to the address
 that was checked: a delivery took 2.2 times the processor time (1.14 ms to 0.52 ms, both ends), a connection that failed
@@ -15,7 +15,7 @@ import string
 from asyncio import StreamReader, StreamWriter
 from codecs import getincrementaldecoder
 from collections.abc import AsyncIterable, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import NamedTuple, Self
 from urllib.parse import quote, urlsplit
@@ -70,11 +70,40 @@ class UrlParts(NamedTuple):
         return cls(tls, host, port or (443 if tls else 80), authority, path)
 
 
-class HttpClient:
-    """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies, so that none affects another."""
+OTHERS_SECONDS = 1.0
+"""Seconds (real time) that a request waits for those that are to arrive with it: one of them may not reach its receiver."""
 
-    async def post(
-        self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int, names: NameLookups
+
+class SameMoment:
+    """Where so many requests wait for each other with all but their last byte sent, so that they arrive at one moment."""
+
+    def __init__(self, requests: int) -> None:
+        self._missing = requests
+        self._is_complete = asyncio.Event()
+
+    async def wait(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._is_complete.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OTHERS_SECONDS):
+                await self._is_complete.wait()
+
+
+class HttpClient:
+    """Sends requests, each on a connection of its own, without cookies, redirects or proxies: none affects another."""
+
+    async def send(
+        self,
+        url: str,
+        headers: dict[str, str],
+        body: RawBody,
+        *,
+        verify: bool,
+        max_bytes: int,
+        names: NameLookups,
+        method: str = "POST",
+        moment: SameMoment | None = None,
     ) -> tuple[int, str]:
         """Return the status of the answer and at most ``max_bytes`` of its body as text; raises :class:`Unreachable`.
 
@@ -86,7 +115,10 @@ class HttpClient:
             raise RequestFailed("link-local and cloud metadata addresses are never called")
         reader, writer = await self._open(target, await connect(addresses, target.port), verify)
         try:
-            async with _sending(writer, _head(target, headers, body), body):
+            head = _head(method, target, headers, body)
+            if moment and isinstance(body, bytes):
+                head, body = await _all_but_the_end(writer, head + body, moment), b""
+            async with _sending(writer, head, body):
                 answer = await _receive(reader, max_bytes)
             return answer.status, answer.text
         finally:
@@ -123,10 +155,18 @@ class HttpClient:
         return context
 
 
-def _head(target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
+async def _all_but_the_end(writer: StreamWriter, request: bytes, moment: SameMoment) -> bytes:
+    """Send a request but for its last byte, which is returned once the others have come so far."""
+    writer.write(request[:-1])
+    await writer.drain()
+    await moment.wait()
+    return request[-1:]
+
+
+def _head(method: str, target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
     length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
     fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
-    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    lines = [f"{method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 

@@ -12,7 +12,8 @@ import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
-from functools import cached_property
+from contextvars import ContextVar
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
 from emulator.core.limits import ANSWER_BODY
-from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail, UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint, SendEmail, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.clock import Command, UnitRunner
 from emulator.engine.connections import NameLookups, Unreachable, connect
@@ -35,7 +36,7 @@ from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 
 if TYPE_CHECKING:
-    from emulator.engine.http_client import HttpClient, RawBody
+    from emulator.engine.http_client import HttpClient, RawBody, SameMoment
 
 
 # -- queues
@@ -144,6 +145,8 @@ class WebhookSender:
         *,
         verify: bool = True,
         names: NameLookups | None = None,
+        method: str = "POST",
+        moment: SameMoment | None = None,
     ) -> HttpResult:
         """Return one attempt. A timeout and a connection error are results without a status code."""
         # Loaded on first use: a server that sends no webhook starts without an HTTP client.
@@ -154,8 +157,15 @@ class WebhookSender:
         names = names or NameLookups()
         try:
             async with asyncio.timeout(self.answer_time):
-                status, text = await client.post(
-                    url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most, names=names
+                status, text = await client.send(
+                    url,
+                    headers,
+                    body,
+                    verify=verify,
+                    max_bytes=ANSWER_BODY.most,
+                    names=names,
+                    method=method,
+                    moment=moment,
                 )
             return HttpResult(status_code=status, body=text, duration_ms=_since(started))
         except TimeoutError:
@@ -252,7 +262,8 @@ class Mailer:
 # -- injected faults (B-94)
 
 
-Send = Callable[[SignedRequest], Awaitable[HttpResult]]
+Send = Callable[..., Awaitable[HttpResult]]
+"""Sends a signed request, and where ``moment`` says so at the same moment as others."""
 
 LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
 
@@ -275,11 +286,21 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
         return replace(await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}")
     sent = replace(request, body=tamper(request.body)) if effect.tamper else request
     if effect.together:
-        return (await asyncio.gather(*(send(sent) for _ in range(1 + (effect.duplicate or 0)))))[0]
+        copies = 1 + (effect.duplicate or 0)
+        moment = same_moment(copies)
+        return (await asyncio.gather(*(send(sent, moment) for _ in range(copies))))[0]
     result = await send(sent)
     for _ in range(effect.duplicate or 0):
         await send(request)
     return ANSWERED_LATE if effect.late_answer or effect.again else result
+
+
+def same_moment(requests: int) -> SameMoment:
+    """Return where so many requests wait for each other."""
+    # Loaded on first use, as the client itself.
+    from emulator.engine.http_client import SameMoment
+
+    return SameMoment(requests)
 
 
 def tamper(body: bytes) -> bytes:
@@ -292,6 +313,9 @@ def tamper(body: bytes) -> bytes:
 
 AT_ONCE = 32
 """Delivery attempts under way in one world; each has its own limit, so hanging receivers stop no other world."""
+
+side_by_side = ContextVar("side_by_side", default=False)
+"""Whether the deliveries that a request causes wait for no other one: its client does not wait for them (B-84)."""
 
 MAIL = "mail"
 """The key of the one queue of emails."""
@@ -311,6 +335,16 @@ ARRANGED = {
 """The results of attempts whose outcome was arranged; a failure is retried like any connection error (B-84)."""
 
 
+class HeldDelivery(NamedTuple):
+    """A delivery that an injected fault holds back: to be attempted after the next one to its endpoint (``until`` None).
+
+    Or at the same moment as the ``next`` one, or as the next one of a type.
+    """
+
+    effect: DeliverWebhook
+    until: str | None
+
+
 class Outbox:
     """A queue for each endpoint, in which events arrive in order of creation (B-84), and one for emails.
 
@@ -326,8 +360,8 @@ class Outbox:
         self._deliveries = WorkQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
         self._emails = None if mailer is None else WorkQueues(self._mail, pauses=runner.scheduler.pauses)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
-        self._held: dict[str, DeliverWebhook] = {}
-        # By endpoint: the delivery that is being attempted, and what ends with it.
+        self._held: dict[str, HeldDelivery] = {}
+        # By delivery that is being attempted: its endpoint, and what ends with it.
         self._attempted: dict[str, tuple[str, asyncio.Event]] = {}
 
     @cached_property
@@ -347,7 +381,9 @@ class Outbox:
         """Queue effects; returns at once. Without a mailer, emails stay in the world."""
         for effect in effects:
             if isinstance(effect, DeliverWebhook):
-                self._deliveries.put(effect.webhook, effect)
+                self._deliveries.put(effect.delivery if side_by_side.get() else effect.webhook, effect)
+            elif isinstance(effect, OpenPage):
+                self._deliveries.put(effect.url, effect)
             elif isinstance(effect, SendEmail) and self._emails is not None:
                 self._emails.put(MAIL, effect)
 
@@ -371,7 +407,8 @@ class Outbox:
         Who asks while handling that delivery would wait for it in vain. Most are answered in milliseconds, so that
         others are held up no longer than that.
         """
-        under_way = [attempt for id, attempt in self._attempted.items() if webhook in (None, id)]
+        attempted = self._attempted.items()
+        under_way = [(delivery, ended) for delivery, (id, ended) in attempted if webhook in (None, id)]
         deadline = asyncio.get_running_loop().time() + GRACE
         for delivery, ended in under_way:
             try:
@@ -408,41 +445,61 @@ class Outbox:
 
     # -- webhooks
 
-    async def _deliver(self, effect: DeliverWebhook) -> None:
+    async def _deliver(self, effect: DeliverWebhook | OpenPage) -> None:
+        if isinstance(effect, OpenPage):
+            return await self._open_page(effect)
         result = NOT_SENT
         ended = asyncio.Event()
-        self._attempted[effect.webhook] = effect.delivery, ended
+        self._attempted[effect.delivery] = effect.webhook, ended
         try:
             result = await self._attempt(effect)
         finally:
             ended.set()
-            del self._attempted[effect.webhook]
+            del self._attempted[effect.delivery]
             outcome = self._awaited.get(effect.delivery)
             if outcome is not None and not outcome.done():
                 outcome.set_result(result)
 
-    async def _attempt(self, effect: DeliverWebhook, *, exempt_from_faults: bool = False) -> HttpResult:
+    async def _attempt(
+        self, effect: DeliverWebhook, *, exempt_from_faults: bool = False, moment: SameMoment | None = None
+    ) -> HttpResult:
         runner = self._runner
         at = runner.now()
         request = self._sender.request(runner.world, effect, int(time.time()))
         if request is None:
             await self._commit(deliveries.mark_missed, {"post": effect})
             return NOT_SENT
+        type = runner.world.require(deliveries.WebhookDelivery, effect.delivery).event_type
+        if not exempt_from_faults and (held := self._released(effect, "next", type)):
+            return await self._attempt_together(effect, held)
         fault = None if exempt_from_faults else await self._injected_fault(effect)
         if fault is not None and fault.then.delay is not None:
             return NOT_SENT
-        if fault is not None and fault.then.reorder and effect.webhook not in self._held:
-            self._held[effect.webhook] = effect
+        if fault is not None and (fault.then.reorder or fault.then.overlap) and effect.webhook not in self._held:
+            until = type if fault.then.overlap == "same_type" else fault.then.overlap
+            self._held[effect.webhook] = HeldDelivery(effect, until)
             return NOT_SENT
         result = await self._arranged_outcome()
         if result is None:
-            result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
+            send = partial(self._send, moment=moment)
+            result = await (send(request) if fault is None else send_with_fault(fault.then, request, self._send))
         await self._record_attempt(effect, request, result, at, fault.seconds if fault and fault.then.again else None)
         if fault is not None and fault.then.reissue:
             await self._commit(deliveries.reissue, {"post": effect})
-        if (held := self._held.pop(effect.webhook, None)) is not None:
+        if held := self._released(effect, None):
             await self._attempt(held, exempt_from_faults=True)
         return result
+
+    async def _attempt_together(self, *effects: DeliverWebhook) -> HttpResult:
+        """Attempt deliveries at the same moment, and return the result of the first."""
+        moment = same_moment(len(effects))
+        attempts = (self._attempt(each, exempt_from_faults=True, moment=moment) for each in effects)
+        return (await asyncio.gather(*attempts))[0]
+
+    def _released(self, effect: DeliverWebhook, *until: str | None) -> DeliverWebhook | None:
+        """Return the delivery to the same endpoint that was held back until now, if there is one."""
+        held = self._held.get(effect.webhook)
+        return self._held.pop(effect.webhook).effect if held and held.until in until else None
 
     async def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
         if not self._runner.world.table(Fault).where("about", DELIVERY):
@@ -457,11 +514,16 @@ class Outbox:
         outcome: Outcome | None = await self._commit(consume_outcome, {"operation": "delivery"})
         return None if outcome is None else ARRANGED[outcome.result]
 
-    async def _send(self, request: SignedRequest) -> HttpResult:
+    async def _send(self, request: SignedRequest, moment: SameMoment | None = None) -> HttpResult:
         await self._stored()
         return await self._sender.send(
-            request.url, request.headers, request.body, verify=request.verify, names=self._names
+            request.url, request.headers, request.body, verify=request.verify, names=self._names, moment=moment
         )
+
+    async def _open_page(self, effect: OpenPage) -> None:
+        """Open a page as a browser does; whatever comes of it is the page's affair."""
+        await self._stored()
+        await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
 
     async def _record_attempt(
         self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str, again: float | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET
@@ -22,11 +23,13 @@ from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World
 from emulator.resources.app.settings import Settings
 from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import loopback
 
 # -- faults
 
 
-REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
+REQUEST, DELIVERY, PAYMENT, ANSWER = "request", "delivery", "payment", "answer"
+"""What a fault is for; an outage is for all payments while it lasts, an answer is that to single payments."""
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,10 +54,11 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``.
+    """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``, and ``hang_ms`` a ``status``.
 
     With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before,
-    and with ``together`` a ``duplicate`` arrives at the same moment. ``delay`` and ``again`` are on the world's clock.
+    and with ``together`` a ``duplicate`` arrives at the same moment. ``delay``, ``again`` and ``answer_after`` are on the
+    world's clock. With ``refused`` an answer of the operator is no, and with ``returns`` the buyer opens the success URL.
     """
 
     code: str | None = None
@@ -71,6 +75,7 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     together: bool = False
     delay: str | None = None
     reorder: bool = False
+    overlap: Literal["next", "same_type"] | None = None
     lose: bool = False
     tamper: bool = False
     forge: bool = False
@@ -78,6 +83,9 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     again: str | None = None
     reissue: bool = False
     outage: Literal["declined", "silent"] | None = None
+    answer_after: str | None = None
+    refused: bool = False
+    returns: bool = False
 
 
 class Fault(Record, frozen=True, kw_only=True):
@@ -132,15 +140,17 @@ def arrange(
 
 
 OF_DELIVERIES = frozenset(
-    ["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer", "again", "reissue"]
+    ["duplicate", "delay", "reorder", "overlap", "lose", "tamper", "forge", "late_answer", "again", "reissue"]
 )
-"""The effects of faults for deliveries; ``outage`` is for payments, the others are for requests."""
+"""The effects of faults for deliveries; ``outage`` and ``answer_after`` are for payments, the others are for requests."""
 
 
 def about(then: Mapping[str, Any]) -> str:
     """Return what a fault with these effects is for."""
     if "outage" in then:
         return PAYMENT
+    if "answer_after" in then:
+        return ANSWER
     return DELIVERY if OF_DELIVERIES & then.keys() else REQUEST
 
 
@@ -152,6 +162,20 @@ def outage(world: World, **facts: str | None) -> Fault | None:
         if has_begun and not is_over and fault.match.fits(**facts):
             return fault
     return None
+
+
+def pick_answer(world: World, **facts: str | None) -> Fault | None:
+    """Return the fault that the answer to a payment with these facts meets, if any; it is used up once."""
+    return pick_fault(world, ANSWER, lambda match: match.fits(**facts)) if world.holds(Fault) else None
+
+
+def success_url(world: World, session: str | None) -> str | None:
+    """Return the page on this machine to which a buyer returns from a checkout session, if there is one."""
+    found = [] if session is None else [record for table in world.tables() if (record := table.get(session))]
+    url = next((getattr(record, "success_url", None) for record in found), None)
+    if session is None or url is None or not loopback(urlsplit(url).hostname or ""):
+        return None
+    return str(url).replace("{CHECKOUT_SESSION_ID}", session)
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:

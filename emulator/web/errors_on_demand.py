@@ -102,16 +102,19 @@ class FaultInjection:
             raise forced(effect.code, context)
         if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
             raise forced("RATE_LIMIT_EXCEEDED", context)
-        if effect.status is not None:
+        if effect.hang_ms is not None:
+            await self._answer(context, scope, receive, _discard)
+            has_given_up = await _silence(effect.hang_ms / 1000, receive)
+            if has_given_up or effect.status is None:
+                await cut(context, receive)
+            else:
+                await send_response(_custom_response(effect.status, effect.body), send)
+        elif effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
         elif effect.drop == "before":
             await cut(context, receive)
         elif effect.drop == "after":
             await self._answer(context, scope, receive, _discard)
-            await cut(context, receive)
-        elif effect.hang_ms is not None:
-            await self._answer(context, scope, receive, _discard)
-            await _silence(effect.hang_ms / 1000, receive)
             await cut(context, receive)
         elif effect.garble:
             await self._answer(context, scope, receive, _garbling(send))
@@ -201,12 +204,14 @@ async def cut(context: RequestContext, receive: Receive) -> None:
         pass
 
 
-async def _silence(seconds: float, receive: Receive) -> None:
-    """Wait until the client has given up, or these seconds (real time)."""
+async def _silence(seconds: float, receive: Receive) -> bool:
+    """Wait these seconds (real time), or until the client gives up; whether it did."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while (await receive())["type"] != "http.disconnect":
                 pass
+            return True
+    return False
 
 
 async def _discard(message: Message) -> None:

@@ -20,10 +20,11 @@ class Seconds:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.each = 0.001
 
     def perf_counter(self) -> float:
         """In the place of ``time.perf_counter``."""
-        self.now += 0.001
+        self.now += self.each
         return self.now
 
     def pass_by(self, seconds: float) -> None:
@@ -196,6 +197,27 @@ def test_when_a_failure_is_tried_again(sandbox: Sandbox, seconds: Seconds, rule:
     assert (finding["count"] if finding else 0) == count
     if finding and rule != "retried-too-soon":
         assert finding["requests"] == sent[::-1][:count]
+
+
+def test_a_buyer_who_comes_back_an_hour_later_is_no_retry(sandbox: Sandbox, seconds: Seconds) -> None:
+    """B-100: pauses in the world's time count as pauses. The client gave up after its third retry, and so it does again."""
+    for _attempt in range(2):
+        for pause in (1, 2, 4, 0.1):
+            send(sandbox, "GET", "/customers/", **failing("DATABASE_ERROR"))
+            seconds.pass_by(pause)
+        sandbox.advance("1h")
+    assert found(sandbox, "retried-too-often") is None
+
+
+@pytest.mark.parametrize(("passed", "agent"), [(40, "shop/1.0"), (30, "shop/1.0"), (40, "payments-emulator")])
+def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(
+    sandbox: Sandbox, seconds: Seconds, passed: float, agent: str
+) -> None:
+    """One of thirty seconds is a limit; the helpers for tests wait as long as an advance takes."""
+    seconds.each = passed
+    sent = send(sandbox, "GET", "/customers/", **{"User-Agent": agent})
+    finding = found(sandbox, "no-time-limit")
+    assert (finding and finding["requests"]) == ([sent] if (passed, agent) == (40, "shop/1.0") else None)
 
 
 # -- keys

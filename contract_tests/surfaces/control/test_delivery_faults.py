@@ -143,6 +143,24 @@ def test_a_delivery_and_its_duplicate_arrive_at_the_same_moment(
     assert heard(sandbox, receiver) == [email, email]
 
 
+@pytest.mark.parametrize("overlap", ["next", "same_type"])
+def test_two_events_arrive_at_the_same_moment(
+    sandbox: Sandbox, receiver: Receiver, endpoint: Any, overlap: str
+) -> None:
+    """The receiver answers neither before it has both; with the same type the event between the two has gone ahead."""
+    met = threading.Barrier(2, timeout=10)
+    receiver.react = lambda received: met.wait() if received.event["type"] == "customer.created" else None
+    arrange(sandbox, {"overlap": overlap}, match={"event": "customer.created"})
+    customer = sandbox.customer()
+    first = customer["email"]
+    if overlap == "same_type":
+        sandbox.api.patch(f"/customers/{customer['id']}/", {"name": "Ben Ndong"})
+    [second] = customers(sandbox, 1)
+    arrived = heard(sandbox, receiver)
+    assert sorted(arrived[-2:]) == sorted([first, second])
+    assert {each["status"] for each in deliveries(sandbox, endpoint)} == {"succeeded"}
+
+
 def test_a_change_arrives_again_under_another_event_id(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
     arrange(sandbox, {"reissue": True})
     first, second = customers(sandbox, 2)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -114,6 +116,9 @@ def test_they_are_listed_newest_first_and_cleared_together(sandbox: Sandbox) -> 
         ({"then": {"delay_ms": 0}}, "then.delay_ms"),
         ({"then": {"together": True}}, "then"),
         ({"then": {"lose": True, "together": True}}, "then.together"),
+        ({"then": {"lose": True, "refused": True}}, "then.refused"),
+        ({"then": {"answer_after": "soon"}}, "then.answer_after"),
+        ({"then": {"answer_after": "1h"}, "match": {"method": "POST"}}, "match.method"),
         ({"then": {"again": "soon"}}, "then.again"),
         ({"then": {"repeat": True}, "match": {"event": "invoice.paid"}}, "match.event"),
         ({"then": {"outage": "loud"}}, "then.outage"),
@@ -416,3 +421,42 @@ def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> No
     for by, expected in (("59m", "requires_action"), ("1m", "succeeded")):
         sandbox.advance(by)
         assert payments(sandbox)[0]["status"] == expected
+
+
+def test_one_buyer_is_answered_later_than_the_others(sandbox: Sandbox) -> None:
+    sandbox.control.post("/faults", {"then": {"answer_after": "1h"}, "match": {"nth": 2}})
+    assert [pay(sandbox)["status"] for _ in range(3)] == ["succeeded", "requires_action", "succeeded"]
+    sandbox.advance("1h")
+    assert {each["status"] for each in payments(sandbox)} == {"succeeded"}
+
+
+@pytest.mark.parametrize("after", ["0s", "1h"])
+def test_one_buyer_is_refused_and_comes_back_all_the_same(sandbox: Sandbox, after: str) -> None:
+    """A page of another machine is not opened."""
+    opened = []
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            opened.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+    with HTTPServer(("127.0.0.1", 0), Page) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        own = f"http://127.0.0.1:{page.server_port}/thanks/{{CHECKOUT_SESSION_ID}}"
+        for url in (own, "https://shop.example.com/thanks"):
+            sandbox.control.post("/faults", {"then": {"answer_after": after, "refused": True, "returns": True}})
+            session = sandbox.session(success_url=url)["id"]
+            method = {"type": "mobile_money", "phone": "+24177000000"}
+            sandbox.control.post(f"/checkout-sessions/{session}/pay", {"method": method})
+            sandbox.advance("2h")
+            assert [each["status"] for each in payments(sandbox)][-1] == "canceled"
+        page.shutdown()
+    assert [path.partition("sess_")[0] for path in opened] == ["/thanks/"]
+
+
+@undocumented
+def test_a_client_that_waits_on_gets_a_status_and_one_that_gives_up_does_not(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"hang_ms": 300, "status": 504})
+    assert sandbox.api.http.post("/customers/", json=AWA).status_code == 504
+    assert customers(sandbox) == 1

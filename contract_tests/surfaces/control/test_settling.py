@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -140,3 +141,16 @@ def test_an_advance_beside_another_waits_for_it(
         ]
         assert [each.result()["failures"] for each in asked] == [[], [], []]
     assert sandbox.now == "2026-04-04T00:00:00.000Z"
+
+
+def test_what_nobody_waits_for_is_sent_side_by_side(sandbox: Sandbox, receiver: Receiver) -> None:
+    """B-84: the receiver answers no event of two payments before it has both."""
+    sandbox.endpoint(receiver.url)
+    met = Barrier(2, timeout=10)
+    kind = "checkout.session.completed"
+    receiver.react = lambda received: met.wait() if received.event.get("type") == kind else None
+    for _ in range(2):
+        pay(sandbox, **RACING)
+    sandbox.control.post("/clock/advance", {"by": "0s"})
+    assert not met.broken
+    assert [event["type"] for event in receiver.events].count(kind) == 2

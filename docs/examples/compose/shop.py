@@ -17,7 +17,7 @@ secrets = []
 def call(path, body):
     """Ask the payments service."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-    with urlopen(Request(f"{PAYMENTS}/v1{path}", json.dumps(body).encode(), headers), timeout=30) as answer:
+    with urlopen(Request(f"{PAYMENTS}/v1{path}", json.dumps(body).encode(), headers), timeout=10) as answer:
         return json.load(answer)
 
 

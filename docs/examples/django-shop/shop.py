@@ -52,7 +52,7 @@ def call(method, path, body=None, key=None):
 def send(method, path, body, key):
     """Send a request once."""
     headers = {"Authorization": f"Bearer {settings.PAYMENTS_KEY}", "Idempotency-Key": key}
-    answer = httpx.request(method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=30)
+    answer = httpx.request(method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=10)
     return answer.raise_for_status().json()
 
 

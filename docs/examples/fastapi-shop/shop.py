@@ -37,7 +37,7 @@ class Shop:
     """What the shop knows. It reads again what an event is about, which may come twice, late or in another order."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=10)
         self.orders: dict[str, dict] = {}
         self.members: dict[str, dict] = {}
 

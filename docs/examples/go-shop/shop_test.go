@@ -29,7 +29,7 @@ type world struct {
 
 func openShop(t *testing.T, key string) world {
 	shop := NewShop(os.Getenv("PAYMENTS_EMULATOR_URL"), key, "")
-	shop.client.Timeout = time.Minute // a year that passes takes its time
+	shop.client.Timeout = 30 * time.Second // a year that passes takes its time
 	server := httptest.NewServer(shop)
 	t.Cleanup(server.Close)
 	w := world{t, shop}

@@ -183,7 +183,7 @@ class Shop:
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as answer:
+            with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
                 return json.load(answer)
         except HTTPError as error:
             error.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import combinations, zip_longest
@@ -12,29 +13,38 @@ from emulator.document.paths import fixture
 # -- places, and the faults that are tried at each
 
 
-REQUEST, DELIVERY, CHARGE = "request", "delivery", "charge"
+REQUEST, DELIVERY, PAYMENT, CHARGE = "request", "delivery", "payment", "charge"
 
-SWAPPED, STALE = "swapped", "stale"
+HUNG, SWAPPED, STALE, OVERLAPPING = "hung", "swapped", "stale", "overlapping"
+
+RETURNING = "redirected-unpaid"
 
 WRITES = frozenset(["POST", "PATCH", "PUT", "DELETE"])
 
+ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
+
 
 class Advice(NamedTuple):
-    """What a fault shows, and the section of the guide's page "Test app" that says how to be ready for it."""
+    """What is wrong, and the section of the guide's page "Test app" that says how to do it right.
+
+    ``follows`` names the advice on a problem that causes this one, ``rule`` is that of the audit which says the same.
+    """
 
     problem: str
     section: str
-    follows: bool = False
+    follows: str = ""
+    rule: str = ""
 
 
 _TABLES = fixture("app-faults")
 
 ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["advice"].items()}
 
-AGAIN, RACING, REPEATED, UNSTEADY = (ADVICE[name] for name in ("again", "racing", "repeated", "unsteady"))
+AGAIN, NOT_AGAIN, KEYLESS, OTHER_KEY, UNLIMITED = (
+    ADVICE[name] for name in ("again", "not-again", "keyless", "other-key", "unlimited")
+)
 
-FOLLOWS = [each.problem for each in ADVICE.values() if each.follows]
-"""The problems that follow from handling an event that comes twice twice; they are not reported beside it."""
+RACING, SIDE_BY_SIDE, UNSTEADY = (ADVICE[name] for name in ("racing", "overlapping", "unsteady"))
 
 
 SLOW_READS = {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": True}, "probability": 1}
@@ -45,7 +55,7 @@ class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
     With ``kills`` the application's process is ended. Such a kind, and one with ``asked``, is tried only where it is
-    asked for.
+    asked for; one with ``once`` only at the first request of each method.
     """
 
     name: str
@@ -56,7 +66,26 @@ class FaultKind(NamedTuple):
     writes_only: bool = False
     kills: bool = False
     asked: bool = False
+    once: bool = False
 
+    @property
+    def refuses(self) -> bool:
+        """Whether a buyer does not pay: such a run ends as one in which the operator says no at once."""
+        return bool(self.then.get("refused"))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the connection ends without a response: the journal does not have the request."""
+        return bool(self.then.keys() & {"drop", "hang_ms"})
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether the request is executed all the same."""
+        return self.then.get("drop") != "before"
+
+
+REFUSED = FaultKind("refused", PAYMENT, "refused at once", ADVICE["unpaid"], {"answer_after": "0s", "refused": True})
+"""No fault, but the run that others are compared with: the operator says no at once."""
 
 FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for name, row in _TABLES["faults"].items()]
 """The faults that are tried, in this order."""
@@ -65,9 +94,11 @@ FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for n
 class Place(NamedTuple):
     """The ``number``-th request, delivery or charge by itself, from 1; ``title`` is ``POST /v1/refunds/`` or an event.
 
-    ``match`` finds it in another run: by operation or type of event, and its number among those. ``is_last`` says that
-    the endpoint of this delivery gets no other one after it, ``stale`` how late it comes after the last one about the
-    same customer, where that is later than an hour. ``at`` and ``until`` are when a charge begins, and an hour later.
+    ``match`` finds it in another run: by operation or type of event, and its number among those. Of a delivery,
+    ``is_last`` says that its endpoint gets no other one after it, ``stale`` how late it comes after the last one about the
+    same customer, where that is later than an hour, ``overlaps`` which one within an hour is to come with it, ``takes``
+    how many seconds it is handled. ``returns`` says that the buyer of a payment can come back to the application,
+    ``is_helped`` that a helper for tests sends the request. ``at`` and ``until`` are when a charge begins, and an hour later.
     """
 
     about: str
@@ -76,6 +107,10 @@ class Place(NamedTuple):
     is_last: bool = False
     match: Mapping[str, Any] | None = None
     stale: str | None = None
+    overlaps: str | None = None
+    takes: float = 0
+    returns: bool = False
+    is_helped: bool = False
     at: str | None = None
     until: str | None = None
 
@@ -107,13 +142,14 @@ class Case(NamedTuple):
         place = self.place
         if place.about == CHARGE:
             return {"then": dict(self.kind.then), "starts_at": place.at, "ends_at": place.until}
-        then = {"delay": place.stale} if self.kind.name == STALE else dict(self.kind.then)
+        own = {STALE: {"delay": place.stale}, OVERLAPPING: {"overlap": place.overlaps}}
+        then = own.get(self.kind.name) or dict(self.kind.then)
         return {"match": dict(place.match or {"nth": place.number}), "then": then, "times": 1}
 
     def faults(self) -> list[dict[str, Any]]:
         """Return the bodies for all its faults: one, or two of a pair; none where the application is killed."""
         first = [] if self.kind.kills else [self.fault()]
-        if self.kind.advice is RACING:
+        if self.kind.advice in (RACING, SIDE_BY_SIDE):
             first.append(SLOW_READS)
         return [*first, *(self.second.faults() if self.second else [])]
 
@@ -128,6 +164,8 @@ def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
     kinds = [kind for kind in FAULT_KINDS if kills or not kind.kills]
     for number, kind in enumerate(kinds):
         column = [Case(place, kind) for place in places if _differs(place, kind)]
+        if kind.once:
+            column = [*{case.place.title.split()[0]: case for case in reversed(column)}.values()]
         start = number * len(column) // len(kinds)
         columns.append(_spread([*column[start:], *column[:start]]))
     return [case for round in zip_longest(*columns) for case in round if case]
@@ -167,7 +205,7 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     for pattern in patterns:
         matching = _matching(cases, pattern)
         # A scenario may have no case of a kind, such as one in which no time passes.
-        if not matching and pattern not in (KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)):
+        if not matching and pattern.rpartition(":")[0].isdecimal():
             raise LookupError(_unknown(pattern, cases))
         found |= {case.name: case for case in matching}
     if not found:
@@ -184,14 +222,22 @@ def _matching(cases: Sequence[Case], pattern: str) -> list[Case]:
     return [case for case in cases if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, kinds)]
 
 
+def known_kinds(patterns: Sequence[str]) -> None:
+    """Raise ``LookupError`` for a pattern that no kind of fault fits, whatever the scenario."""
+    names = [KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)]
+    for pattern in patterns:
+        for part in pattern.split("+"):
+            kind = part.rpartition(":")[2]
+            if not any(fnmatchcase(name, kind) for name in names):
+                raise LookupError(f"{pattern} is no case; kinds of fault are {', '.join(names)}")
+
+
 def _unknown(pattern: str, every: Sequence[Case]) -> str:
     """Return the message for a case that the scenario does not have: what it has instead."""
-    number, _, kind = pattern.rpartition(":")
+    number = pattern.partition(":")[0]
     near = sorted(case.name for case in every if str(case.place.number) == number)
     last = max((case.place.number for case in every), default=0)
     has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
-    if not number.isdecimal() and not any(fnmatchcase(each.name, kind) for each in FAULT_KINDS):
-        has = f"kinds of fault are {', '.join(each.name for each in FAULT_KINDS)}"
     return f"{pattern} is not a case of this scenario; {has}"
 
 
@@ -207,8 +253,13 @@ def _place(case: Case) -> tuple[str, int]:
 
 
 def _differs(place: Place, kind: FaultKind) -> bool:
-    if kind.about != place.about or (kind.name == SWAPPED and place.is_last):
+    if kind.about != place.about or (kind.writes_only and place.title.split()[0] not in WRITES):
         return False
-    if kind.name == STALE and place.stale is None:
-        return False
-    return not kind.writes_only or place.title.split()[0] in WRITES
+    is_possible = {
+        HUNG: not place.is_helped,
+        SWAPPED: not place.is_last,
+        STALE: place.stale is not None,
+        OVERLAPPING: place.overlaps is not None,
+        RETURNING: place.returns,
+    }
+    return is_possible.get(kind.name, True)

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from emulator.checks.app.cases import AGAIN, REQUEST, UNSTEADY, Case, cases, chosen, pairs, parts
-from emulator.checks.app.endings import Ending, compare, totals
+from emulator.checks.app.cases import (
+    AGAIN,
+    HUNG,
+    KEYLESS,
+    NOT_AGAIN,
+    OTHER_KEY,
+    PAYMENT,
+    REFUSED,
+    UNLIMITED,
+    UNSTEADY,
+    Advice,
+    Case,
+    cases,
+    chosen,
+    known_kinds,
+    pairs,
+    parts,
+)
+from emulator.checks.app.endings import Ending, EndingDifference, SentRequest, compare, value_difference
 from emulator.checks.app.report import PAUSES, AppFinding, AppReport, ignoring, without_pauses
+from emulator.checks.app.tables import lines, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
-UNSEEN = ("drop-before", "drop-after", "timeout", "sent-together")
-"""The faults after which the journal has one request less, or as many for one more."""
+SENT_TOGETHER = "sent-together"
+
+VARIABLE = re.compile(r"[\w-]*\d[\w-]*")
+"""What may differ in a request between two runs: ids, numbers, times."""
+
+ONLY_THE_SERVICE = (
+    "Only the state of the service was compared, not your own: add --check or --check-sqlite, or return a function."
+)
+
+SAME_UNPAID = (
+    "Your own state is the same whether the buyer pays or not: it does not show what is bought, or that is given away."
+)
 
 Play = Callable[[Case | None], Ending]
 """Runs the scenario once in a new world, with the faults of a case or without any; called from several threads."""
@@ -41,7 +71,10 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
 
     Ctrl-C ends it; the report has what was found before. Raises ``LookupError`` for a pattern that names no case.
     """
-    runs = Runs[Case, Ending](play, limits)
+    known_kinds(search.only)
+    left_out: set[tuple[str, str]] = set()
+    runs = Runs[Case, Ending](lambda case: _with_rows(play(case), left_out), limits)
+    started = time.monotonic()
     try:
         baseline, again = play(None), play(None)
     except KeyboardInterrupt:
@@ -49,28 +82,61 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         return AppReport((), 0, (), interrupted=True)
     if reason := _unsuitable(baseline):
         return AppReport(baseline.places, 2, (), failure=reason)
+    left_out |= unsteady(baseline.tables or {}, again.tables or {})
+    baseline, again = (_with_rows(each, left_out) for each in (baseline, again))
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
     tried = chosen(cases(baseline.places, kills=search.kills), search.only)
-    runs.play_all(tried)
+    limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
+    refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
+    runs.play_all([*refused.values(), *tried])
+
+    def reference(case: Case) -> Ending | None:
+        """Return the ending that a case is to have; None for a run that was not made."""
+        return runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline
+
     if search.pairs and not runs.interrupted:
-        # What one of two faults changes already is no finding about both.
-        tried += (both := pairs([case for case in tried if not _differs(baseline, runs.endings.get(case.name), case)]))
+        # What one of two faults changes already is no finding about both. Runs with another payment end in another way.
+        same = [each for each in tried if each.place.about != PAYMENT and not _differs(each, reference, runs.endings)]
+        tried += (both := pairs(same))
         runs.play_all(both)
-    findings = ignoring(list(_findings(tried, baseline, runs.endings)), search.ignore)
+    findings = ignoring(list(_findings(tried, baseline, reference, runs.endings)), search.ignore)
     unpaused: list[str] = []
     if search.in_test:
         findings, unpaused = without_pauses(findings, _kept(tried, baseline, runs.endings))
+    done = [case for case in tried if case.name in runs.endings]
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
         findings,
-        remaining=len(tried) - len(runs.endings),
-        unreached=[case for case in tried if (ending := runs.endings.get(case.name)) and not ending.reached],
+        tried=done,
+        remaining=len(tried) - len(done),
+        unreached=[case for case in done if not runs.endings[case.name].reached],
+        unjudged=[
+            case for case in done if case.place.about == PAYMENT and _wants_it(reference(case), runs.endings[case.name])
+        ],
         interrupted=runs.interrupted,
         audit=baseline.audit,
         unpaused=unpaused,
+        left_out=[f"{table}.{name}".rstrip(".") for table, name in sorted(left_out)],
+        unseen=_unseen(baseline, [runs.endings.get(case.name) for case in refused.values()]),
     )
+
+
+def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
+    """Return an ending whose value has the rows of its tables, beside what the application's own check returned."""
+    if ending.tables is None:
+        return ending
+    rows = lines(ending.tables, left_out)
+    return ending._replace(value=rows if ending.value is None else f"{ending.value}\n{rows}")
+
+
+def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
+    """Return what no run could show of the application's own state; empty where it was looked at."""
+    if baseline.value is None:
+        return ONLY_THE_SERVICE
+    judged = [ending for ending in refused if ending and ending.failure is None]
+    return SAME_UNPAID if judged and all(ending.value == baseline.value for ending in judged) else ""
 
 
 def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
@@ -84,41 +150,85 @@ def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]
     return {rule for rule, times in followed.items() if 4 * times >= asked[rule]}
 
 
-def _differs(baseline: Ending, ending: Ending | None, case: Case) -> bool:
-    """Return whether a run ended otherwise than the baseline; not if it was not made, or its fault did not strike."""
-    return bool(ending and ending.reached and compare(baseline, ending, case))
+Reference = Callable[[Case], Ending | None]
+"""The ending that a case is to have."""
 
 
-def _findings(cases: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> Iterator[AppFinding]:
-    """Yield the cases that ended otherwise than the baseline."""
+def _difference(case: Case, wanted: Ending | None, ending: Ending | None) -> tuple[EndingDifference, ...]:
+    """Return how a run ended otherwise than it should; nothing where that cannot be told.
+
+    A scenario may want a payment to be answered at once: where it fails for that, nothing is known of the application.
+    """
+    if wanted is None or ending is None or not wanted.reached:
+        return ()
+    if case.place.about == PAYMENT and (ending.failure or wanted.failure):
+        return () if _wants_it(wanted, ending) else value_difference(wanted, ending)
+    return compare(wanted, ending, case)
+
+
+def _wants_it(wanted: Ending | None, ending: Ending) -> bool:
+    """Return whether a scenario fails, or goes on, only for the payment that it wants at once."""
+    return wanted is not None and (wanted.failure is None) != (ending.failure is None)
+
+
+def _differs(case: Case, reference: Reference, endings: Mapping[str, Ending]) -> bool:
+    """Return whether a run ended otherwise than it should; not if it was not made, or its fault did not strike."""
+    ending = endings.get(case.name)
+    return bool(ending and ending.reached and _difference(case, reference(case), ending))
+
+
+def _findings(
+    cases: Sequence[Case], baseline: Ending, reference: Reference, endings: Mapping[str, Ending]
+) -> Iterator[AppFinding]:
+    """Yield the cases that ended otherwise than they should."""
     for case in cases:
         ending = endings.get(case.name)
-        if ending is None or not (found := compare(baseline, ending, case)):
+        if ending is None or not (found := _difference(case, reference(case), ending)):
             continue
         if ending.reached:
-            repetitions = ((part, _repetition(part, baseline, ending)) for part in parts(case))
-            part, problem = next(((part, how) for part, how in repetitions if how), (case, case.kind.advice.problem))
-            yield AppFinding(case, found, problem, part.kind.advice.section)
+            followed = (_what_followed(part, baseline, ending) for part in parts(case))
+            is_unlimited = case.kind.name == HUNG and any(each.rule == UNLIMITED.rule for each in found)
+            advice = UNLIMITED if is_unlimited else next(filter(None, followed), case.kind.advice)
+            yield AppFinding(case, found, advice)
         elif case.second is None:
             # Of a pair one fault may strike, and keep the other from being reached.
-            yield AppFinding(case, found, UNSTEADY.problem, UNSTEADY.section)
+            yield AppFinding(case, found, UNSTEADY)
 
 
-def _repetition(case: Case, baseline: Ending, other: Ending) -> str | None:
-    """Return how the request of the case was sent again as a new one; None if it was not."""
-    if case.place.about != REQUEST or case.kind.advice is not AGAIN:
+def _what_followed(case: Case, baseline: Ending, other: Ending) -> Advice | None:
+    """Return what is wrong with the request that came after the one that a case strikes; None where that is not known."""
+    match = case.place.match or {}
+    if "operation" not in match or case.kind.advice is not AGAIN:
         return None
-    title = case.place.title
-    sent = [write for write in other.writes if write.title == title]
-    # A request whose connection was cut is not in the journal.
-    expected = sum(write.title == title for write in baseline.writes) + (case.kind.name not in UNSEEN)
-    if len(sent) < expected:
+    number, planned, sent = match["nth"] - 1, baseline.sent[match["operation"]], other.sent.get(match["operation"], ())
+    # A request whose connection was cut is not in the journal; in the baseline it is.
+    is_cut = case.kind.is_cut
+    if not is_cut and number >= len(sent):
         return None
-    if any(write.key is None for write in sent):
-        return "A request is sent again without an Idempotency-Key"
-    before, after = totals(baseline.digest), totals(other.digest)
-    is_more = any(number > before[kind] for kind, number in after.items())
-    return "A request is sent again with another Idempotency-Key" if is_more else None
+    struck = planned[number] if is_cut else sent[number]
+    if case.kind.name == SENT_TOGETHER:
+        return KEYLESS if struck.method == "POST" and struck.key is None else None
+    again = _sent_again(struck, sent[number + (not is_cut) :], planned[number + 1 :])
+    if again is None:
+        return NOT_AGAIN
+    is_done_twice = struck.method == "POST" and case.kind.is_executed
+    if not is_done_twice or again.key is None:
+        return KEYLESS if is_done_twice else None
+    has_other = again.changed > 0 if is_cut else again.key != struck.key
+    return OTHER_KEY if has_other else None
+
+
+def _sent_again(
+    struck: SentRequest, later: Sequence[SentRequest], planned: Sequence[SentRequest]
+) -> SentRequest | None:
+    """Return the repetition of a request among the later ones, of which more are like it than was ``planned``."""
+    # Where the request itself is not in the journal, ids, ports and times in it may be others than in the baseline.
+    for other in ("\\g<0>", ""):
+        wanted = VARIABLE.sub(other, struck.content)
+        like = [each for each in later if VARIABLE.sub(other, each.content) == wanted]
+        if len(like) > sum(VARIABLE.sub(other, each.content) == wanted for each in planned):
+            return like[0]
+    return None
 
 
 def _unsuitable(baseline: Ending) -> str | None:

@@ -13,16 +13,19 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from emulator.checks.app.cases import CHARGE, Case, Place
+from emulator.checks.app.tables import Tables
 from emulator.presentation.languages.language import plain_money
 
 # -- an ending, and in what it differs from another one
 
 
-class SentWrite(NamedTuple):
-    """A request of the scenario that changes something. ``key`` is its Idempotency-Key, where a repetition may need one."""
+class SentRequest(NamedTuple):
+    """A request as the journal has it. ``content`` is its path and body, ``changed`` how many objects it changed."""
 
-    title: str
+    method: str
     key: str | None
+    content: str
+    changed: int
 
 
 class AuditNote(NamedTuple):
@@ -36,8 +39,8 @@ class AuditNote(NamedTuple):
 class Ending(NamedTuple):
     """How a scenario ended. ``failure`` is its error in one line, ``value`` what its own check returned.
 
-    ``reached`` says whether the fault struck (each of a pair); ``writes`` are the requests that the service received.
-    ``was_reset`` says that the scenario reset its world, which no fault survives.
+    ``reached`` says whether the fault struck (each of a pair); ``sent`` are the requests by operation: of a case those of
+    the operation that it strikes. ``was_reset`` says that the scenario reset its world, which no fault survives.
     """
 
     failure: str | None
@@ -45,10 +48,11 @@ class Ending(NamedTuple):
     digest: Digest
     balanced: bool
     places: Sequence[Place]
-    writes: Sequence[SentWrite]
+    sent: Mapping[str, Sequence[SentRequest]]
     reached: bool
     audit: Sequence[AuditNote] = ()
     was_reset: bool = False
+    tables: Tables | None = None
 
 
 class Weight(IntEnum):
@@ -61,22 +65,20 @@ class Weight(IntEnum):
 
 
 class EndingDifference(NamedTuple):
-    """One way in which an ending is another. ``rule`` is that of the audit, for a difference of ``Weight.RULES``."""
+    """One way in which an ending is another. ``rule`` is that of the audit, for a difference of ``Weight.RULES``.
+
+    ``double`` is the noun of what there is twice as often: a ``refund``.
+    """
 
     weight: Weight
     sentence: str
     rule: str = ""
-    is_double: bool = False
+    double: str = ""
 
     @property
     def short(self) -> str:
         """The difference in a few words: ``a double refund``."""
-        noun = self.sentence.split()[1].rstrip("s") if self.is_double else ""
-        return f"a double {DOUBLED.get(noun, noun)}" if noun else self.sentence
-
-
-DOUBLED = {"payment": "payment", "transaction": "payment", "refund": "refund", "subscription": "subscription"}
-"""What is said to be double, by the first word of a kind."""
+        return f"a double {self.double}" if self.double else self.sentence
 
 
 def compare(baseline: Ending, other: Ending, case: Case | None = None) -> tuple[EndingDifference, ...]:
@@ -91,12 +93,17 @@ def compare(baseline: Ending, other: Ending, case: Case | None = None) -> tuple[
     if other.failure is not None:
         found.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
     else:
-        said = value_differences(other.value, baseline.value)
-        found += [EndingDifference(Weight.ACCESS, f"the check returns {each}") for each in said]
+        found += value_difference(baseline, other)
     known = {note.rule for note in baseline.audit}
     new = [note for note in other.audit if note.rule not in known and note.severity != "info"]
     found += [EndingDifference(Weight.RULES, note.title, note.rule) for note in new]
     return tuple(sorted(found, key=lambda each: each.weight))
+
+
+def value_difference(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
+    """Return how the application's own state differs from that of the baseline."""
+    said = value_differences(other.value, baseline.value)
+    return tuple(EndingDifference(Weight.ACCESS, f"the check returns {each}") for each in said)
 
 
 def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
@@ -148,12 +155,16 @@ def _as_json(found: str, wanted: str) -> tuple[Any, Any] | None:
 MONEY_KINDS = frozenset(["payment_intent", "transaction", "refund"])
 """The kinds whose objects move money when they have succeeded."""
 
+DOUBLED = {"payment_intent": "payment", "transaction": "payment"}
+"""What there is twice, where that is not the name of its kind."""
+
 MOVED = frozenset(["succeeded", "completed", "refunded", "partially_refunded"])
 """The statuses in which they have moved it."""
 
 AMOUNTS = {
     "customer": None,
     "address": None,
+    "payment_method": None,
     "product": None,
     "subscription_plan": "amount",
     "subscription": None,
@@ -163,6 +174,8 @@ AMOUNTS = {
     "refund": "amount",
     "checkout_session": "amount_total",
     "payment_link": None,
+    "security_profile": None,
+    "webhook_endpoint": None,
 }
 """The kinds that are counted, and the field with the amount in minor units that is summed, if there is one."""
 
@@ -243,15 +256,19 @@ def _links(rows: Mapping[str, list[Any]]) -> dict[LinkedKinds, dict[int, int]]:
 
 def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDifference]:
     """Yield what the other world has more or less of; links only of kinds that it has as many of."""
+    numbers, others = totals(baseline), totals(other)
     for group in sorted({*baseline.sums, *other.sums}, key=str):
         wanted, found = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
-        weight = Weight.MONEY if group.moves_money else Weight.OBJECTS
-        if wanted.number != found.number:
-            sentence = f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
-            yield EndingDifference(weight, sentence, is_double=found.number == 2 * wanted.number > 0)
-        elif wanted.amount != found.amount:
-            yield EndingDifference(weight, f"{group}:{_amount(group, found)} instead of{_amount(group, wanted)}")
-    numbers, others = totals(baseline), totals(other)
+        if wanted == found:
+            continue
+        sentence = f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
+        # A payment that fails is none; of other things there is one more, whatever its status.
+        before, after = (each[group.kind] for each in (numbers, others))
+        if group.kind in MONEY_KINDS:
+            before, after = wanted.number, found.number
+        is_double = before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
+        noun = DOUBLED.get(group.kind, _singular(group.kind)) if is_double else ""
+        yield EndingDifference(Weight.MONEY if group.moves_money else Weight.OBJECTS, sentence, double=noun)
     for link in sorted({*baseline.links, *other.links}):
         spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):

@@ -22,22 +22,29 @@ from emulator.web.errors_on_demand import cut, read_ahead
 GRACE = 0.25
 """Seconds (real time) at most that the application has to act on what it got before it is killed."""
 
+ALMOST = 0.7
+"""The part of the usual time to handle an event after which it is killed at work: most have marked it as seen by then."""
+
 NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
 
 
 class KillPoint(NamedTuple):
-    """Where the application is killed: at the ``nth`` request or event with a title, and whether before its response."""
+    """Where the application is killed: at the ``nth`` request or event with a title; ``kind`` is that of the fault.
+
+    ``seconds`` is how long it takes to handle that event.
+    """
 
     about: str
     title: str
     nth: int
-    is_before: bool
+    kind: str
+    seconds: float
 
     @classmethod
     def of(cls, case: Case) -> KillPoint:
         place = case.place
         nth = int((place.match or {"nth": place.number})["nth"])
-        return cls(place.about, place.title, nth, case.kind.name in ("killed-sent", "killed-received"))
+        return cls(place.about, place.title, nth, case.kind.name, place.takes)
 
 
 class Killer:
@@ -49,14 +56,10 @@ class Killer:
         self._kill = kill
         self._seen: set[str] = set()
         self._lock = threading.Lock()
-        self._is_passed = False
         self._is_over = False
+        self.is_due = False
+        """Whether the application's next request is not executed any more, but kills it."""
         self.has_struck = False
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the point is passed: the application's next request is not executed any more."""
-        return self._is_passed and not self._is_over and not self.has_struck
 
     def parts(self) -> Parts:
         """Return the parts of a sandbox in which it strikes."""
@@ -72,17 +75,18 @@ class Killer:
         self._seen.add(id)
         return len(self._seen) == wanted.nth
 
-    def strike(self) -> None:
-        """Kill the application, unless it was killed, or has ended by itself."""
+    def strike(self) -> bool:
+        """Kill the application, unless it was killed, or has ended by itself; return whether this did."""
         with self._lock:
             if self._is_over or self.has_struck:
-                return
+                return False
             self.has_struck = True
         self._kill()
+        return True
 
     async def strike_soon(self) -> None:
         """Kill the application at its next request, or after ``GRACE``: whatever it does next, the world is as it was."""
-        self._is_passed = True
+        self.is_due = True
         await asyncio.sleep(GRACE)
         self.strike()
 
@@ -101,18 +105,29 @@ class WatchedSender(WebhookSender):
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, **options: Any) -> HttpResult:
         """Send one attempt; the one at the point is not acknowledged where the application is killed before that."""
-        event = json.loads(body) if isinstance(body, bytes) else {"type": "", "id": ""}
+        event = json.loads(body) if isinstance(body, bytes) and body else {"type": "", "id": ""}
         sending = asyncio.create_task(super().send(url, headers, body, **options))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
             return await sending
-        if not self._killer.point.is_before:
+        if self._killer.point.kind == "killed-acknowledged":
             result = await sending
-            await self._killer.strike_soon()
+            self._killer.strike()
             return result
+        if self._killer.point.kind == "killed-working":
+            return await self._killed_at_work(sending)
         await asyncio.wait([sending], timeout=GRACE)
         self._killer.strike()
         await sending
         return NOT_ACKNOWLEDGED
+
+    async def _killed_at_work(self, sending: asyncio.Task[HttpResult]) -> HttpResult:
+        """Kill the application at its next request while it handles this delivery, or shortly before it usually ends."""
+        self._killer.is_due = True
+        if (await asyncio.wait([sending], timeout=ALMOST * self._killer.point.seconds))[1]:
+            self._killer.strike()
+        result = await sending
+        self._killer.is_due = False
+        return NOT_ACKNOWLEDGED if self._killer.has_struck else result
 
 
 class WatchedRequests:
@@ -124,8 +139,7 @@ class WatchedRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
-        if self._killer.is_due:
-            self._killer.strike()
+        if self._killer.is_due and self._killer.strike():
             await cut(context, receive)
             return
         title = self._killer.title(context.method, context.path)
@@ -133,7 +147,7 @@ class WatchedRequests:
             await self._app(scope, receive, send)
             return
         _, receive = await read_ahead(receive)
-        if self._killer.point.is_before:
+        if self._killer.point.kind == "killed-sent":
             self._killer.strike()
             await self._app(scope, receive, _to_nobody(send))
             return

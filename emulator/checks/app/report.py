@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.checks.app.cases import DELIVERY, FOLLOWS, REPEATED, REQUEST, Case, Place
+from emulator.checks.app.cases import ADVICE, CHARGE, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
@@ -24,28 +24,37 @@ NO_PAUSES = (
 )
 
 
+ABOUT = (REQUEST, DELIVERY, PAYMENT, CHARGE)
+"""What places are about, as a table has them."""
+
+WANTED_AT_ONCE = "Nothing was shown, since the scenario wants the payment at once"
+
+
 class AppFinding(NamedTuple):
-    """A case that ended otherwise than the baseline. ``problem`` names its cause, ``section`` the guide's on it."""
+    """A case that ended otherwise than the baseline, and what is wrong."""
 
     case: Case
     differences: tuple[EndingDifference, ...]
-    problem: str
-    section: str
+    advice: Advice
 
     @property
     def weight(self) -> tuple[Weight, bool]:
         """How bad the worst of it is: the lowest is the worst."""
-        return self.differences[0].weight, not self.differences[0].is_double
+        return self.differences[0].weight, not self.differences[0].double
 
     @property
     def rule(self) -> str:
-        """The rule of the audit that is all there is to it; empty if there is more."""
-        return self.differences[0].rule
+        """The rule of the audit that is all there is to it; empty if there is more, or the journal names the cause."""
+        return "" if self.advice.rule in self._rules else self.differences[0].rule
+
+    @property
+    def _rules(self) -> list[str]:
+        return [each.rule for each in self.differences if each.rule]
 
     @property
     def fix(self) -> str:
         """How to fix it, on one line."""
-        return f"{self.problem}. Fix: {self.section} (guide: test-app)"
+        return f"{self.advice.problem}. Fix: {self.advice.section} (guide: test-app)"
 
     def as_json(self) -> dict[str, Any]:
         place, kind = self.case.place, self.case.kind
@@ -57,8 +66,8 @@ class AppFinding(NamedTuple):
             "fault": kind.name,
             "sentence": self.case.sentence,
             "differences": [each.sentence for each in self.differences],
-            "rules": [each.rule for each in self.differences if each.rule],
-            "problem": self.problem,
+            "rules": self._rules,
+            "problem": self.advice.problem,
             "advice": self.fix,
         }
 
@@ -78,23 +87,24 @@ class Cause(NamedTuple):
         """The cause in one line: what is wrong, and the worst that comes of it."""
         if self.worst.rule:
             return f"{self.worst.differences[0].sentence} ({self.worst.rule})"
-        return f"{self.worst.problem}: {self.worst.differences[0].short}"
+        return f"{self.worst.advice.problem}: {self.worst.differences[0].short}"
 
     def finding(self, repeat: str) -> Finding:
         """Return the cause with what followed where, and how to repeat and fix it."""
-        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("test-app", self.worst.section)
+        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("test-app", self.worst.advice.section)
         return Finding(self.title, self.title, [*self._places()], fix, again)
 
     def _places(self) -> Iterator[str]:
-        shown = 0
+        shown, rest = 0, []
         for differences, findings in self._by_differences():
-            yield from (finding.case.sentence for finding in findings[: SHOWN_PLACES - shown])
-            if shown < SHOWN_PLACES and not self.worst.rule:
+            listed = findings[: SHOWN_PLACES - shown]
+            yield from (finding.case.sentence for finding in listed)
+            if listed and not self.worst.rule:
                 yield from (f"    {each}" for each in differences)
-            shown += len(findings)
-        if shown > SHOWN_PLACES:
-            rest = sorted({finding.case.place.number for finding in self.findings})
-            yield f"and {shown - SHOWN_PLACES} more, at {', '.join(map(str, rest))}"
+            shown += len(listed)
+            rest += findings[len(listed) :]
+        if rest:
+            yield f"and {len(rest)} more: {', '.join(finding.case.name for finding in rest)}"
 
     def _by_differences(self) -> Iterator[tuple[list[str], list[AppFinding]]]:
         groups: dict[tuple[str, ...], list[AppFinding]] = {}
@@ -114,24 +124,28 @@ def _sentence(difference: EndingDifference) -> str:
 def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     """Return the findings by cause, the worst first: what the audit alone found by its rule, the others by problem.
 
-    Where an event that simply comes twice is handled twice, one that does so in an unusual way has no other cause.
+    A problem that follows from another one at the same place has no other cause: who handles an event twice that simply
+    comes twice does so at the same moment, too.
     """
-    repeated = {finding.case.place.number for finding in findings if finding.problem == REPEATED.problem}
+    found = {(finding.case.place.number, finding.advice) for finding in findings}
     groups: dict[str, list[AppFinding]] = {}
     for finding in findings:
-        follows = finding.problem in FOLLOWS and finding.case.place.number in repeated
-        groups.setdefault(finding.rule or (REPEATED.problem if follows else finding.problem), []).append(finding)
+        first = ADVICE.get(finding.advice.follows)
+        cause = first if first and (finding.case.place.number, first) in found else finding.advice
+        groups.setdefault(finding.rule or cause.problem, []).append(finding)
     # What names the cause is first, and then the worst.
-    ordered = [Cause(sorted(each, key=lambda one: (one.problem in FOLLOWS, one.weight))) for each in groups.values()]
+    ordered = [Cause(sorted(each, key=lambda one: (bool(one.advice.follows), one.weight))) for each in groups.values()]
     return sorted(ordered, key=lambda cause: min(finding.weight for finding in cause.findings))
 
 
 class AppReport(NamedTuple):
     """What was found. ``failure`` is that of the scenario without any fault, ``unstable`` how two baselines differ.
 
-    If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
-    are those whose fault never struck, ``audit`` what the baseline shows. ``unpaused`` are rules about pauses that were
-    left out because the test waits nowhere. ``repeat`` repeats a case alone; ``{case}`` stands for its name.
+    If there is one of them, nothing else was tried. ``tried`` are the cases that were run, ``remaining`` counts the
+    others, ``unreached`` are those whose fault never struck, ``unjudged`` those in which the scenario wants a payment
+    at once, ``audit`` what the baseline shows. ``unpaused`` are rules about pauses that were left out because the test
+    waits nowhere, ``unseen`` says what could not be compared, ``left_out`` are tables and columns.
+    ``repeat`` repeats a case; ``{case}`` stands for its name.
     """
 
     places: Sequence[Place]
@@ -139,11 +153,15 @@ class AppReport(NamedTuple):
     findings: Sequence[AppFinding]
     unstable: Sequence[EndingDifference] = ()
     failure: str | None = None
+    tried: Sequence[Case] = ()
     remaining: int = 0
     unreached: Sequence[Case] = ()
+    unjudged: Sequence[Case] = ()
     interrupted: bool = False
     audit: Sequence[AuditNote] = ()
     unpaused: Sequence[str] = ()
+    unseen: str = ""
+    left_out: Sequence[str] = ()
     repeat: str = "--only {case}"
 
     @property
@@ -153,8 +171,8 @@ class AppReport(NamedTuple):
 
     @property
     def cases(self) -> int:
-        """How many cases were tried: all runs but the two baselines."""
-        return max(self.runs - 2, 0)
+        """How many cases were tried."""
+        return len(self.tried)
 
     @property
     def headline(self) -> str:
@@ -180,21 +198,25 @@ class AppReport(NamedTuple):
             notes = [f"    {_sentence(each)}" for each in self.unstable]
         failure = self.failure or (self.headline if self.unstable else None)
         right = ["every other run"] if self.runs and not failure else []
-        return Report("test app", self.headline, findings, failure, right, notes, self._facts())
+        about = self.unseen if self.tried else ""
+        return Report("test app", self.headline, findings, failure, right, notes, self._facts(), about)
 
     def text(self) -> str:
         """Return the report for people."""
         return self.report().text()
 
     def _notes(self) -> Iterator[str]:
-        places = Counter(place.about for place in self.places)
-        yield f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')}, {self.runs} runs."
         for note in self.audit:
             yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
+        if self.left_out:
+            yield f"Left out, as logs of events or different without any fault: {', '.join(self.left_out)}."
+        places = Counter(place.about for place in self.places)
+        yield f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')}, {self.runs} runs."
         if self.unpaused:
             yield NO_PAUSES.format(" and ".join(self.unpaused))
-        if self.unreached:
-            yield f"Not reached by the scenario: {', '.join(case.name for case in self.unreached)}."
+        for title, cases in (("Not reached by the scenario", self.unreached), (WANTED_AT_ONCE, self.unjudged)):
+            if cases:
+                yield f"{title}: {', '.join(case.name for case in cases)}."
         if self.remaining:
             yield self.unfinished
 
@@ -216,7 +238,21 @@ class AppReport(NamedTuple):
             "unreached": [case.name for case in self.unreached],
             "interrupted": self.interrupted,
             "audit": [note._asdict() for note in self.audit],
+            "grid": self._grid(),
         }
+
+    def _grid(self) -> dict[str, Any]:
+        """Return the cases as a table: a row for each place, a column for each kind, and how each ended."""
+        ended = {case.name: "same" for case in self.tried}
+        for finding in self.findings:
+            ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
+        kinds = [*{case.kind.name: case.kind for case in self.tried if not case.second}.values()]
+        places = sorted({str(each): each for each in self.places}.values(), key=lambda each: ABOUT.index(each.about))
+        rows = {
+            str(place): [ended.get(Case(place, kind).name, "") if kind.about == place.about else "" for kind in kinds]
+            for place in places
+        }
+        return {"kinds": [kind.name for kind in kinds], "rows": {name: row for name, row in rows.items() if any(row)}}
 
 
 def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:

@@ -8,21 +8,25 @@ wrong. ``cases`` makes the cases of these places, ``driver`` plays them all, ``e
 
 from __future__ import annotations
 
-import re
+import json
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
 
-from emulator.checks.app.cases import AGAIN, CHARGE, DELIVERY, REQUEST, WRITES, Case, Place, parts
+from emulator.checks.app import tables
+from emulator.checks.app.cases import AGAIN, CHARGE, DELIVERY, ID, PAYMENT, REQUEST, Case, Place, parts
 from emulator.checks.app.driver import Search, examine
-from emulator.checks.app.endings import AuditNote, Ending, SentWrite, digest
+from emulator.checks.app.endings import AuditNote, Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
-from emulator.client.api import Api
+from emulator.client.api import HELPER, Api
 from emulator.core import calendar
+from emulator.presentation.languages.language import plain_money
 
 AFTERWARDS = "2d"
 """How far the clock is moved after a scenario, without faults: the default retry policy ends within (B-84)."""
@@ -31,8 +35,6 @@ HARNESS = "/v1/webhooks/"
 """Requests to it are the test's, not the application's: they set the receiver up, and no fault strikes them."""
 
 SNAPSHOT = "scenario"
-
-ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
 SENTINEL = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
 """A fault that never strikes. It is gone after a run that reset its world."""
@@ -128,7 +130,8 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
     )
     api.delete("/_emulator/faults")
     before = _export(api)
-    requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
+    requests = [each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")]
+    whole = _whole(api, requests, case)
     api.post("/_emulator/clock/advance", {"by": afterwards})
     value = None
     if callable(check):
@@ -136,23 +139,35 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
             value = check()
         except (Exception, AssertionError) as error:
             failure = failure or one_line(error)
-    repeated = {part.place.title for part in parts(case) if part.kind.advice is AGAIN} if case else set()
     return Ending(
         failure=failure,
         value=value,
         digest=digest(_export(api)),
         balanced=api.get("/_emulator/ledger")["balanced"],
-        places=[*_request_places(requests), *_delivery_places(before), *_charge_places(before)],
-        writes=[_write(api, request, repeated) for request in requests if request["method"] in WRITES],
+        places=_places(requests, whole, before) if case is None else (),
+        sent=_sent(whole),
         reached=case is None or not is_arranged,
         audit=_audit(api),
         was_reset=case is None and not is_arranged,
     )
 
 
+def with_tables(ending: Ending, folder: Path, file: str) -> Ending:
+    """Return an ending with the tables of the application's own file, or with the failure that there are none."""
+    try:
+        return ending._replace(tables=tables.read(folder, file))
+    except AssertionError as error:
+        return ending._replace(failure=ending.failure or str(error))
+
+
+LONGEST_ERROR = 500
+"""Characters of an error that are shown."""
+
+
 def one_line(error: BaseException) -> str:
-    """Return an error as a line of a report."""
-    text = str(error).strip().partition("\n")[0]
+    """Return an error, whole, as a line of a report."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -168,7 +183,20 @@ def _audit(api: Api) -> list[AuditNote]:
     ]
 
 
-def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
+def _places(
+    requests: Sequence[dict[str, Any]], whole: Mapping[str, dict[str, Any]], exported: dict[str, Any]
+) -> list[Place]:
+    """Return where something can go wrong in what was done."""
+    helped = {id for id, each in whole.items() if each["request_headers"].get("user-agent") == HELPER}
+    return [
+        *_request_places(requests, helped),
+        *_delivery_places(exported),
+        *_payment_places(exported),
+        *_charge_places(exported),
+    ]
+
+
+def _request_places(requests: Sequence[dict[str, Any]], helped: Collection[str]) -> list[Place]:
     seen: Counter[str] = Counter()
     places = []
     for number, request in enumerate(requests, 1):
@@ -178,7 +206,8 @@ def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
             continue
         seen[operation] += 1
         match = {"operation": operation, "nth": seen[operation]}
-        places.append(Place(REQUEST, number, title_of(request["method"], request["path"]), match=match))
+        title = title_of(request["method"], request["path"])
+        places.append(Place(REQUEST, number, title, match=match, is_helped=request["id"] in helped))
     return places
 
 
@@ -197,15 +226,33 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
         seen[type] += 1
         is_last = number == last[row["webhook"]]
         stale = _stale(row, rows.values(), events)
+        overlaps = _overlaps(row, [*rows.values()][number:])
         match = {"event": type, "nth": seen[type]}
-        places.append(Place(DELIVERY, number, type, is_last=is_last, match=match, stale=stale))
+        takes = max((each["duration_ms"] for each in row["attempts"]), default=0) / 1000
+        places.append(Place(DELIVERY, number, type, is_last, match, stale, overlaps, takes))
     return places
+
+
+def _overlaps(row: dict[str, Any], later: Iterable[dict[str, Any]]) -> str | None:
+    """Return which delivery to the same endpoint within an hour is to come with this one: the next of its type, or the next."""
+    near = [
+        other["event_type"]
+        for other in later
+        if other["webhook"] == row["webhook"]
+        and calendar.seconds_between(row["created_at"], other["created_at"]) < HOUR
+    ]
+    if row["event_type"] in near:
+        return "same_type"
+    return "next" if near else None
 
 
 def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return the records of a kind in an exported world, by id."""
-    return next((rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {})
+    rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {})
+    return {row["id"]: row for row in rows.values()}
 
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 HOUR, RETRIES = 3600, 36 * 3600
 """Seconds that a late webhook is late, and in which its retries end at the latest."""
@@ -229,6 +276,21 @@ def _subject(event: dict[str, Any] | None) -> str | None:
     return shown.get("customer") or shown.get("id")
 
 
+def _payment_places(exported: dict[str, Any]) -> list[Place]:
+    """Return the payments that buyers make, but for those that fail anyway: a buyer tries these again at once."""
+    sessions = _rows(exported, "checkout_session")
+    intents = _rows(exported, "payment_intent").values()
+    made = [each for each in intents if each["transaction"] or each["last_error"]]
+    places = []
+    for number, intent in enumerate((each for each in made if each["checkout_session"] or not each["invoice"]), 1):
+        url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
+        returns = urlsplit(url).hostname in LOOPBACK
+        title = plain_money(intent["amount"], intent["currency"])
+        if intent["status"] == "succeeded":
+            places.append(Place(PAYMENT, number, title, match={"nth": number}, returns=returns))
+    return places
+
+
 def _charge_places(exported: dict[str, Any]) -> list[Place]:
     """Return the instants at which the service charges by itself, such as for renewals, on a clock that stands still.
 
@@ -242,10 +304,18 @@ def _charge_places(exported: dict[str, Any]) -> list[Place]:
     return [Place(CHARGE, number, "renewal", at=at, until=until) for number, (at, until) in enumerate(quiet, 1)]
 
 
-def _write(api: Api, request: dict[str, Any], repeated: set[str]) -> SentWrite:
-    """Return a request that changes something; its key is looked up if it may be the repetition of one that failed."""
-    title = title_of(request["method"], request["path"])
-    if title not in repeated:
-        return SentWrite(title, None)
-    whole = api.get(f"/_emulator/requests/{request['id']}")
-    return SentWrite(title, whole["request_headers"].get("idempotency-key"))
+def _whole(api: Api, requests: Sequence[dict[str, Any]], case: Case | None) -> dict[str, dict[str, Any]]:
+    """Return requests whole, by id: those that a request which failed may be among, in the baseline all."""
+    struck = [part.place.match or {} for part in parts(case) if part.kind.advice is AGAIN] if case else []
+    names = {match["operation"] for match in struck if "operation" in match}
+    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] in names)]
+    return {id: api.get(f"/_emulator/requests/{id}") for id in ids}
+
+
+def _sent(whole: Mapping[str, dict[str, Any]]) -> dict[str, list[SentRequest]]:
+    sent: defaultdict[str, list[SentRequest]] = defaultdict(list)
+    for request in whole.values():
+        key = request["request_headers"].get("idempotency-key")
+        content = f"{request['path']} {json.dumps(request['request_body'])}"
+        sent[request["operation"]].append(SentRequest(request["method"], key, content, len(request["changes"])))
+    return sent

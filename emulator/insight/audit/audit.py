@@ -52,6 +52,7 @@ FINDERS: Mapping[str, tuple[Callable[[ClientHistory], object], Callable[[ClientH
     "retried-refusal": (violations.permanent_errors, violations.retried_refusals),
     "retried-too-soon": (any_request(lambda each: each.status >= 500), violations.hasty_retries),
     "retried-too-often": (any_request(lambda each: each.status >= 500), violations.stubborn_retries),
+    "no-time-limit": (any_request(lambda each: violations.seconds_of(each) > 1), violations.unlimited_waits),
     "refund-without-key": (lambda history: history.of("createRefund"), violations.keyless_refunds),
     "completion-unconfirmed": (lambda history: any(violations.completed(history)), violations.unconfirmed),
     "polling": (lambda history: history.of(*violations.WAITING), violations.polling),

@@ -76,8 +76,8 @@ def _beyond() -> frozenset[str]:
 PERMANENT = frozenset({400, 401, 403, 404, 405, 422})
 """Statuses that the same request will get again."""
 
-PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds to wait before each retry after a 5xx."""
+PAUSES = (1.0, 2.0, 4.0)
+"""Seconds to wait before each retry after a 5xx (B-100)."""
 
 MAX_TRIES = 4
 """The first request and three retries."""
@@ -137,8 +137,11 @@ def _retry_after(pair: Repetition) -> float:
 
 
 def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
-    """Yield requests with a 5xx, each with its retries; the last one may have succeeded."""
-    retried = {(pair.first.id, pair.again.id) for pair in history.retries}
+    """Yield requests with a 5xx, each with its retries; the last one may have succeeded.
+
+    One that comes after a long pause, in real time or the world's, is not a retry but another attempt of a buyer (B-100).
+    """
+    retried = {(pair.first.id, pair.again.id) for pair in history.retries if pair.waited <= RETRY_WINDOW}
     for group in history.grouped(lambda each: each.content):
         for sequence in sequences(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
             if len(sequence) > 1:
@@ -170,6 +173,28 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
 
 def stubborn_retries(history: ClientHistory) -> Ids:
     return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
+
+
+LONG_SECONDS = 32.0
+"""Seconds of a response after which its client has no time limit: one of 30 is over then."""
+
+
+HELPERS = b"payments-emulator"
+"""The user agent of the helpers for tests (``client/api.py`` and the module for Node), which wait as long as it takes."""
+
+
+def seconds_of(request: Request) -> float:
+    """Return how long the response took (real time)."""
+    return request.entry.answered - request.entry.began
+
+
+def unlimited_waits(history: ClientHistory) -> list[str]:
+    """Return requests whose client waited for the response however long that took."""
+    return [
+        each.id
+        for each in history.requests
+        if each.entry.answered - each.entry.began > LONG_SECONDS and each.headers.get(b"user-agent") != HELPERS
+    ]
 
 
 def unsafe_retries(history: ClientHistory) -> Ids:

@@ -116,11 +116,13 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a payment: success, or failure with a ``code``, given at ``due``.
 
     ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it is too late (B-54).
+    ``returns``: the buyer opens the success URL without having paid.
     """
 
     code: str | None
     due: Timestamp
     step: bool = False
+    returns: bool = False
 
 
 def on_payment(
@@ -129,14 +131,20 @@ def on_payment(
     """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present."""
     magic = payment_details.magic_of(world, details)
     own = settings(world)
+    facts = {"operator": payment_details.operator_name(details), "payment_method_type": details.type}
+    fault = None if off_session else faults.pick_answer(world, **facts)
     arranged = consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
     delay = magic.after or timedelta(seconds=own.operator_delay)
+    if fault is not None:
+        code = (arranged and arranged.code) or magic.code
+        return OperatorDecision(
+            code=code or (DEFAULT_FAILURE_CODE["payment"] if fault.then.refused else None),
+            due=_later(world, max(delay, timedelta(seconds=fault.seconds))),
+            returns=fault.then.returns,
+        )
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
-    outage = None
-    if world.holds(faults.Fault):
-        name = payment_details.operator_name(details)
-        outage = faults.outage(world, operator=name, payment_method_type=details.type)
+    outage = faults.outage(world, **facts) if world.holds(faults.Fault) else None
     if outage is not None and outage.then.outage == "declined":
         return OperatorDecision(code=DOWN, due=world.now)
     if outage is not None:

@@ -20,7 +20,9 @@ from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
+from emulator.core.unit_of_work import OpenPage
 from emulator.core.world import World
+from emulator.resources import faults
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product
@@ -207,6 +209,8 @@ def charge(
     )
     if decision.step:
         decision = replace(decision, due=min(decision.due, latest))
+    if decision.returns and (page := faults.success_url(world, intent.checkout_session)):
+        world.enqueue(OpenPage(url=page))
     return _schedule_answer(world, _submit(world, intent, details, decision), decision)
 
 

@@ -1,7 +1,7 @@
-"""A shop that sells ten credits by hosted checkout, and keeps its data in a folder, so that it survives being killed.
+"""A shop that sells ten credits each to two buyers by hosted checkout. Its data is in a folder, so that it can be killed.
 
-``python credits.py MISTAKE`` plays one sale, from wherever it was ended, with one of the five mistakes that grant the
-credits of a payment twice (wasp-lang/open-saas#688), or with none (``sound``). ``--print`` shows the credits.
+``python credits.py MISTAKE`` plays both sales, from wherever it was ended, with one mistake of people (``test_credits``
+has them all) or with none (``sound``). ``--print`` shows what it has sold.
 """
 
 import hashlib
@@ -11,21 +11,28 @@ import os
 import sqlite3
 import sys
 import time
-from contextlib import closing, suppress
+import uuid
+from contextlib import closing
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
 from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
-
-MISTAKES = ("fulfilled", "sequential", "parallel", "restart", "reissued")
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE IF NOT EXISTS sales (session TEXT PRIMARY KEY, grants INTEGER DEFAULT 0);
+CREATE TABLE IF NOT EXISTS sales (buyer TEXT PRIMARY KEY, session TEXT, grants INTEGER DEFAULT 0, status TEXT DEFAULT 'open');
 CREATE TABLE IF NOT EXISTS handled (event TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS totals (name TEXT PRIMARY KEY, sold INTEGER);
+INSERT OR IGNORE INTO totals VALUES ('credits', 0);
 """
+
+GAP = 0.03
+"""Seconds between a look and what is done about it, in the shops that do not do both at once."""
+
+TOO_LITTLE_MONEY = "+24177000001"
 
 mistake = sys.argv[1]
 in_memory, lock = set(), Lock()
@@ -48,63 +55,125 @@ def fact(name, make):
     return json.loads(row[0])
 
 
+# -- the client
+
+
+def is_final(error):
+    """Whether a request that ended so is not sent again."""
+    if isinstance(error, HTTPError):
+        final = {"a 429 is final": 429, "a 500 is final": 500}.get(mistake)
+        return error.code == final or (error.code < 500 and error.code != 429)
+    return mistake == "never again" or (mistake == "trusts each body" and isinstance(error, ValueError))
+
+
 def call(method, path, body=None, key=None):
     headers = {"Authorization": f"Bearer {os.environ['PAYMENTS_EMULATOR_KEY']}", "Content-Type": "application/json"}
-    if key:
-        headers["Idempotency-Key"] = key
     data = None if body is None else json.dumps(body).encode()
-    for _ in range(5):
+    limit = None if mistake == "waits for ever" or "_emulator" in path else 5
+    for pause in (1, 2, 4, None):
+        if key and mistake != "keyless":
+            headers["Idempotency-Key"] = str(uuid.uuid4()) if mistake == "another key" else key
         try:
             request = Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method)
-            with urlopen(request, timeout=10) as answer:
+            with urlopen(request, timeout=limit) as answer:
                 return json.load(answer)
-        except HTTPError as error:
-            error.close()
-            if error.code < 500 and error.code != 429:
+        except (OSError, HTTPException, ValueError) as error:
+            if mistake == "swallows errors":
+                return {}
+            if pause is None or is_final(error):
                 raise
-            time.sleep(float(error.headers.get("Retry-After", 1)))
-        except (OSError, HTTPException, ValueError):
-            time.sleep(1)
-    raise SystemExit("the service does not answer")
+            asked = float(getattr(error, "headers", {}).get("Retry-After", pause))
+            time.sleep(0 if mistake == "hurries" else asked)
+    return None
+
+
+# -- what was sold
 
 
 def grant(session):
+    """Ten credits for a session, once more."""
     with database() as data:
-        data.execute("UPDATE sales SET grants = grants + 1 WHERE session = ?", (session,))
+        data.execute("UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?", (session,))
 
 
 def grant_once(session):
-    """Ten credits for a payment that has none yet, in one statement."""
+    """Ten credits for a session that has none yet, in one statement."""
     with database() as data:
-        data.execute("UPDATE sales SET grants = 1 WHERE session = ? AND grants = 0", (session,))
+        data.execute("UPDATE sales SET grants = 1, status = 'paid' WHERE session = ? AND grants = 0", (session,))
+
+
+def is_granted(session):
+    with database() as data:
+        return data.execute("SELECT grants FROM sales WHERE session = ?", (session,)).fetchone()[0] > 0
 
 
 def is_new(event):
     """Whether this event was never handled; it is from now on."""
     with database() as data:
-        return data.execute("INSERT OR IGNORE INTO handled VALUES (?)", (event,)).rowcount == 1
+        return data.execute("INSERT OR IGNORE INTO handled VALUES (?)", (event["id"],)).rowcount == 1
+
+
+def status_of(session):
+    return call("GET", f"/v1/checkout-sessions/{session}/").get("status")
+
+
+def is_complete(session):
+    return status_of(session) == "complete"
+
+
+def count_a_sale():
+    """Reads the number of credits that were sold, and writes it again: a second sale between the two is forgotten."""
+    with database() as data:
+        [sold] = data.execute("SELECT sold FROM totals").fetchone()
+        time.sleep(GAP)
+        data.execute("UPDATE totals SET sold = ?", (sold + 10,))
+
+
+# -- the webhooks
+
+
+def grant_by_memory(event, session):
+    with lock:
+        if event["id"] not in in_memory:
+            in_memory.add(event["id"])
+            grant(session)
+
+
+def grant_by_event(event, session):
+    if is_new(event):
+        grant(session)
+
+
+COMPLETED = {
+    "handles twice": lambda event, session: grant(session),
+    "looks first": lambda event, session: is_granted(session) or [time.sleep(GAP), grant(session)],
+    "looks at the service first": lambda event, session: (
+        not is_granted(session) and is_complete(session) and grant(session)
+    ),
+    "remembers in memory": grant_by_memory,
+    "knows events only": grant_by_event,
+    "forgets after a day": grant_by_event,
+    "the page grants, too": grant_by_event,
+    "marks before work": lambda event, session: is_new(event) and is_complete(session) and grant_once(session),
+    "counts side by side": lambda event, session: is_new(event) and [count_a_sale(), grant_once(session)],
+}
+"""What is done with a paid session, by mistake."""
+
+
+def completed(event):
+    handled = COMPLETED.get(mistake, lambda event, session: grant_once(session))
+    handled(event, event["data"]["object"]["id"])
+
+
+def failed(event):
+    session = event["data"]["object"]["checkout_session"]
+    only = "" if mistake == "undoes" else " AND status = 'open'"
+    with database() as data:
+        data.execute(f"UPDATE sales SET status = 'declined' WHERE session = ?{only}", (session,))
 
 
 def handle(event):
-    session = event["data"]["object"]["id"]
-    if mistake == "sequential":
-        grant(session)
-    elif mistake == "parallel":
-        with database() as data:
-            known = data.execute("SELECT 1 FROM handled WHERE event = ?", (event["id"],)).fetchone()
-        if not known and call("GET", f"/v1/checkout-sessions/{session}/")["status"] == "complete":
-            grant(session)
-            is_new(event["id"])
-    elif mistake == "restart":
-        with lock:
-            if event["id"] not in in_memory:
-                in_memory.add(event["id"])
-                grant(session)
-    elif mistake in ("reissued", "fulfilled"):
-        if is_new(event["id"]):
-            grant(session)
-    else:
-        grant_once(session)
+    {"checkout.session.completed": completed, "payment_intent.failed": failed}[event["type"]](event)
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -112,13 +181,23 @@ class Receiver(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         event = json.loads(body)
         signature = self.headers.get("Service-Signature", "")
+        status = 200
         if event["type"] != "webhook.ping":
             expected = hmac.new(fact("endpoint", dict)["secret"].encode(), body, hashlib.sha256).hexdigest()
-            if not hmac.compare_digest(signature.encode(), expected.encode()):
-                self.answer(401)
-                return
-            if event["type"] == "checkout.session.completed":
+            if mistake != "no signature" and not hmac.compare_digest(signature.encode(), expected.encode()):
+                status = 401
+            elif mistake == "works afterwards":
+                Thread(target=lambda: [time.sleep(GAP), handle(event)], daemon=False).start()
+            else:
                 handle(event)
+        self.answer(status)
+
+    def do_GET(self):
+        """The page to which the buyer returns."""
+        [session] = parse_qs(urlsplit(self.path).query)["session"]
+        paid = {"the page grants, too": ["complete"], "processing is paid": ["processing", "complete"]}.get(mistake, [])
+        if mistake == "the redirect is a payment" or (paid and status_of(session) in paid):
+            grant_once(session)
         self.answer(200)
 
     def answer(self, status):
@@ -130,40 +209,66 @@ class Receiver(BaseHTTPRequestHandler):
         """Nothing: the output is the shop's."""
 
 
+NEVER_ASKS = ("never asks", "works afterwards", "marks before work", "undoes")
+
+
 def reconcile(session):
-    if call("GET", f"/v1/checkout-sessions/{session}/")["status"] == "complete":
+    """Every night: look up what no webhook has settled."""
+    if mistake not in NEVER_ASKS and not is_granted(session) and is_complete(session):
         grant_once(session)
 
 
+def order(buyer, page):
+    """Begin a sale; its session."""
+    basket = {"description": "Ten credits", "unit_amount": 5000, "quantity": 1}
+    body = {"mode": "payment", "currency": "XAF", "customer_email": f"{buyer}@example.com", "line_items": [basket]}
+    session = call("POST", "/v1/checkout-sessions/", {**body, "success_url": page}, f"order-{buyer}").get("id")
+    with database() as data:
+        data.execute("INSERT OR IGNORE INTO sales (buyer, session) VALUES (?, ?)", (buyer, session))
+    return session
+
+
+def pay(session, method, attempt=1):
+    """Make this attempt at a payment as a buyer does; None where it was made before the shop was ended."""
+    made = call("GET", "/_emulator/objects?kind=payment_intent")["data"]
+    if sum(intent["checkout_session"] == session for intent in made) >= attempt:
+        return None
+    return call("POST", f"/_emulator/checkout-sessions/{session}/pay", {"method": method})["status"]
+
+
 def play():
-    """One sale, each step of which is done once, however often the shop was started."""
+    """Two sales, each step of which is done once, however often the shop was started."""
     port = fact("port", lambda: 0)
     server = ThreadingHTTPServer(("127.0.0.1", port), Receiver)
     with database() as data:
         data.execute("UPDATE facts SET value = ? WHERE name = 'port'", (str(server.server_port),))
     Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = {
-        "name": "Shop",
-        "url": f"http://127.0.0.1:{server.server_port}/",
-        "events": ["checkout.session.completed"],
-    }
+    url = f"http://127.0.0.1:{server.server_port}/"
+    endpoint = {"name": "Shop", "url": url, "events": ["checkout.session.completed", "payment_intent.failed"]}
     fact("endpoint", lambda: call("POST", "/v1/webhooks/", endpoint))
-    basket = {"description": "Ten credits", "unit_amount": 5000, "quantity": 1}
-    order = {"mode": "payment", "currency": "XAF", "success_url": "https://saas.example.com", "line_items": [basket]}
-    session = fact("session", lambda: call("POST", "/v1/checkout-sessions/", order, "order-1")["id"])
-    with database() as data:
-        data.execute("INSERT OR IGNORE INTO sales (session) VALUES (?)", (session,))
-    with suppress(HTTPError):  # it was paid before the shop was ended
-        call("POST", f"/_emulator/checkout-sessions/{session}/pay", {})
-    if mistake == "fulfilled":  # the page to which the buyer returns
+    thanks = f"{url}thanks?session={{CHECKOUT_SESSION_ID}}"
+    phone = {"type": "mobile_money", "phone": "+24177000000"}
+    sessions = [fact(f"session of {buyer}", lambda buyer=buyer: order(buyer, thanks)) for buyer in ("awa", "ben")]
+    pay(sessions[0], {**phone, "phone": TOO_LITTLE_MONEY})
+    for session, attempt in zip(sessions, (2, 1), strict=True):
+        status = pay(session, phone, attempt)
+        if status not in (None, "succeeded") and mistake == "asks for money again":
+            pay(order("ben-again", thanks), phone)
+        elif status not in (None, "canceled"):
+            urlopen(thanks.replace("{CHECKOUT_SESSION_ID}", session), timeout=60).close()
+    call("POST", "/_emulator/clock/advance", {"by": "1d"})
+    if mistake == "forgets after a day":
+        with database() as data:
+            data.execute("DELETE FROM handled")
+    call("POST", "/_emulator/clock/advance", {"by": "1d"})
+    for session in sessions:
         reconcile(session)
-    call("POST", "/_emulator/clock/advance", {"by": "2d"})
-    reconcile(session)
 
 
 if __name__ == "__main__":
     if "--print" in sys.argv:
         with database() as data:
-            print(3 + 10 * data.execute("SELECT grants FROM sales").fetchone()[0])
+            sales = data.execute("SELECT buyer, 10 * grants, status FROM sales ORDER BY buyer").fetchall()
+            print(json.dumps({"sales": sales, "sold": data.execute("SELECT sold FROM totals").fetchone()[0]}))
     else:
         play()

@@ -1,6 +1,6 @@
 """Wrong shops, each with one mistake that people make: the examination that names it in its first three lines.
 
-Five grant credits twice and are in ``test_credits``; ten are the example shop in Python with a mistake; five are a club.
+Most sell credits and are in ``test_credits``; ten are the example shop in Python with a mistake; five are a club.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ def test_as_json_it_has_the_findings_and_the_facts_of_its_examination() -> None:
         "examination": "test app",
         "passed": False,
         "headline": "1 problem in 4 cases",
+        "unseen": "",
         "failure": None,
         "findings": [
             {

@@ -82,7 +82,8 @@ class Api {
   headers() {
     const token = process.env.PAYMENTS_EMULATOR_CONTROL_TOKEN;
     const guard = token ? { "Emulator-Token": token } : {};
-    return { Authorization: `Bearer ${this.key}`, "Content-Type": "application/json", ...guard };
+    const agent = { "User-Agent": "payments-emulator" }; // which waits as long as an advance takes
+    return { Authorization: `Bearer ${this.key}`, "Content-Type": "application/json", ...agent, ...guard };
   }
 
   async *newest(target, query = {}) {
@@ -726,6 +727,8 @@ async function testScenario(
   return { ...found.report, text: found.text };
 }
 
+const LONGEST_ERROR = 500; // characters of it that a report shows
+
 /** Answers what the command asks: a new world, the scenario played in it, what it returned called, the world closed. */
 function player(payments, scenario) {
   let world;
@@ -750,7 +753,7 @@ function player(payments, scenario) {
     try {
       return await steps[step]();
     } catch (error) {
-      return { failure: `${error?.name ?? "Error"}: ${String(error?.message ?? error).split("\n")[0]}` };
+      return { failure: `${error?.name ?? "Error"}: ${String(error?.message ?? error).replace(/\s+/g, " ").trim().slice(0, LONGEST_ERROR)}` };
     }
   };
 }

@@ -169,6 +169,8 @@ export interface AppFinding {
 export interface AppReport {
   passed: boolean;
   headline: string;
+  /** What could not be compared: empty where the scenario returns a function. */
+  unseen: string;
   /** What was found, one for each cause, the worst first. */
   findings: AppFinding[];
   /** How often the scenario was played. */

@@ -1,0 +1,96 @@
+"""The tables of an application's SQLite file, as far as they may not depend on a fault: what ``--check-sqlite`` compares.
+
+Left out are the columns of an integer primary key, of references to one, and of times, and the tables that have an event
+once: they grow with each event that arrives. Ids of the service count as equal.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from emulator.checks.app.cases import ID
+
+Tables = Mapping[str, Mapping[str, list[Any]]]
+"""By table and column its values, in the order of the rows; no column of a table that is left out."""
+
+EVENT = re.compile(r"\bevt_[A-Za-z0-9]{8,}")
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+
+EPOCH = 1_000_000_000
+"""Numbers from here on are times, in seconds or smaller units, where all of a column are."""
+
+NO_FILE = "{} is not in the folder of PAYMENTS_EMULATOR_FOLDER: keep it there, so that each run begins with a new one"
+
+
+def read(folder: Path, file: str) -> Tables:
+    """Return the tables of a file. Raises ``AssertionError`` where the file is not in the folder, or is no database."""
+    path = (folder / file).resolve()
+    if not path.is_file() or folder.resolve() not in path.parents:
+        raise AssertionError(NO_FILE.format(file))
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as data:
+            names = data.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+            return {str(name): _columns(data, str(name)) for (name,) in names.fetchall()}
+    except sqlite3.Error as error:
+        raise AssertionError(f"{file}: {error}") from None
+
+
+def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
+    rows = data.execute("SELECT * FROM " + _quoted(table))  # noqa: S608  # a name of the database itself
+    columns: dict[str, list[Any]] = {each[0]: [] for each in rows.description}
+    for row in rows:
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    # By name: whether it is an integer key, and whether each of its values is there once.
+    facts = data.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    keys = {name for _, name, type, _, _, is_key in facts if is_key and type.upper() == "INTEGER"}
+    keys |= {row[3] for row in data.execute(f"PRAGMA foreign_key_list({_quoted(table)})")}
+    unique = [row[1] for row in data.execute(f"PRAGMA index_list({_quoted(table)})") if row[2]]
+    once = {row[2] for index in unique for row in data.execute(f"PRAGMA index_info({_quoted(index)})")}
+    if any(isinstance(each, str) and EVENT.search(each) for name in once & columns.keys() for each in columns[name]):
+        return {}
+    return {
+        name: [ID.sub("{id}", each) if isinstance(each, str) else each for each in column]
+        for name, column in columns.items()
+        if not (name in keys and all(isinstance(each, int) for each in column)) and not _are_times(column)
+    }
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _are_times(column: Collection[Any]) -> bool:
+    values = [each for each in column if each is not None]
+    return bool(values) and all(
+        bool(TIME.match(each)) if isinstance(each, str) else isinstance(each, int | float) and each >= EPOCH
+        for each in values
+    )
+
+
+def unsteady(one: Tables, other: Tables) -> set[tuple[str, str]]:
+    """Return the columns, by table and name, that two runs without a fault leave with other values; all of a table: ""."""
+    return {(table, "") for table, columns in one.items() if not columns} | {
+        (table, name)
+        for table, columns in one.items()
+        for name, values in columns.items()
+        if sorted(map(repr, values)) != sorted(map(repr, other.get(table, {}).get(name, [])))
+    }
+
+
+def lines(tables: Tables, left_out: Collection[tuple[str, str]]) -> str:
+    """Return the rows as sorted lines: ``orders: total=5000, status='paid'``."""
+    rows = []
+    for table, columns in tables.items():
+        kept = {name: values for name, values in columns.items() if (table, name) not in left_out}
+        rows += [
+            f"{table}: " + ", ".join(f"{name}={value!r}" for name, value in zip(kept, row, strict=True))
+            for row in zip(*kept.values(), strict=True)
+        ]
+    return "".join(f"{row}\n" for row in sorted(rows))
