@@ -216,9 +216,12 @@ class StartingServer:
         self._thread = ServerThread(self, failed)
 
     def run(self, ready: Callable[[], None]) -> None:
-        self._server = make_server(**self._chosen, listening=self._listening)
-        self._built(self._server)
-        self._server.run(ready)
+        try:
+            self._server = make_server(**self._chosen, listening=self._listening)
+            self._built(self._server)
+            self._server.run(ready)
+        finally:
+            self._listening.close()  # so that no client waits for what does not come
 
     def stop(self) -> None:
         if self._server:
@@ -241,4 +244,3 @@ class StartingServer:
             self.wait()
         finally:
             self._thread.stop()
-            self._listening.close()

@@ -64,12 +64,48 @@ def test_a_connection_is_used_again_until_the_server_closes_it() -> None:
 @pytest.mark.parametrize(
     "response",
     [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\nx-y:z\ncontent-length:2\n\n{}",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n1;a=b\r\n{\r\n01\r\n}\r\n0\r\nTrailer: x\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}",
+    ],
+    ids=["a length", "lines without returns", "responses before it", "chunks", "HTTP/1.0", "until the end"],
+)
+def test_a_response_is_read_however_long_it_is_said_to_be(response: bytes) -> None:
+    with (
+        listening(lambda connection: connection.sendall(response)) as (url, _),
+        Connections(url, PATIENCE) as client,
+    ):
+        answer = client.exchange(GET)
+    assert (answer.status_code, answer.json()) == (200, {})
+
+
+def test_a_response_that_has_no_body_has_none() -> None:
+    head = b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n"
+    with listening(lambda connection: connection.sendall(head)) as (url, _), Connections(url, PATIENCE) as client:
+        assert client.exchange(GET).content == b""
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
         b"",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 101,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nmany\r\n",
         b"SSH-2.0-OpenSSH\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000,
     ],
-    ids=["none", "another protocol", "less than announced", "an endless header"],
+    ids=[
+        "none",
+        "endless headers",
+        "no number of bytes",
+        "another protocol",
+        "less than announced",
+        "an endless header",
+    ],
 )
 def test_a_response_that_is_none_is_an_error_of_the_connection(response: bytes) -> None:
     with (
