@@ -33,6 +33,7 @@ class Rejected(click.ClickException):
         self.body, error = body, body.get("error", body)
         reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
         hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+        self.code = error["code"]
         super().__init__(f"{'; '.join(reasons) or error['message'].rstrip('.')}{hint}")
 
 

@@ -97,13 +97,10 @@ class RepeatableCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def repeating(
-    command: Sequence[str], *other: str, case: Sequence[str] = ("--only", "CASE"), runs: Sequence[str] | None = None
-) -> str:
-    """Return the line that repeats one case of the command line under way, which ends with ``command``.
+def repeating(command: Sequence[str], *other: str, runs: Sequence[str] | None = None) -> str:
+    """Return the line that repeats one case, ``{case}``, of the command line under way, which ends with ``command``.
 
-    ``{case}`` stands for the case. ``other`` are the words of another command that takes the same options of ``serve``,
-    ``case`` its options that choose the case, and ``runs`` the command that it is to run.
+    ``other`` are the words of another command that takes the same options of ``serve``, ``runs`` the command that it runs.
     """
     import shlex  # not needed by most commands
 
@@ -117,5 +114,5 @@ def repeating(
         if each.partition("=")[0] not in NOT_REPEATED and (number == 0 or options[number - 1] not in NOT_REPEATED)
     ]
     path = other or context.command_path.split(" ")[1:]
-    line = shlex.join([PROGRAM, *path, *case, *stays, "--", *(runs or arguments[split:])])
+    line = shlex.join([PROGRAM, *path, "--only", "CASE", *stays, "--", *(runs or arguments[split:])])
     return line.replace("CASE", "{case}", 1)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from emulator.cli import logs
-from emulator.cli.control_client import ControlClient
+from emulator.cli.control_client import ControlClient, Rejected
 from emulator.cli.options import duration
 from emulator.cli.output import when
 from emulator.cli.runs import CapturedCommands
@@ -111,8 +111,10 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
     def explained(*args: Any, **kwargs: Any) -> str:
         try:
             return tool(*args, **kwargs)
+        except Rejected as error:
+            raise ToolError(f"{error.message} ({error.code})") from None
         except click.ClickException as error:
-            raise ToolError(error.format_message()) from None
+            raise ToolError(error.message) from None
 
     return explained
 

@@ -89,10 +89,6 @@ no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before w
 """``--no-wait`` of every command that causes events."""
 
 
-def racing(no_wait: bool) -> dict[str, str]:
-    return {"Prefer": "respond-async"} if no_wait else {}
-
-
 class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
     """One of a list of words, which shells complete; the error for another word suggests the nearest and names all."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID, no_wait, racing
+from emulator.cli.options import ID, no_wait
 from emulator.cli.output import printed, when
 from emulator.presentation.languages.language import plain_money
 
@@ -43,7 +43,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) ->
     Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
     webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
     """
-    from emulator.client.api import method, pay_path
+    from emulator.client.api import RACING, method, pay_path
 
     fields = {name: given.pop(name) for name in ("amount", "quantity")}
     try:
@@ -51,4 +51,4 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) ->
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     body |= {name: value for name, value in fields.items() if value is not None}
-    return emulator.post(path.removeprefix("/_emulator"), body, **racing(no_wait))
+    return emulator.post(path.removeprefix("/_emulator"), body, **(RACING if no_wait else {}))

@@ -14,7 +14,7 @@ import click
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
-from emulator.cli.options import DEFAULT_KEY, ID, Number, option, racing, writing
+from emulator.cli.options import DEFAULT_KEY, ID, Number, option, writing
 from emulator.cli.output import counted, print_line
 from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import ProgressLine
@@ -104,14 +104,14 @@ def _emulator(url: str | None, key: str, token: str | None) -> Iterator[dict[str
         yield {}
         return
     # Imported here: a run without an emulator needs no client of one.
-    from emulator.client.api import PAGE
+    from emulator.client.api import PAGE, RACING
     from emulator.resources.app.clients import Key
 
     with ControlClient(url, key, token=token) as emulator:
 
         def cause(type: str, overrides: Mapping[str, Any]) -> Sequence[Any]:
             body = {"event": type, "overrides": overrides}
-            request = emulator.send("POST", "/trigger", json=body, headers=racing(no_wait=True)).headers["request-id"]
+            request = emulator.send("POST", "/trigger", json=body, headers=RACING).headers["request-id"]
             caused = emulator.get(f"/requests/{request}")["event_ids"]
             events = emulator.get("/events", page_size=PAGE)["data"]
             return [event for event in reversed(events) if event["id"] in caused]

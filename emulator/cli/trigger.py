@@ -9,8 +9,9 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.events import about, event_row
-from emulator.cli.options import EVENT_TYPE, Parsed, as_json, no_wait, racing, with_client
+from emulator.cli.options import EVENT_TYPE, Parsed, as_json, no_wait, with_client
 from emulator.cli.output import Shown, print_next, print_rows
+from emulator.client.api import RACING
 from emulator.core.event_types import EVENTS
 
 
@@ -59,7 +60,7 @@ def trigger(
     On a frozen clock it returns when the webhooks and emails have their outcome.
     """
     body = {"event": event, "overrides": nested(overrides)}
-    caused = emulator.post("/trigger", body, **racing(no_wait))
+    caused = emulator.post("/trigger", body, **(RACING if no_wait else {}))
     print_rows(emulator, [caused], event_row, Shown(1, with_ids=False, as_json=as_json))
     print_next(f"explain {about(caused)}", as_json)
 
