@@ -10,7 +10,7 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID, as_json, with_client
-from emulator.cli.output import clock_time, columns, print_line, printable
+from emulator.cli.output import clock_time, columns, names_of, print_line
 
 if TYPE_CHECKING:
     from emulator.insight.explain.explanation_text import Entry, Episode
@@ -47,8 +47,7 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
         return "\n".join(story(found, every, names)).replace("\N{NO-BREAK SPACE}", " ")
 
     found = emulator.get(f"/explain/{emulator.whole_id(id)}")
-    about = [] if as_json else list(dict.fromkeys(step["object"] for step in found["chain"] if step["object"]))
-    names = {} if not about else printable(emulator.get("/names", ids=",".join(about)))
+    names = {} if as_json else names_of(emulator, (step["object"] for step in found["chain"]))
     print_line(found, text, as_json)
 
 

@@ -156,31 +156,33 @@ def print_list(
 def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown) -> None:
     """Print objects in rows, with the names of what they are about, under the days on which they happened."""
     day = ""
-    for batch in batches(items):
+    # Of a stream, which a list is not, each object is printed at once.
+    for batch in [items] if isinstance(items, list) else ([item] for item in items):
         if shown.as_json:
-            click.echo("\n".join(map(json.dumps, batch)))
+            for item in batch:
+                click.echo(json.dumps(item))
         else:
             rows = [row(printable(item)) for item in batch]
-            ids = [] if shown.with_ids else list(dict.fromkeys(each.about for each in rows if each.about))
-            names = printable(emulator.get("/names", ids=",".join(ids))) if ids else {}
+            names = {} if shown.with_ids else names_of(emulator, (each.about for each in rows))
             for each in rows:
                 if each.at[:10] != day:
                     day = each.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(each, names.get(each.about, ""), terminal_width()))
+                click.echo(in_one_line(each, names.get(each.about or "", ""), terminal_width()))
         sys.stdout.flush()
 
 
 BATCH = 50
-"""The most rows whose names are asked for at once."""
+"""The most ids whose names are asked for at once."""
 
 
-def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield a list in batches; of a stream, which a list is not, each object at once."""
-    if isinstance(items, list):
-        yield from (items[first : first + BATCH] for first in range(0, len(items), BATCH))
-    else:
-        yield from ([item] for item in items)
+def names_of(emulator: ControlClient, ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the names of the objects with these ids, of those that have one."""
+    known = [*dict.fromkeys(filter(None, ids))]
+    names: dict[str, str] = {}
+    for first in range(0, len(known), BATCH):
+        names |= printable(emulator.get("/names", ids=",".join(known[first : first + BATCH])))
+    return names
 
 
 LEAST = {"id": 13, "name": 12, "cell": 8}

@@ -191,6 +191,7 @@ def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
     for number in (1000, 101):
         shown = cli("events", "-n", str(number), "--json").objects
         assert [each["data"]["object"]["email"] for each in shown] == made[-number:]
+    assert [line.split()[2:4] for line in cli("events", "-n", "1000").lines[1:]] == [["Awa", "Diop"]] * 102
 
 
 def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
