@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -114,7 +114,7 @@ def execute(
             server.wait()
             restore(imported, *there)
         with not_run():
-            status = child.run(command, {**os.environ, **environment(*there)})
+            status = child.run(command, {**os.environ, **environment(*there)}, server.start)
         server.wait()
         if export_on_exit:
             export(export_on_exit, *there)
@@ -157,10 +157,11 @@ class Child:
         self._early: list[int] = []
         self._interrupted = False
 
-    def run(self, command: tuple[str, ...], environment: dict[str, str]) -> int:
+    def run(self, command: tuple[str, ...], environment: dict[str, str], started: Callable[[], None]) -> int:
         """Run it and return its exit status; 128 plus the number of the signal that ended it, as in a shell."""
         with handling(self._on_signal):
             self._process = self._start(command, environment)
+            started()
             for number in self._early:
                 self._pass_on(number)
             status = self._process.wait()

@@ -92,6 +92,7 @@ def sandbox(
     """
     own = {"strict": False, **chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0, "parts": parts}
     with StartingServer(own, commands.stop, built) as server:
+        server.start()
         yield server.url, environment(server.url, key, chosen["control_token"])
 
 

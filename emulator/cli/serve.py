@@ -41,6 +41,7 @@ from emulator.server.address import bind, is_loopback, url_of
 if TYPE_CHECKING:
     from emulator.server.sandbox import Options
     from emulator.server.server import Server
+    from emulator.server.thread import ServerThread
 
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
@@ -195,15 +196,13 @@ def _check(chosen: Mapping[str, Any]) -> None:
 
 
 class StartingServer:
-    """A server whose port is bound at once, and that is built and run in a thread of its own, as a context manager.
+    """A server whose port is bound at once, and that ``start`` builds and runs in a thread of its own, as a context manager.
 
     Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and :meth:`wait` raises
     ``ClickException``, as the end of the block does.
     """
 
     def __init__(self, chosen: Mapping[str, Any], failed: Callable[[], None], built: Callable[[Server], None]) -> None:
-        from emulator.server.thread import ServerThread
-
         _check(chosen)
         with start_errors():
             self._listening = bind(chosen["host"], chosen["port"])
@@ -211,9 +210,15 @@ class StartingServer:
         url = url_of(chosen["host"], port, trust_network=chosen["trust_network"])
         self.url = public_url(chosen["public_url"]) or url
         self._chosen = chosen
+        self._failed = failed
         self._built = built
         self._server: Server | None = None
-        self._thread = ServerThread(self, failed)
+        self._thread: ServerThread | None = None
+
+    def start(self) -> None:
+        from emulator.server.thread import ServerThread
+
+        self._thread = self._thread or ServerThread(self, self._failed)
 
     def run(self, ready: Callable[[], None]) -> None:
         try:
@@ -230,6 +235,8 @@ class StartingServer:
     def wait(self) -> None:
         from emulator.server.thread import DidNotStart
 
+        self.start()
+        assert self._thread
         try:
             self._thread.wait()
         except DidNotStart as error:
@@ -240,6 +247,9 @@ class StartingServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._thread is None:
+            self._listening.close()
+            return
         try:
             self.wait()
         finally:
