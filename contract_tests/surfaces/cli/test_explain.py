@@ -59,7 +59,7 @@ def test_a_cause_is_one_line_in_the_words_of_the_console(cli: Cli, sandbox: Sand
         "past due; failed; INSUFFICIENT_FUNDS",
         "past due → unpaid; no retry is left; INSUFFICIENT_FUNDS",
     ]
-    assert {"First period is charged", "Failed charge is retried", "Subscription renews"} <= {*said["clock"]}
+    assert {"First period is billed", "Failed charge is retried", "Subscription renews"} <= {*said["clock"]}
     assert {*said["emails"]} == {"Failed renewal"}
 
 
