@@ -225,12 +225,13 @@ class JobFailed(Exception):
 
 
 class Walker:
-    """A walk through one world over HTTP: operations, and moves of the clock."""
+    """A walk through one world over HTTP: operations, and moves of the clock. ``answers`` is what operations were answered."""
 
     def __init__(self, emulator: Emulator, seed: int) -> None:
         self.emulator = emulator
         self.chance = random.Random(seed)
         self.sent = 0
+        self.answers: list[Any] = []
 
     def step(self) -> str | None:
         """Do one thing; what went wrong inside the emulator."""
@@ -250,6 +251,7 @@ class Walker:
         try:
             self._do(OPERATIONS[name])
         except RequestRefused as error:
+            self.answers.append(str(error))
             return str(error) if error.status >= 500 else None
         except LookupError:
             return None
@@ -266,11 +268,13 @@ class Walker:
                 method, path, body = requests.send(answer)
                 body = {} if body is None and method == "POST" else body
                 answer = getattr(self.emulator.api, method.lower())(path, *([] if body is None else [body]))
+                self.answers.append(answer)
         except StopIteration:
             pass
 
     def _pick(self, kind: str, number: int) -> Any:
-        newest = self.emulator.api.get(f"/v1/{path_of(kind)}/", page_size=5)["data"]
+        # Methods of payment have no list.
+        newest = kind != "payment_method" and self.emulator.api.get(f"/v1/{path_of(kind)}/", page_size=5)["data"]
         if not newest:
             raise LookupError(f"there is no {kind} yet")
         return SimpleNamespace(**newest[number % len(newest)])
