@@ -19,6 +19,9 @@ HUNG, SWAPPED, STALE, OVERLAPPING = "hung", "swapped", "stale", "overlapping"
 
 RETURNING = "redirected-unpaid"
 
+AT_WORK = ("killed-reading", "killed-working")
+"""The kinds that strike only where handling an event takes its time: not to reach it is no news."""
+
 WRITES = frozenset(["POST", "PATCH", "PUT", "DELETE"])
 
 ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")

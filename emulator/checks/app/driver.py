@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from emulator.checks.app.cases import (
     AGAIN,
+    AT_WORK,
     HUNG,
     KEYLESS,
     NOT_AGAIN,
@@ -111,7 +112,7 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         findings,
         tried=done,
         remaining=len(tried) - len(done),
-        unreached=[case for case in done if not runs.endings[case.name].reached],
+        unreached=[case for case in done if not runs.endings[case.name].reached and case.kind.name not in AT_WORK],
         unjudged=[
             case for case in done if case.place.about == PAYMENT and _wants_it(reference(case), runs.endings[case.name])
         ],

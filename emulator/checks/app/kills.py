@@ -113,18 +113,18 @@ class WatchedSender(WebhookSender):
             result = await sending
             self._killer.strike()
             return result
-        if self._killer.point.kind == "killed-working":
-            return await self._killed_at_work(sending)
-        await asyncio.wait([sending], timeout=GRACE)
-        self._killer.strike()
-        await sending
-        return NOT_ACKNOWLEDGED
-
-    async def _killed_at_work(self, sending: asyncio.Task[HttpResult]) -> HttpResult:
-        """Kill the application at its next request while it handles this delivery, or shortly before it usually ends."""
-        self._killer.is_due = True
-        if (await asyncio.wait([sending], timeout=ALMOST * self._killer.point.seconds))[1]:
+        if self._killer.point.kind == "killed-reading":
+            return await self._killed_at_its_request(sending)
+        is_at_work = self._killer.point.kind == "killed-working"
+        _, working = await asyncio.wait([sending], timeout=ALMOST * self._killer.point.seconds if is_at_work else GRACE)
+        if working or not is_at_work:
             self._killer.strike()
+        result = await sending
+        return NOT_ACKNOWLEDGED if self._killer.has_struck else result
+
+    async def _killed_at_its_request(self, sending: asyncio.Task[HttpResult]) -> HttpResult:
+        """Let the next request kill the application, as long as it handles this delivery."""
+        self._killer.is_due = True
         result = await sending
         self._killer.is_due = False
         return NOT_ACKNOWLEDGED if self._killer.has_struck else result

@@ -43,7 +43,7 @@ NAMED = {
         "A buyer who comes back without having paid is taken for one who has",
     ),
     "remembers in memory": ("killed-received", KILLED),
-    "marks before work": ("killed-working", KILLED),
+    "marks before work": ("killed-reading", KILLED),
     "works afterwards": ("killed-acknowledged", KILLED),
 }
 """By mistake: the kind of fault that shows it, and how the report names it."""
