@@ -142,7 +142,6 @@ def test_what_a_rule_finds_can_be_ignored() -> None:
             "at 1 it has 1:drop-after, 1:drop-before, 1:error-after, 1:garbled, 1:hung, 1:outage, 1:sent-together, 1:slow, 1:th"
             "rottled, 1:timeout",
         ),
-        ("*:thrice", "kinds of fault are killed, drop-before, drop-after"),
     ],
 )
 def test_a_case_that_the_scenario_does_not_have_is_a_usage_error(case: str, instead: str) -> None:
@@ -171,6 +170,12 @@ def make():
 
 def scenario(code: str) -> tuple[str, ...]:
     return ("--", sys.executable, "-c", REQUEST + code)
+
+
+def test_a_kind_that_there_is_not_is_an_error_before_anything_runs() -> None:
+    ended = sweep("--only", "*:thrice", "--", sys.executable, "-c", "raise SystemExit('it was run')")
+    assert (ended.returncode, "it was run" in ended.stdout) == (2, False)
+    assert "*:thrice is no case; kinds of fault are killed, drop-before, drop-after" in ended.stderr
 
 
 def test_a_kind_that_the_scenario_has_no_case_of_is_a_usage_error() -> None:
@@ -220,6 +225,11 @@ except OSError:
         ("TypeError [CODE]: no shop here\n\nNode.js v20", "TypeError [CODE]: no shop here\n"),  # Node's last line
         ("FAILED test_shop.py::test_refund - assert 1\n1 failed in 3.79s", "FAILED test_shop.py::test_refund - "),
         ("no shop here" + 5000 * ".", "no shop here..."),
+        # An assertion of Node says in the next lines what it compared.
+        (
+            "AssertionError [ERR]: Expected to be equal:\n\n0 !== 1\n\n    at play (story.js:9)",
+            "to be equal: 0 !== 1\n",
+        ),
     ],
     ids=len,
 )
