@@ -227,7 +227,7 @@ except OSError:
         ("no shop here" + 5000 * ".", "no shop here..."),
         # An assertion of Node says in the next lines what it compared.
         (
-            "AssertionError [ERR]: Expected to be equal:\n\n0 !== 1\n\n    at play (story.js:9)",
+            "AssertionError [ERR]: to be equal:\n\n0 !== 1\n\n    at play (story.js:9)",
             "to be equal: 0 !== 1\n",
         ),
     ],
