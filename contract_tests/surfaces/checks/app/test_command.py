@@ -228,7 +228,7 @@ except OSError:
         # An assertion of Node says in the next lines what it compared.
         (
             "AssertionError [ERR]: to be equal:\n\n0 !== 1\n\n    at play (story.js:9)",
-            "to be equal: 0 !== 1\n",
+            "AssertionError [ERR]: to be equal: 0 !== 1\n",
         ),
     ],
     ids=len,
