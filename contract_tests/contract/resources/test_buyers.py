@@ -541,14 +541,6 @@ def test_only_what_is_owed_can_be_paid(sandbox: Sandbox, status: str) -> None:
     assert error["message"] == f"This invoice is {status}: it cannot be paid."
 
 
-def test_one_payment_of_an_invoice_at_a_time(sandbox: Sandbox) -> None:
-    invoice = sandbox.invoice()
-    sandbox.buy(invoice, SLOW)
-    pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
-    with sandbox.expect(*CHARGED):
-        sandbox.advance("60s")
-
-
 def test_a_buyers_declined_attempt_is_no_failed_renewal(sandbox: Sandbox) -> None:
     """B-45: paying the open or the uncollectible invoice on its page makes the subscription active."""
     subscription = sandbox.subscribe(phone=FAILING_PHONE)

@@ -223,12 +223,3 @@ def test_the_type_of_a_link_follows_its_fields(sandbox: Sandbox, fields: Any, ty
     """B-59: ``payment_link_type`` may be left out."""
     own = {"products": [sandbox.product()["id"]]} if "products" in fields else fields
     assert sandbox.api.post("/payment-links/", {"currency": "XAF", **own})["payment_link_type"] == type
-
-
-def test_metadata_of_a_deleted_link_is_carried_all_the_same(sandbox: Sandbox) -> None:
-    """ "Payment link metadata in `payment_intent.succeeded` events tied to the link"."""
-    link = sandbox.link(metadata={"order": "7"}, collect_customer_info=False)
-    sandbox.buy(link, IBAN)
-    sandbox.api.delete(f"/payment-links/{link['id']}/")
-    sandbox.advance("1d")
-    assert event(sandbox, "payment_intent.succeeded")["data"]["metadata"] == {"payment_link": {"order": "7"}}

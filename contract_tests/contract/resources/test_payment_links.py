@@ -296,9 +296,11 @@ def test_an_archived_link_takes_no_payment_until_it_is_restored(sandbox: Sandbox
 
 
 def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
+    """ "Payment link metadata in `payment_intent.succeeded` events tied to the link", all the same."""
     link = sandbox.link(metadata={"campaign": "may"})
     intent = sandbox.buy(link, {"type": "mobile_money", "phone": "+24177000006"}, customer=AWA)
     sandbox.api.delete(f"/payment-links/{link['id']}/")
     with sandbox.expect(*PAID):
         sandbox.advance("60s")
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["payment_link"] == link["id"]
+    assert sandbox.events()[-2]["data"]["metadata"] == {"payment_link": {"campaign": "may"}}
