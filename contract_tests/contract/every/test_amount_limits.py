@@ -31,76 +31,67 @@ def unlimited(sandbox: Sandbox, make: Callable[[], Any]) -> str:
     return str(made["id"])
 
 
-def subscription(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    return "POST", "/subscriptions/", {"customer": customer(sandbox), "interval": "month", "unit_amount": amount}
+def plan_at(sandbox: Sandbox, amount: int) -> str:
+    return unlimited(sandbox, lambda: sandbox.plan(amount=amount))
 
 
-def subscription_to_plan(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    plan = unlimited(sandbox, lambda: sandbox.plan(amount=amount))
-    return "POST", "/subscriptions/", {"customer": customer(sandbox), "plan": plan}
+def post(path: str, body: Callable[[Sandbox, int], dict[str, Any]]) -> Entrance:
+    return lambda sandbox, amount: ("POST", f"/{path}/", body(sandbox, amount))
 
 
-def move_to_plan(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    plan = unlimited(sandbox, lambda: sandbox.plan(amount=amount))
-    return "PATCH", f"/subscriptions/{sandbox.subscribe()['id']}/", {"plan": plan}
-
-
-def link_to_product(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    product = unlimited(sandbox, lambda: sandbox.product(unit_amount=amount))
-    return "POST", "/payment-links/", {"currency": "XAF", "products": [product]}
+def change(path: str, made: Callable[[Sandbox], Any], body: Callable[[Sandbox, int], dict[str, Any]]) -> Entrance:
+    return lambda sandbox, amount: ("PATCH", f"/{path}/{made(sandbox)['id']}/", body(sandbox, amount))
 
 
 PRODUCT = {"name": "Basket", "currency": "XAF"}
 PLAN = {"name": "Basic", "currency": "XAF", "interval": "month"}
 ENTRANCES: dict[str, tuple[Entrance, str]] = {
-    "product": (lambda _, amount: ("POST", "/products/", {**PRODUCT, "unit_amount": amount}), "unit_amount"),
-    "product's new price": (
-        lambda sandbox, amount: ("PATCH", f"/products/{sandbox.product()['id']}/", {"unit_amount": amount}),
+    "product": (post("products", lambda _, amount: {**PRODUCT, "unit_amount": amount}), "unit_amount"),
+    "product's new price": (change("products", Sandbox.product, lambda _, amount: {"unit_amount": amount}), "unit_amount"),
+    "plan": (post("subscription-plans", lambda _, amount: {**PLAN, "amount": amount}), "amount"),
+    "subscription": (
+        post("subscriptions", lambda world, amount: {"customer": customer(world), "interval": "month", "unit_amount": amount}),
         "unit_amount",
     ),
-    "plan": (lambda _, amount: ("POST", "/subscription-plans/", {**PLAN, "amount": amount}), "amount"),
-    "subscription": (subscription, "unit_amount"),
-    "subscription to a plan": (subscription_to_plan, "plan"),
-    "move to a plan": (move_to_plan, "plan"),
+    "subscription to a plan": (
+        post("subscriptions", lambda world, amount: {"customer": customer(world), "plan": plan_at(world, amount)}),
+        "plan",
+    ),
+    "move to a plan": (
+        change("subscriptions", Sandbox.subscribe, lambda world, amount: {"plan": plan_at(world, amount)}),
+        "plan",
+    ),
     "session": (
-        lambda sandbox, amount: (
-            "POST",
-            "/checkout-sessions/",
-            sandbox.session_body(line_items=lines(50, amount - 50)),
-        ),
+        post("checkout-sessions", lambda world, amount: world.session_body(line_items=lines(50, amount - 50))),
         "line_items",
     ),
     "session that subscribes": (
-        lambda sandbox, amount: (
-            *("POST", "/checkout-sessions/"),
-            sandbox.session_body(mode="subscription", line_items=lines(50, amount - 50)),
+        post(
+            "checkout-sessions",
+            lambda world, amount: world.session_body(mode="subscription", line_items=lines(50, amount - 50)),
         ),
         "line_items",
     ),
-    "link": (lambda sandbox, amount: ("POST", "/payment-links/", sandbox.link_body(amount=amount)), "amount"),
-    "link to a product": (link_to_product, "products.0"),
-    "payment intent": (
-        lambda _, amount: ("POST", "/payment-intents/", {"currency": "XAF", "amount": amount}),
-        "amount",
+    "link": (post("payment-links", lambda world, amount: world.link_body(amount=amount)), "amount"),
+    "link to a product": (
+        post("payment-links", lambda world, amount: {"currency": "XAF", "products": [
+            unlimited(world, lambda: world.product(unit_amount=amount))
+        ]}),
+        "products.0",
     ),
-}
+    "payment intent": (post("payment-intents", lambda _, amount: {"currency": "XAF", "amount": amount}), "amount"),
+}  # fmt: skip
 """Each with the field that an error names."""
-
-
-def invoice_update(sandbox: Sandbox, amount: int) -> tuple[str, str, dict[str, Any]]:
-    draft = sandbox.draft(line_items=lines(1))
-    return "PATCH", f"/invoices/{draft['id']}/", {"line_items": lines(50, amount - 50)}
-
 
 INVOICES: dict[str, tuple[Entrance, str]] = {
     "invoice": (
-        lambda sandbox, amount: (
-            *("POST", "/invoices/"),
-            {"customer": customer(sandbox), "line_items": lines(50, amount - 50)},
-        ),
+        post("invoices", lambda world, amount: {"customer": customer(world), "line_items": lines(50, amount - 50)}),
         "line_items",
     ),
-    "invoice's new lines": (invoice_update, "line_items"),
+    "invoice's new lines": (
+        change("invoices", Sandbox.draft, lambda _, amount: {"line_items": lines(50, amount - 50)}),
+        "line_items",
+    ),
 }
 
 
