@@ -118,7 +118,6 @@ def app(
 
 
 def known_rules(names: Sequence[str]) -> Sequence[str]:
-    """Return the names; raises ``BadParameter`` for one that is no rule of the audit."""
     from emulator.insight.audit.audit import rules
 
     known = [rule.name for rule in rules()]

@@ -63,11 +63,9 @@ class ControlClient(Api):
         return True
 
     def send(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send one request to the control API, or to a path under /v1, and return its successful response."""
         return accepted(self.url, self.request(method, path, **options))
 
     def request(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send any request and return its response, an error too."""
         with _explained(self.url):
             try:
                 return super().request(method, _at(path), **options)
@@ -148,7 +146,6 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def accepted(url: str, answer: ApiResponse) -> ApiResponse:
-    """Return the answer itself if it is successful; raises ``click.ClickException`` if not."""
     # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
     if "request-id" not in answer.headers:
         path = answer.request.target.partition("?")[0]

@@ -51,8 +51,6 @@ def demo(port: int, stay: bool | None) -> None:
 
 
 class Demo:
-    """The steps of the demo; every number shown is read from an answer."""
-
     def __init__(self, url: str, shop: Shop) -> None:
         from emulator.client.api import Api
 

@@ -122,7 +122,6 @@ def execute(
 
 
 def restore(file: Path, url: str, key: str, token: str | None) -> None:
-    """Start the App of a key from a file."""
     with file.open("rb") as snapshot, ControlClient(url, key, token=token) as emulator:
         emulator.call("PUT", f"/snapshots/{NAME}", json=read_snapshot(snapshot))
         emulator.post(f"/snapshots/{NAME}/restore")
@@ -136,7 +135,6 @@ def export(file: Path, url: str, key: str, token: str | None) -> None:
 
 @contextmanager
 def not_run() -> Iterator[None]:
-    """Report a command that cannot be run, with the exit status of shells: 127 if it is not there, else 126."""
     try:
         yield
     except OSError as error:

@@ -55,7 +55,6 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return the named command; raises ``UsageError`` with the allowed names if there is none."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self.listed())}", ctx)
         return super().resolve_command(ctx, args)

@@ -135,7 +135,6 @@ def unreachable(url: str) -> str | None:
 
 
 def derived_secret(key: str, target: str) -> str:
-    """Return the secret for a key and a URL: the same each time."""
     import hashlib  # not needed by the help of a command line
 
     return "whsec_" + hashlib.sha256(f"{key} {target}".encode()).hexdigest()[:32]
@@ -205,7 +204,6 @@ class Listener:
 
 
 def past_events(emulator: ControlClient, since: datetime | timedelta, types: Iterable[str]) -> list[Any]:
-    """Return the events of these types since an instant, or since a duration before the present one; oldest first."""
     if isinstance(since, datetime):
         start = since
     else:

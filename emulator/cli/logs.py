@@ -16,7 +16,6 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 
 
 def request_row(entry: Any) -> Row:
-    """Return a request: status, method and path, without the id of the object that it is about."""
     path = entry["path"].replace(entry["about"] or "\0", "…")
     status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
     return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])

@@ -124,7 +124,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> object:
-    """Run a command and return its result, which may be an exit status. NO_COLOR switches colours off."""
     # A shell that completes calls the program alone, too.
     if not arguments and "_PAYMENTS_EMULATOR_COMPLETE" not in os.environ:
         click.echo(WELCOME)

@@ -120,8 +120,6 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
 
 
 def add_resources(mcp: MCPServer, emulator: ControlClient) -> None:
-    """Add what an assistant can read, each with its address and what is said of it."""
-
     def resource(address: str, description: str) -> Callable[..., Any]:
         return mcp.resource(f"emulator://{address}", name=address, description=description)
 

@@ -60,8 +60,6 @@ NAMES = frozenset({"url", "key", "app", "control_token"})
 
 
 def with_options(options: Iterable[Decorator]) -> Decorator:
-    """Return what adds these options to a command, in this order in the help."""
-
     def add(command: Any) -> Any:
         for decorate in reversed([*options]):
             command = decorate(command)
@@ -169,7 +167,6 @@ def iso(value: str) -> str:
 
 
 def duration(value: str) -> str:
-    """Return a duration as the control API takes it."""
     found = iso(value)
     if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", found, re.ASCII):
         raise ValueError(f"{value!r}: a duration such as 31d, 2h, 90s, 3mo, 10y or P1M")
@@ -180,7 +177,6 @@ DURATION = Parsed("DURATION", duration)
 
 
 def instant(value: str) -> str:
-    """Return an instant in ISO 8601; of a day, its first instant in UTC."""
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
         return f"{value}T00:00:00Z"
     if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):

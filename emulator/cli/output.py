@@ -95,8 +95,6 @@ class Listing(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """How a list is printed."""
-
     limit: int
     with_ids: bool
     as_json: bool
@@ -283,17 +281,14 @@ def terminal_width() -> int | None:
 
 
 def clock_time(instant: str) -> str:
-    """Return the time of day of an instant, with its seconds where they are not 0: ``09:00``."""
     return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 
 
 def when(instant: str) -> str:
-    """Return an instant to the second, in the form that options accept."""
     return f"{instant[:19]}Z"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return ``1 job``, ``2 jobs``, ``2 deliveries``."""
     regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural or regular}"
 

@@ -42,7 +42,6 @@ command_line = click.argument("command", nargs=-1, required=True, type=click.UNP
 
 
 def jobs(runs: int) -> Callable[[Any], Any]:
-    """Return the option ``--jobs``, by default ``runs`` for each core."""
     return click.option(
         "--jobs", type=click.IntRange(1, 64), default=runs * (os.cpu_count() or 1), help="Runs at a time."
     )

@@ -135,7 +135,6 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
 
 
 def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
-    """Report that the server answers requests; with ``exit_with_stdin``, end it once the standard input ends."""
     write_port(server.port, port_file)
     tune_garbage_collector()
     if exit_with_stdin:

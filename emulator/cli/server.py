@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def introduce(url: str, keys: str, profile: Profile | None) -> None:
-    """Print the addresses of a server at a URL. ``keys`` and ``profile`` are options."""
     key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
     click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {url}/_emulator/")
@@ -42,7 +41,6 @@ def forget_port(port_file: Path | None) -> None:
 
 
 def write_port(port: int, port_file: Path | None) -> None:
-    """Write the port of a server that answers requests to a file, if one is asked for."""
     if port_file:
         with writing(port_file):
             # Renamed into place, so that no program reads it half written.

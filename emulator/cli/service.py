@@ -102,7 +102,6 @@ def reject_live_key(*given: str) -> None:
 
 
 def service_url(url: str) -> str:
-    """Return the URL of a service without a slash and without ``/v1``."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
@@ -183,7 +182,6 @@ def made_profile(known: Collected, report: CalibrationReport) -> Profile:
 
 
 def drift(file: Path, profile: Profile) -> list[str]:
-    """Return the differences from the profile in a file. Raises ``ClickException`` for a file that is no profile."""
     from emulator.document.profile import InvalidProfile, differences, load
 
     try:

@@ -202,7 +202,6 @@ def shown_percentage(group: Any) -> str:
 
 
 def usage_lines(used: Any, every: bool) -> Iterator[str]:
-    """Yield a line for each group and below it what is missing: as much as fits on one line, or everything."""
     yield f"What the tests never used, with {counted(used['request_count'], 'request')}:"
     yield from [f"  no test sees {need}" for need in used["needs"]]
     for name, group in used["groups"].items():
