@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emulator.testing import AsyncEmulator, Emulator
+    from emulator.testing import AsyncEmulator, Emulator, verify_webhook
 
-__all__ = ["AsyncEmulator", "Emulator"]
+__all__ = ["AsyncEmulator", "Emulator", "verify_webhook"]
 
 
 def __getattr__(name: str) -> Any:

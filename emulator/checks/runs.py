@@ -47,7 +47,7 @@ class Runs(Generic[N, E]):
         self._deadline = None if limits.budget is None else time.monotonic() + limits.budget
         self._planned = 0
         self.endings: dict[str, E] = {}
-        self.interrupted = False
+        self.interrupted: bool = False
 
     def play_all(self, tried: Sequence[N]) -> None:
         """Try each of these, until the time is over or Ctrl-C."""

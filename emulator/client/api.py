@@ -33,7 +33,7 @@ class RequestRefused(Exception):
         request = response.request
         error = response.error()
         self.response = response
-        self.status = response.status_code
+        self.status: int = response.status_code
         self.code: str | None = error.get("code")
         self.param: str | None = error.get("param")
         self.message: str = error.get("message") or response.text[:500]
@@ -70,27 +70,24 @@ class Api:
         self._check = check
         self._after = after
         self._params = params or {}
-        self.connections = connections or Connections(url, timeouts)
+        self.connections: Connections = connections or Connections(url, timeouts)
         self._owns_connections = connections is None
         self.url = url
-        self.token = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
+        self.token: str | None = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
         headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token, "user-agent": HELPER}
-        self.headers = {name: os.fsencode(value) for name, value in headers.items() if value}
+        self.headers: dict[str, bytes] = {name: os.fsencode(value) for name, value in headers.items() if value}
 
-    def get(self, path: str, /, **query: Any) -> JSON:
+    def get(self, path: str, /, **query: Any) -> Any:
         """Send a GET and return the JSON of the response."""
-        answer: JSON = self.call("GET", path, query=query)
-        return answer
+        return self.call("GET", path, query=query)
 
-    def post(self, path: str, body: Any = None, /, **headers: str) -> JSON:
+    def post(self, path: str, body: Any = None, /, **headers: str) -> Any:
         """Send a POST and return the JSON of the response."""
-        answer: JSON = self.call("POST", path, json=body or {}, headers=headers)
-        return answer
+        return self.call("POST", path, json=body or {}, headers=headers)
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> JSON:
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send a PATCH and return the JSON of the response."""
-        answer: JSON = self.call("PATCH", path, json=body)
-        return answer
+        return self.call("PATCH", path, json=body)
 
     def delete(self, path: str) -> Any:
         """Send a DELETE and return the JSON of the response, often None."""
@@ -136,7 +133,7 @@ class Api:
         own = {name.lower(): value for name, value in (headers or {}).items()}
         return ApiRequest.of(method, path, query=given, headers={**self.headers, **own}, **body)
 
-    def newest(self, path: str, **query: Any) -> Iterator[JSON]:
+    def newest(self, path: str, **query: Any) -> Iterator[Any]:
         """Yield all objects of a list, newest first, read page by page as they are needed."""
         page = self.get(path, page_size=PAGE, **query)
         yield from page["data"]
@@ -144,7 +141,7 @@ class Api:
             page = self.get(url)
             yield from page["data"]
 
-    def oldest(self, path: str, **query: Any) -> list[JSON]:
+    def oldest(self, path: str, **query: Any) -> list[Any]:
         """Return all objects of a list, oldest first."""
         return list(self.newest(path, **query))[::-1]
 
@@ -171,12 +168,16 @@ CARD = {"exp_month": 12, "exp_year": 2099, "cvc": "123"}
 
 
 def pay_path(target: str | Mapping[str, Any]) -> str:
-    """Return the path that pays a session, a link or an invoice (object or id). Raises ``ValueError`` for anything else."""
-    id = target["id"] if isinstance(target, Mapping) else target
+    """Return the path that pays a session, a link or an invoice: an object, its id, or the URL of its page.
+
+    Raises ``ValueError`` for anything else.
+    """
+    id = target["id"] if isinstance(target, Mapping) else urlsplit(target).path.rstrip("/").rpartition("/")[2]
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(
-            f"{id!r} is not payable. Give the id of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)"
+            f"{id!r} is not payable. Give the id, or the URL of the page, of a checkout session (sess_…), a payment link "
+            "(link_…) or an invoice (inv_…)"
         )
     return f"/_emulator/{kind}/{id}/pay"
 

@@ -53,7 +53,7 @@ class HttpReceiver(ThreadingHTTPServer):
     def __init__(self, answer: AnswerRequest, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.answer = answer
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.url: str = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True)
 
     def start(self) -> None:

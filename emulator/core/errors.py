@@ -174,15 +174,15 @@ class ApiError(Exception):
         **details: object,
     ) -> None:
         row = ERRORS[code]
-        self.code = row.public_code or code
-        self.category = row.category
-        self.status = http_status or row.status
+        self.code: str = row.public_code or code
+        self.category: str = row.category
+        self.status: int = http_status or row.status
         known = {**details, "field": param, "retry_after": retry_after}
         filled_in = _LenientFormat({name: value for name, value in known.items() if value is not None})
-        self.message = message or row.message.format_map(filled_in)
+        self.message: str = message or row.message.format_map(filled_in)
         self.param = param
-        self.errors = dict(errors) if errors else None
-        self.headers = dict(headers or {})
+        self.errors: dict[str, list[str]] | None = dict(errors) if errors else None
+        self.headers: dict[str, str] = dict(headers or {})
         self.retry_after = retry_after
         super().__init__(f"{code}: {self.message}")
 

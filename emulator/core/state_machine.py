@@ -33,7 +33,7 @@ class StateMachine(Generic[R]):
         event_metadata: Callable[[World, R, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.kind = kind
-        self.rows = tuple(Transition(*row) for row in rows)
+        self.rows: tuple[Transition, ...] = tuple(Transition(*row) for row in rows)
         self._transitions = {(row.source, row.trigger): row for row in self.rows}
         if len(self._transitions) != len(self.rows):
             raise ValueError(f"the state machine of {kind.kind} has two transitions for one state and trigger")

@@ -182,10 +182,11 @@ class Table(Generic[R]):
     )
 
     def __init__(self, kind: type[R]) -> None:
-        self.kind = kind
+        self.kind: type[R] = kind
+        self.stamped: bool
         self.stamped, self._slot_fields = _traits(kind)
-        self.checked = kind.checked
-        self.checks_additions = "id" in kind.checked
+        self.checked: frozenset[str] = kind.checked
+        self.checks_additions: bool = "id" in kind.checked
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
         self.indexes: Indexes[R] = Indexes(self.slots)
         self._order: list[Slot[R]] | None = None

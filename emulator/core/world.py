@@ -187,8 +187,8 @@ class World(Repository):
         self.strict = strict
         self.registry = registry
         self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
-        self.app = IdSource(name).id("app", int(livemode))
-        self.jobs = JobQueue()
+        self.app: str = IdSource(name).id("app", int(livemode))
+        self.jobs: JobQueue = JobQueue()
         self._tables[Job] = self.jobs
 
     def is_filled(self) -> None:

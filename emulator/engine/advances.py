@@ -22,7 +22,8 @@ class AdvanceResult:
     """
 
     def __init__(self, start: Timestamp) -> None:
-        self.start = self.now = start
+        self.start: Timestamp = start
+        self.now: Timestamp = start
         self.jobs = 0
         self.events: Counter[str] = Counter()
         self.deliveries: Counter[bool] = Counter()
@@ -81,8 +82,8 @@ class Advance:
     def __init__(self, id: str, resolver: TargetResolver, now: Timestamp) -> None:
         self.id = id
         self.resolver = resolver
-        self.target = resolver()
-        self.result = AdvanceResult(now)
+        self.target: Target = resolver()
+        self.result: AdvanceResult = AdvanceResult(now)
 
     @property
     def status(self) -> str:

@@ -79,7 +79,7 @@ class UnitRunner:
         scheduler: Scheduler | None = None,
         directory: Directory | None = None,
     ) -> None:
-        self.scheduler = scheduler or Scheduler()
+        self.scheduler: Scheduler = scheduler or Scheduler()
         self._directory = directory or Directory()
         self.world = world
         self.clock = clock
@@ -279,7 +279,7 @@ class Scheduler:
     """
 
     def __init__(self) -> None:
-        self.pauses = asyncio.Lock()
+        self.pauses: asyncio.Lock = asyncio.Lock()
         self.unsaved: set[UnitRunner] = set()
         self._heap: list[tuple[float, int, UnitRunner]] = []
         self._numbers = count()

@@ -120,8 +120,8 @@ class Engine:
         self._reading = asyncio.Lock()
         self._follower: asyncio.Task[None] | None = None
         self._knows_all = store is None or not store.is_remote
-        self.directory = Directory()
-        self.encoded_messages = EncodedMessages()
+        self.directory: Directory = Directory()
+        self.encoded_messages: EncodedMessages = EncodedMessages()
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 

@@ -72,7 +72,7 @@ class Fixtures:
                 self._check(file)
             else:
                 self.worlds |= _valid(file, found).worlds
-        self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
+        self.keys: frozenset[str] = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
         """Return the settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""

@@ -190,7 +190,7 @@ class Coverage:
         self.transitions: dict[type[Record], Transitions] = {
             machine.kind: defaultdict(set) for machine in STATE_MACHINES
         }
-        self.skipped = 0
+        self.skipped: int = 0
         self.events: set[str] = set()
         self.errors: set[str] = set()
 
@@ -303,7 +303,7 @@ class Journal:
     def __init__(self) -> None:
         self.entries: list[LoggedRequest] = []  # an empty deque takes ten times as much, in each of thousands of worlds
         self.failures: list[Failure] = []
-        self.count = 0
+        self.count: int = 0
         self._coverage: Coverage | None = None
         # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
         # it is the number (as in ``count``) of the last one that it has, and of the last one when a request was logged.

@@ -33,9 +33,9 @@ class Message:
     __slots__ = ("about", "kind", "number")
 
     def __init__(self, number: int, kind: str, about: Any) -> None:
-        self.number = number
-        self.kind = kind
-        self.about = about
+        self.number: int = number
+        self.kind: str = kind
+        self.about: Any = about
 
 
 class EncodedMessages:
@@ -65,7 +65,7 @@ class Subscriber:
     """One queue of messages of certain kinds. ``lost`` counts the messages that were too many for it."""
 
     def __init__(self, kinds: Collection[str]) -> None:
-        self.lost = 0
+        self.lost: int = 0
         self._kinds = frozenset(kinds)
         self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
         self._wakeup = asyncio.Event()

@@ -103,7 +103,7 @@ class History:
         self._broker = broker
         self._outbox = outbox
         self._advances = advances
-        self.changing = asyncio.Lock()
+        self.changing: asyncio.Lock = asyncio.Lock()
         self._replaced = 0
         self._start: Checkpoint | None = None
 
@@ -254,11 +254,11 @@ class Runtime(UnitRunner):
         directory: Directory | None = None,
     ) -> None:
         super().__init__(world, clock, persistence, scheduler, directory)
-        self.journal = Journal()
-        self.broker = Broker()
-        self.outbox = Outbox(self, sender, mailer)
-        self.advances = Advances(self, self.outbox, self.broker)
-        self.history = History(self, self.journal, self.broker, self.outbox, self.advances)
+        self.journal: Journal = Journal()
+        self.broker: Broker = Broker()
+        self.outbox: Outbox = Outbox(self, sender, mailer)
+        self.advances: Advances = Advances(self, self.outbox, self.broker)
+        self.history: History = History(self, self.journal, self.broker, self.outbox, self.advances)
         # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.
         self.observers += [
             self.journal.add_unit,
@@ -268,8 +268,8 @@ class Runtime(UnitRunner):
             self.advances.on_commit,
         ]
         self.when_undone.append(self.journal.add_undone)
-        self.users = 0
-        self.last_used = 0.0
+        self.users: int = 0
+        self.last_used: float = 0.0
 
     # What most worlds never use is made with the first use.
 

@@ -54,7 +54,7 @@ class Clock:
 
     def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode: ClockMode = mode
-        self.rate = rate
+        self.rate: float = rate
         self._run_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:

@@ -104,13 +104,13 @@ class Sandbox:
     def __post_init__(self) -> None:
         trusted = {"webhook_http": "any"} if self.options.trust_network else {}
         calibrated = self.options.profile.chosen() if self.options.profile else {}
-        self.fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
-        self.reference_data = ReferenceData()
-        self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
+        self.fixtures: Fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
+        self.reference_data: ReferenceData = ReferenceData()
+        self.seed: str = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
         webhook_sender = self.options.parts.sender(self.options.answer_time)
-        self.engine = Engine(
+        self.engine: Engine = Engine(
             self.build_world,
             self.reference_data,
             webhook_sender,

@@ -46,13 +46,13 @@ class Server:
         public_url: str | None = None,
         listening: socket.socket | None = None,
     ) -> None:
-        self.socket = listening or bind(host, port)
+        self.socket: socket.socket = listening or bind(host, port)
         self.host = host
         self.port: int = self.socket.getsockname()[1]
-        self.url = public_url or url_of(host, self.port, trust_network=options.trust_network)
+        self.url: str = public_url or url_of(host, self.port, trust_network=options.trust_network)
         try:
             with _STARTING:
-                self.sandbox = Sandbox(replace(options, base_url=self.url))
+                self.sandbox: Sandbox = Sandbox(replace(options, base_url=self.url))
         except BaseException:
             self.socket.close()
             raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from emulator.client.api import Api, RequestRefused
     from emulator.testing.base_emulator import Snapshot
-    from emulator.testing.collector import Delivery
+    from emulator.testing.collector import Delivery, verify_webhook
     from emulator.testing.emulator import AsyncEmulator, Emulator
     from emulator.testing.guard import RealServiceBlocked
     from emulator.testing.servers import LocalServer, RemoteServer, WorldOptions
@@ -30,6 +30,7 @@ _MODULES = {
     "Snapshot": "emulator.testing.base_emulator",
     "Webhooks": "emulator.testing.webhooks",
     "WorldOptions": "emulator.testing.servers",
+    "verify_webhook": "emulator.testing.collector",
 }
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Snapshot",
     "Webhooks",
     "WorldOptions",
+    "verify_webhook",
 ]
 
 

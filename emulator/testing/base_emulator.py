@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from emulator.client import api
 from emulator.client.api import PATIENCE, RACING, Api, RequestRefused
-from emulator.client.messages import JSON
 from emulator.engine.world_clock import FROZEN
 from emulator.testing import time_travel, world_parts
+from emulator.testing.factories import Factories
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Expectation, Ledger, WorldClock
 
 if TYPE_CHECKING:
     import httpx
+
+    from emulator.testing.objects import ClockAdvance, Event, EventType, Fault, Outcome, PaymentIntent, Ref, Settings
 
 DEFAULT_KEY = "sk_test_demo"
 
@@ -40,10 +42,6 @@ class Snapshot:
         self._api.post(f"/_emulator/snapshots/{self.name}/restore")
 
 
-def _headers(wait: bool) -> dict[str, str]:
-    return {} if wait else RACING
-
-
 def _on_event_loop() -> bool:
     """Return whether this thread runs an event loop at the moment."""
     try:
@@ -53,7 +51,7 @@ def _on_event_loop() -> bool:
     return True
 
 
-class BaseEmulator:
+class BaseEmulator(Factories):
     """What :class:`Emulator` and its async twin share, documented there."""
 
     def __init__(
@@ -75,14 +73,14 @@ class BaseEmulator:
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api = Api(
+        self.api: Api = Api(
             self.url, self.key, lambda: self.server.follow(self.key), self._raise_error, self.server.connections
         )
-        self.clock = WorldClock(self.api)
-        self.events = Events(self.api, self.clock)
-        self.emails = Emails(self.api)
-        self.ledger = Ledger(self.api)
-        self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
+        self.clock: WorldClock = WorldClock(self.api)
+        self.events: Events = Events(self.api, self.clock)
+        self.emails: Emails = Emails(self.api)
+        self.ledger: Ledger = Ledger(self.api)
+        self.webhooks: Webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
         self._not_followed = ""
         self.recorded_as: str | None = None
@@ -128,7 +126,7 @@ class BaseEmulator:
 
     def pay(
         self,
-        target: str | Mapping[str, Any],
+        target: Ref,
         /,
         *,
         phone: str | None = None,
@@ -137,8 +135,8 @@ class BaseEmulator:
         email: str | None = None,
         wait: bool = True,
         **fields: Any,
-    ) -> JSON:
-        """Pay a checkout session, a payment link or an invoice (object or id) as a buyer does on its page.
+    ) -> PaymentIntent:
+        """Pay a checkout session, a payment link or an invoice (object, id or the URL of its page) as a buyer does there.
 
         By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
         any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
@@ -147,9 +145,9 @@ class BaseEmulator:
         at once.
         """
         method = api.method(phone=phone, card=card, iban=iban, email=email)
-        return self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
+        return self._act(api.pay_path(target), {**method, **fields}, wait)
 
-    def settle(self) -> JSON:
+    def settle(self) -> ClockAdvance:
         """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
 
         For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
@@ -165,7 +163,7 @@ class BaseEmulator:
         times: int = 1,
         wait: bool = True,
         **match: Any,
-    ) -> JSON:
+    ) -> Outcome:
         """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
 
         ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen clock what was caused
@@ -173,31 +171,35 @@ class BaseEmulator:
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
         coded = {**body, **({"code": code} if code else {})}
-        return self.api.post("/_emulator/outcomes", coded, **_headers(wait))
+        return self._act("/_emulator/outcomes", coded, wait)
 
-    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> JSON:
+    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
         ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
         of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
         body = {"then": then, "times": times, "match": match}
-        return self.api.post("/_emulator/faults", body, **_headers(wait))
+        return self._act("/_emulator/faults", body, wait)
 
-    def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
+    def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
         On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
         """
         body = {"event": event, "overrides": overrides}
-        return self.api.post("/_emulator/trigger", body, **_headers(wait))
+        return self._act("/_emulator/trigger", body, wait)
 
-    def configure(self, /, **settings: Any) -> JSON:
+    def _act(self, path: str, body: Any, wait: bool) -> Any:
+        """Call the control API, and ``wait`` for the outcome of the webhooks and emails that the call causes, or not."""
+        return self.api.post(path, body, **({} if wait else RACING))
+
+    def configure(self, /, **settings: Any) -> Settings:
         """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
-        changed: JSON = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
+        changed: Settings = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
         return changed
 
-    def expect(self, *types: str) -> Expectation:
+    def expect(self, *types: EventType) -> Expectation:
         """``with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
         return self.events.expect(*types)
 

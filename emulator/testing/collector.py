@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from emulator.client.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.core.world import json_object
 from emulator.resources.webhooks import deliveries
+
+if TYPE_CHECKING:
+    from emulator.testing.objects import Event, WebhookEndpointWithSecret
 
 # -- collecting
 
@@ -39,9 +42,10 @@ class Delivery:
     error: str | None = None
 
     @property
-    def event(self) -> dict[str, Any]:
+    def event(self) -> Event:
         """The event in the body; empty if the body is not a JSON object."""
-        return json_object(self.body)
+        event: Any = json_object(self.body)
+        return event
 
     @property
     def attempt(self) -> int:
@@ -55,6 +59,24 @@ class SigningEndpoint(NamedTuple):
     id: str
     secret: str
     security_profile: str
+
+    @classmethod
+    def of(cls, endpoint: WebhookEndpointWithSecret | Mapping[str, Any]) -> SigningEndpoint:
+        """Return those of an endpoint as the service shows it."""
+        return cls(endpoint["id"], endpoint["secret"], endpoint["security_profile"])
+
+
+def verify_webhook(
+    body: bytes | str, headers: Mapping[str, str], secret: str | WebhookEndpointWithSecret | Mapping[str, Any]
+) -> bool:
+    """Return whether a webhook is signed by an endpoint. ``body`` is the raw body, as it was received.
+
+    ``secret`` is the endpoint's secret, with which ``HMAC_SHA256`` signs; of an endpoint with another signing method it is the
+    endpoint itself, such as ``payments.webhooks.endpoint``.
+    """
+    endpoint = SigningEndpoint("", secret, "HMAC_SHA256") if isinstance(secret, str) else SigningEndpoint.of(secret)
+    named = {name.lower(): value for name, value in headers.items()}
+    return deliveries.verify(endpoint, named, body.encode() if isinstance(body, str) else body, time.time())
 
 
 class DeliveryResult(NamedTuple):

@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
 from emulator.checks.app.scenario import AFTERWARDS, try_scenario
 from emulator.client.api import Api
-from emulator.client.messages import JSON
 from emulator.testing.base_emulator import BaseEmulator, client_options
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
+
+if TYPE_CHECKING:
+    from emulator.testing.objects import Email, EventType
 
 # -- asyncio
 
@@ -59,7 +61,7 @@ def require_asyncio() -> None:
         ) from None
 
 
-def _all_emails(emails: Emails) -> list[JSON]:
+def _all_emails(emails: Emails) -> list[Email]:
     """Return every email so far, oldest first."""
     return list(emails)
 
@@ -77,6 +79,7 @@ class AsyncClock(AsyncProxy[WorldClock]):
     """:class:`WorldClock`, asynchronous."""
 
     now = AsyncMethod(WorldClock.now)
+    datetime = AsyncMethod(WorldClock.datetime)
     show = AsyncMethod(WorldClock.show)
     advance = AsyncMethod(WorldClock.advance)
     freeze = AsyncMethod(WorldClock.freeze)
@@ -89,6 +92,7 @@ class AsyncEvents(AsyncProxy[Events]):
     """:class:`Events`, asynchronous."""
 
     all = of = AsyncMethod(Events.of)
+    last = AsyncMethod(Events.last)
     wait_for = AsyncMethod(Events.wait_for)
 
 
@@ -160,6 +164,11 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
         self.webhooks = AsyncWebhooks(plain.webhooks)
         self.client = httpx.AsyncClient(**client_options(plain))
 
+    customer = AsyncMethod(BaseEmulator.customer)
+    plan = AsyncMethod(BaseEmulator.plan)
+    subscription = AsyncMethod(BaseEmulator.subscription)
+    session = AsyncMethod(BaseEmulator.session)
+    invoice = AsyncMethod(BaseEmulator.invoice)
     pay = AsyncMethod(BaseEmulator.pay)
     settle = AsyncMethod(BaseEmulator.settle)
     fail_next = AsyncMethod(BaseEmulator.fail_next)
@@ -170,7 +179,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
     recording = AsyncMethod(BaseEmulator.recording)
 
     @asynccontextmanager
-    async def expect(self, *types: str) -> AsyncIterator[None]:
+    async def expect(self, *types: EventType) -> AsyncIterator[None]:
         """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
         expectation = self.plain.expect(*types)
         await asyncio.to_thread(expectation.__enter__)

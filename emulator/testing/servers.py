@@ -110,7 +110,7 @@ class LocalServer:
         self._options = {"clock_mode": "frozen", "seed": seed, "starts": self._starts, **options}
         self._starting = threading.Lock()
         self._started: StartedServer | None = None
-        self.receiver = Receiver()
+        self.receiver: Receiver = Receiver()
 
     @property
     def url(self) -> str:
@@ -233,9 +233,9 @@ class RemoteServer:
     """A server such as ``payments-emulator serve``. Each call of the helpers moves the world's clock first."""
 
     def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
-        self.receiver = Receiver()
-        self.connections = Connections(self.url, PATIENCE)
+        self.url: str = url.rstrip("/")
+        self.receiver: Receiver = Receiver()
+        self.connections: Connections = Connections(self.url, PATIENCE)
         self._starts: dict[str, WorldOptions] = {}
         self._followed: dict[str, FollowedTravel] = {}
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulator.client.api import Api
-from emulator.client.messages import JSON
 from emulator.testing import world_parts
 from emulator.testing.collector import (
     UNSIGNED,
@@ -20,6 +18,9 @@ from emulator.testing.collector import (
 )
 from emulator.testing.in_process import target_of
 from emulator.testing.world_parts import Events, WorldClock, identity
+
+if TYPE_CHECKING:
+    from emulator.testing.objects import Event, EventSelector, EventType, Ref, WebhookEndpointWithSecret
 
 
 class Webhooks:
@@ -40,13 +41,13 @@ class Webhooks:
         self._receiver = receiver
         self._name = name
         self._collector: WebhookCollector | None = None
-        self._endpoint: JSON = {}
+        self._endpoint: WebhookEndpointWithSecret
         self._forwarding: Forwarding | None = None
         self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
-    def listen(self, /, *events: str, **fields: Any) -> Webhooks:
+    def listen(self, /, *events: EventSelector, **fields: Any) -> Webhooks:
         """Replace the endpoint by one for some types of event or with other ``fields``; discard earlier deliveries.
 
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
@@ -58,12 +59,12 @@ class Webhooks:
         collector.reply = self._reply
         body = {"name": "Test suite", "url": url, "events": list(events) or ["*"], **fields}
         self._endpoint = endpoint = self._api.post("/v1/webhooks/", body)
-        collector.verify_with(SigningEndpoint(endpoint["id"], endpoint["secret"], endpoint["security_profile"]))
+        collector.verify_with(SigningEndpoint.of(endpoint))
         self._collector = collector
         return self
 
     @property
-    def endpoint(self) -> JSON:
+    def endpoint(self) -> WebhookEndpointWithSecret:
         """The webhook endpoint, its ``secret`` included."""
         self._listening()
         return self._endpoint
@@ -81,12 +82,12 @@ class Webhooks:
             return list(collector.deliveries)
 
     @property
-    def events(self) -> list[JSON]:
+    def events(self) -> list[Event]:
         """The events delivered so far, each once, in order of arrival, after pending deliveries have ended."""
         self._settle()
         return list(self._genuine().values())
 
-    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: float = 10) -> JSON:
+    def wait_for(self, type: EventType, object: Ref | None = None, timeout: float = 10) -> Event:
         """Wait for the next event of a type, optionally about an object (object or id). Returns each event once.
 
         ``timeout`` in real seconds. Raises ``AssertionError`` with the deliveries so far.
@@ -100,9 +101,7 @@ class Webhooks:
         self._seen.add(found["id"])
         return found
 
-    def assert_delivered(
-        self, type: str, object: str | Mapping[str, Any] | None = None, times: int | None = None
-    ) -> list[JSON]:
+    def assert_delivered(self, type: EventType, object: Ref | None = None, times: int | None = None) -> list[Event]:
         """Assert that events of a type, optionally about an object, were delivered, and return them.
 
         At least one, or exactly ``times``. Waits for pending deliveries; does not move the clock.
@@ -115,7 +114,7 @@ class Webhooks:
             raise AssertionError(f"{type} {wanted}.\n{self.summary()}")
         return found
 
-    def refute_delivered(self, type: str, object: str | Mapping[str, Any] | None = None) -> None:
+    def refute_delivered(self, type: EventType, object: Ref | None = None) -> None:
         """Assert that no event of a type, optionally about an object, was delivered. Waits for pending deliveries."""
         __tracebackhide__ = True
         self._settle()
@@ -200,10 +199,10 @@ class Webhooks:
         self._listening()
         self._clock.settle()
 
-    def _genuine(self) -> dict[str, JSON]:
+    def _genuine(self) -> dict[str, Event]:
         return {item.event["id"]: item.event for item in self.deliveries if item.genuine}
 
-    def _matching(self, type: str, object: str | Mapping[str, Any] | None) -> list[JSON]:
+    def _matching(self, type: EventType, object: Ref | None) -> list[Event]:
         id = identity(object)
         return [
             event
@@ -211,7 +210,7 @@ class Webhooks:
             if event["type"] == type and id in (None, event["data"]["object"].get("id"))
         ]
 
-    def _next(self, type: str, object: str | Mapping[str, Any] | None) -> JSON | None:
+    def _next(self, type: EventType, object: Ref | None) -> Event | None:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:

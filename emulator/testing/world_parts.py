@@ -10,12 +10,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulator.client.api import Api, RequestRefused
 from emulator.client.messages import JSON
 from emulator.presentation.languages.language import plain_money
 from emulator.testing.collector import Delivery
+
+if TYPE_CHECKING:
+    from emulator.testing.objects import (
+        Clock,
+        ClockAdvance,
+        Email,
+        EmailKind,
+        Event,
+        EventType,
+        LedgerEntry,
+        Ref,
+        ScheduledJob,
+    )
 
 # -- the failure report: clock, requests, events and webhooks as text
 
@@ -24,7 +37,7 @@ LATEST = 40
 """The number of requests, and of events, in a report."""
 
 EXPLAINED = 5
-"""The number of failed requests, the last ones, that are shown with their errors."""
+"""The number of failed requests, and of payments, the last ones, that are shown with their errors."""
 
 ANSWERED = 6
 """The objects, those of the last events, of which a report says how they stand."""
@@ -51,7 +64,7 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def event_lines(events: Sequence[JSON], where: str = "so far") -> str:
+def event_lines(events: Sequence[Event], where: str = "so far") -> str:
     """Return events, one per line."""
     return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
 
@@ -72,7 +85,7 @@ def received(deliveries: Iterable[Delivery]) -> str:
     return "\n".join(["Webhooks received:", *lines]) if lines else "No webhook was received."
 
 
-def _event(event: JSON, mark: str = " ") -> str:
+def _event(event: Event, mark: str = " ") -> str:
     return f"  {event['created_at']}  {mark} {event['type']}  {event['data']['object'].get('id', '')}"
 
 
@@ -85,7 +98,7 @@ def _delivery(delivery: Delivery) -> str:
     return f"  {event.get('created_at', ''):24}  {about} -> {delivery.status}{error}"
 
 
-def _answers(api: Api, events: Sequence[JSON]) -> str:
+def _answers(api: Api, events: Sequence[Event]) -> str:
     """Return how the objects of the last events stand, in a sentence each, the last one first."""
     about = [event["data"]["object"] for event in reversed(events)]
     ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
@@ -101,11 +114,15 @@ def _answer(api: Api, id: str) -> str:
     return f"  {id}  {found['name']}: {found['summary']}" if found["summary"] else ""
 
 
-def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[JSON]) -> str:
+def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[Event]) -> str:
     if not requests and not events:
         return "No requests and no events."
-    failed = [request["id"] for request in requests if request["status"] >= 400][-EXPLAINED:]
-    rows = [(request["created_at"], _request(api, request, request["id"] in failed, events)) for request in requests]
+    failed = [request for request in requests if request["status"] >= 400][-EXPLAINED:]
+    # That a buyer's payment is declined is no error of the request.
+    failed += [request for request in requests if request["path"].endswith("/pay") and request["status"] < 400][
+        -EXPLAINED:
+    ]
+    rows = [(request["created_at"], _request(api, request, request in failed, events)) for request in requests]
     known = {request["id"] for request in requests}
     rows += [(event["created_at"], _event(event, "·")) for event in events if event["request"] not in known]
     rows.sort(key=lambda row: row[0])
@@ -113,16 +130,17 @@ def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[JSON]) -> str
     return "\n".join([head, *(row[1] for row in rows)])
 
 
-def _request(api: Api, request: JSON, in_full: bool, events: Iterable[JSON]) -> str:
+def _request(api: Api, request: JSON, in_full: bool, events: Iterable[Event]) -> str:
     line = f"  {request['created_at']}  {request['method']} {request['path']} -> {request['status']}"
     caused = [_event(event, "└") for event in events if event["request"] == request["id"]]
-    return "\n".join([f"{line} {_error(api, request)}" if in_full else line, *caused])
+    return "\n".join([f"{line}{_error(api, request)}" if in_full else line, *caused])
 
 
 def _error(api: Api, request: JSON) -> str:
     body = api.get(f"/_emulator/requests/{request['id']}").get("response_body")
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    return f"{error.get('code', '')}: {error.get('message', '')}"[:ERROR_LENGTH]
+    error = (body.get("last_error") or body.get("error") or body) if isinstance(body, dict) else {}
+    declined = "" if request["status"] >= 400 else " declined,"
+    return f"{declined} {error['code']}: {error.get('message', '')}"[:ERROR_LENGTH] if "code" in error else ""
 
 
 # -- the clock, controlled by the test
@@ -147,7 +165,7 @@ class WorldClock:
         """The current instant as an aware ``datetime`` in UTC."""
         return dt.datetime.fromisoformat(self.now)
 
-    def show(self) -> JSON:
+    def show(self) -> Clock:
         """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
         return self._api.get(CLOCK_PATH)
 
@@ -157,8 +175,8 @@ class WorldClock:
         *,
         to: str | dt.date | None = None,
         until: str | None = None,
-        until_event: str | None = None,
-    ) -> JSON:
+        until_event: EventType | None = None,
+    ) -> ClockAdvance:
         """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant or a day, ``until="next"`` or ``until_event``.
 
         Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
@@ -167,30 +185,30 @@ class WorldClock:
         body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
         return self._advance({name: value for name, value in body.items() if value is not None})
 
-    def freeze(self, at: str | dt.date | None = None) -> JSON:
+    def freeze(self, at: str | dt.date | None = None) -> Clock:
         """Stop the clock, now or at a later instant."""
         return self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
 
-    def run(self, rate: float = 1) -> JSON:
+    def run(self, rate: float = 1) -> Clock:
         """Let the clock run from the current instant, ``rate`` seconds for each real second."""
         return self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
 
-    def schedule(self, until: str | None = None) -> list[JSON]:
+    def schedule(self, until: str | None = None) -> list[ScheduledJob]:
         """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
         # The list is in order of time already.
         return list(self._api.newest("/_emulator/schedule", until=until))
 
-    def next_job(self) -> JSON | None:
+    def next_job(self) -> ScheduledJob | None:
         """Return the next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
         jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 
-    def settle(self) -> JSON:
+    def settle(self) -> ClockAdvance:
         """Wait until every webhook and email has its outcome, and what is due is done; a frozen clock does not move."""
         return self._advance({"by": "0s"})
 
-    def _advance(self, body: JSON) -> JSON:
-        done: JSON = self._api.post(f"{CLOCK_PATH}/advance", body)
+    def _advance(self, body: JSON) -> ClockAdvance:
+        done: ClockAdvance = self._api.post(f"{CLOCK_PATH}/advance", body)
         if done["failures"]:
             raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
         return done
@@ -219,25 +237,30 @@ class Events:
         self._api = api
         self._clock = clock
 
-    def __iter__(self) -> Iterator[JSON]:
+    def __iter__(self) -> Iterator[Event]:
         return iter(self.of())
 
     def __len__(self) -> int:
         return int(self._api.get(EVENTS_PATH, page_size=1)["pagination"]["count"])
 
-    def __getitem__(self, index: int) -> JSON:
+    def __getitem__(self, index: int) -> Event:
         return self.of()[index]
 
-    def of(self, type: str | None = None, object: str | Mapping[str, Any] | None = None) -> list[JSON]:
+    def of(self, type: EventType | None = None, object: Ref | None = None) -> list[Event]:
         """Return all events so far, or those of a type, or about an object (object or id); oldest first."""
         return self._api.oldest(EVENTS_PATH, type=type, object=identity(object))
 
     @property
-    def types(self) -> list[str]:
+    def types(self) -> list[EventType]:
         """The types of all events so far, oldest first."""
         return [event["type"] for event in self.of()]
 
-    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 10) -> JSON:
+    def last(self, type: EventType, object: Ref | None = None) -> Event:
+        """Return the newest event of a type so far, optionally about an object. Raises ``AssertionError`` as ``wait_for``."""
+        __tracebackhide__ = True
+        return self.wait_for(type, object, timeout=0)
+
+    def wait_for(self, type: EventType, object: Ref | None = None, timeout: int = 10) -> Event:
         """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
 
         Raises ``AssertionError`` with the events so far.
@@ -245,11 +268,11 @@ class Events:
         __tracebackhide__ = True
         found = self._api.get(EVENTS_PATH, type=type, object=identity(object), wait=timeout, page_size=1)["data"]
         if not found:
-            raise AssertionError(f"{type} did not happen within {timeout} s.\n{self.summary()}")
-        event: JSON = found[0]
-        return event
+            within = f" within {timeout} s" if timeout else ""
+            raise AssertionError(f"{type} did not happen{within}.\n{self.summary()}")
+        return found[0]
 
-    def expect(self, *types: str) -> Expectation:
+    def expect(self, *types: EventType) -> Expectation:
         """Assert that a block causes exactly these events, in any order."""
         return Expectation(self._api, self._clock, types)
 
@@ -258,7 +281,7 @@ class Events:
         return f"{event_lines(self.of())}\n{next_job(self._clock)}"
 
 
-def identity(object: str | Mapping[str, Any] | None) -> str | None:
+def identity(object: Ref | None) -> str | None:
     """Return the id of an object given as object or id."""
     return object["id"] if isinstance(object, Mapping) else object
 
@@ -285,9 +308,9 @@ class Expectation:
             since = takewhile(lambda event: event["id"] != self._last, self._api.newest(EVENTS_PATH))
             self._compare(list(since)[::-1])
 
-    def _compare(self, happened: Sequence[JSON]) -> None:
+    def _compare(self, happened: Sequence[Event]) -> None:
         __tracebackhide__ = True
-        found = Counter(event["type"] for event in happened)
+        found: Counter[str] = Counter(event["type"] for event in happened)
         missing, extra = self._types - found, found - self._types
         if missing or extra:
             parts = [f"did not happen: {_counted(missing)}"] if missing else []
@@ -312,21 +335,21 @@ class Emails:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def __iter__(self) -> Iterator[JSON]:
+    def __iter__(self) -> Iterator[Email]:
         return iter(self._api.oldest(EMAILS_PATH))
 
     def __len__(self) -> int:
         return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
 
-    def to(self, address: str, kind: str | None = None) -> list[JSON]:
+    def to(self, address: str, kind: EmailKind | None = None) -> list[Email]:
         """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
         return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
 
-    def of(self, kind: str) -> list[JSON]:
+    def of(self, kind: EmailKind) -> list[Email]:
         """Return the emails of one kind."""
         return self._api.oldest(EMAILS_PATH, kind=kind)
 
-    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 10) -> JSON:
+    def wait_for(self, kind: EmailKind | None = None, to: str | None = None, timeout: int = 10) -> Email:
         """Wait for an email of a kind, or to an address, and return the newest; ``timeout`` in real seconds.
 
         Raises ``AssertionError`` with the emails so far.
@@ -336,14 +359,13 @@ class Emails:
         if not found:
             wanted = f"{kind or 'email'} to {to or 'anyone'}"
             raise AssertionError(f"no {wanted} was sent within {timeout} s.\n{self.summary()}")
-        email: JSON = found[0]
-        return email
+        return found[0]
 
-    def html(self, email: JSON) -> str:
+    def html(self, email: Email) -> str:
         """Return the HTML of an email."""
         return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/html").text
 
-    def raw(self, email: JSON) -> bytes:
+    def raw(self, email: Email) -> bytes:
         """Return the MIME message of an email, attachments included."""
         return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/raw").content
 
@@ -373,9 +395,9 @@ class Ledger:
             sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]
         return sums
 
-    def entries(self, object: str | None = None, currency: str | None = None) -> list[JSON]:
+    def entries(self, object: str | None = None, currency: str | None = None) -> list[LedgerEntry]:
         """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
-        found: list[JSON] = []
+        found: list[LedgerEntry] = []
         page = 1
         while True:
             entries = self._read(object=object, currency=currency, page=page, page_size=100)["entries"]

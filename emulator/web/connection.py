@@ -114,8 +114,8 @@ class StreamingConnection:
     """A connection as its requests control it. ``is_ended`` once the client has closed its side and only reads."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self.abort = transport.abort
-        self.is_streaming = False
+        self.abort: Callable[[], None] = transport.abort
+        self.is_streaming: bool = False
         self.is_ended = False
         self._close = transport.close
         self._limit_waiting = transport.set_write_buffer_limits

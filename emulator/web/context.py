@@ -128,7 +128,7 @@ class RequestContext:
         self._client: tuple[str, int] | None = scope.get("client")
         self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
-        self.repeats_a_header = len(self.headers) != len(self.raw_headers)
+        self.repeats_a_header: bool = len(self.headers) != len(self.raw_headers)
 
     async def hold(self) -> None:
         """Wait as long as an injected fault holds the request."""

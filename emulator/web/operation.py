@@ -178,14 +178,14 @@ class OperationHandler:
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
-        self.header_names = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
+        self.header_names: list[str] = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
         self._max_bytes = (SNAPSHOT if request_body.get("x-large-body") else BODY).most
         self._body = CompiledSchema(content["application/json"]["schema"]) if content else None
         # The body of a GET or a DELETE has no meaning (RFC 9110) and is ignored.
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
-        self.status = next(int(status) for status in definition["responses"] if status.startswith("2"))
+        self.status: int = next(int(status) for status in definition["responses"] if status.startswith("2"))
         self._content = definition["responses"][str(self.status)].get("content", {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.quality.docs import answer_types
 from contract_tests.quality.docs.pages import PAGES, ROOT, name
 from contract_tests.quality.docs.tables import TABLES, filled
 from contract_tests.quality.package.copier import copier
@@ -23,6 +24,12 @@ def test_tables_are_up_to_date(page: Path) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_each_table_stands_somewhere(table: str) -> None:
     assert any(f"<!-- begin: {table} -->" in page.read_text("utf-8") for page in PAGES)
+
+
+def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
+    """Else: python -m contract_tests.quality.docs.answer_types"""
+    for file, text in answer_types.files():
+        assert file.read_text("utf-8") == text
 
 
 def test_the_licence_of_each_package_is_named() -> None:

@@ -97,7 +97,7 @@ ASYNC_CLASSES = (
 
 PLAIN_ONLY = {
     "Api": {"call", "send", "request", "newest", "oldest", "close"},
-    "WorldClock": {"datetime", "next_job"},
+    "WorldClock": {"next_job"},
     "Events": {"types", "expect", "summary", "told"},
     "Emails": {"summary", "told"},
     "Webhooks": {"summary", "told", "so_far", "raise_error", "close"},

@@ -67,7 +67,7 @@ def test_its_own_suite_passes_with_an_emulator_that_it_starts(root: Path) -> Non
     left = root / "tmp"
     left.mkdir()
     told = run(root, *NODE, TMPDIR=str(left))
-    assert "# pass 25" in told
+    assert "# pass 27" in told
     assert "# fail 0" in told
     assert [each.name for each in left.iterdir()] == []
 
@@ -134,6 +134,7 @@ def test_the_samples_of_the_pages_pass(root: Path, sample: Sample) -> None:
 SAME: Mapping[str, object] = {
     "Emulator": Emulator,
     "Clock": python_clock.WorldClock,
+    "Events": python_clock.Events,
     "Webhooks": python_webhooks.Webhooks,
 }
 
@@ -146,9 +147,22 @@ def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     assert declared
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
     ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in dir(SAME[kind]) if each[0] != "_"}
-    # Properties of Python types, old names, and the exceptions of applications called in-process.
-    of_python = {"client", "told", "datetime", "soFar", "raiseError"}
+    # Properties of Python types, and the exceptions of applications called in-process.
+    of_python = {"client", "expect", "soFar", "raiseError"}
     # Attributes that __init__ sets, and what only an asynchronous class needs.
-    of_node = {"api", "clock", "emails", "events", "key", "ledger", "open", "raiseErrors", "url", "webhooks"}
+    of_node = {
+        "all",
+        "api",
+        "attach",
+        "clock",
+        "emails",
+        "events",
+        "key",
+        "ledger",
+        "open",
+        "raiseErrors",
+        "url",
+        "webhooks",
+    }
     assert ours - of_python <= theirs, ours - of_python - theirs
     assert theirs - ours - of_node - {"private"} == set()

@@ -13,7 +13,7 @@ import pytest
 from contract_tests.support.receiver import Receiver as RealReceiver
 from contract_tests.support.sandbox import CHARGED
 from contract_tests.surfaces.testing.shop import subscribe
-from emulator.testing import Emulator
+from emulator.testing import Emulator, verify_webhook
 
 METHODS = ("HMAC_SHA256", "BASIC", "JWT")
 
@@ -29,6 +29,11 @@ def test_deliveries_are_collected_and_their_signatures_verified(world: Emulator,
     assert [event["type"] for event in world.webhooks.events] == ["customer.created", "subscription.created", *CHARGED]
     assert all(delivery.genuine and delivery.status == 200 for delivery in world.webhooks.deliveries)
     assert [delivery.attempt for delivery in world.webhooks.deliveries] == [1] * 5
+    first, endpoint = world.webhooks.deliveries[0], world.webhooks.endpoint
+    titled = {name.title(): value for name, value in first.headers.items()}
+    assert verify_webhook(first.body, titled, endpoint)
+    assert not verify_webhook(first.body, titled, {**endpoint, "secret": "whsec_another"})
+    assert verify_webhook(first.body.decode(), titled, world.webhooks.secret) == (method == "HMAC_SHA256")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -173,7 +173,8 @@ def one_line(error: BaseException) -> str:
 
 def _export(api: Api) -> dict[str, Any]:
     api.post("/_emulator/snapshots", {"name": SNAPSHOT})
-    return api.get(f"/_emulator/snapshots/{SNAPSHOT}")
+    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
+    return exported
 
 
 def _audit(api: Api) -> list[AuditNote]:

@@ -66,7 +66,7 @@ class ServiceWorld:
         self._world, self._clock = Sandbox().build_world(app)
         with self._world.unit_of_work():
             fields = {"secret": secret, "security_profile": method, "ssl_verification": ssl_verification}
-            self.endpoint = self._world.add(_endpoint(self._world, url, webhook, fields))
+            self.endpoint: WebhookEndpoint = self._world.add(_endpoint(self._world, url, webhook, fields))
 
     @property
     def is_readable(self) -> bool:

@@ -15,7 +15,7 @@ class WorldRecorder:
 
     def __init__(self) -> None:
         self.audits: list[dict[str, Any]] = []
-        self.used = UsedPoints()
+        self.used: UsedPoints = UsedPoints()
 
     def attach(self, engine: Engine) -> None:
         """Look at each world of this engine that is reset or deleted."""

@@ -37,9 +37,9 @@ class Request:
     def __init__(self, entry: LoggedRequest, number: int) -> None:
         self.entry = entry
         self.number = number
-        self.id = entry.id
-        self.operation = entry.operation or ""
-        self.status = entry.status
+        self.id: str = entry.id
+        self.operation: str = entry.operation or ""
+        self.status: int = entry.status
 
     @cached_property
     def headers(self) -> dict[bytes, bytes]:
@@ -107,7 +107,9 @@ class ClientHistory:
         self._causality = Causality(runtime.journal)
         self.world: World = runtime.world
         self._entries = [*runtime.journal.entries]
-        self.requests = [Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)]
+        self.requests: list[Request] = [
+            Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)
+        ]
 
     def of(self, *operations: str) -> list[Request]:
         return [each for each in self.requests if each.operation in operations]

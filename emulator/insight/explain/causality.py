@@ -52,7 +52,7 @@ class Causality:
     """Finds the causes of changes as far back as the journal goes."""
 
     def __init__(self, journal: Journal) -> None:
-        self.units = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
+        self.units: list[LoggedUnit] = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
         self._entries = journal.entries
 
     def of(self, id: str) -> list[LoggedUnit]:

@@ -40,10 +40,10 @@ class PageRequest(BrowserRequest):
     def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
         super().__init__(http)
         # Read here, before a world is known: otherwise the id would come from the world's own sequence of request ids.
-        self.request_id = context_of(http.scope).request_id
+        self.request_id: str = context_of(http.scope).request_id
         self.kind = kind
         self.id: str = http.path_params["id"]
-        self.json = _prefers_json(http.headers.get("accept", ""))
+        self.json: bool = _prefers_json(http.headers.get("accept", ""))
         self._tokens = tokens
 
     def payable(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:

@@ -39,7 +39,7 @@ class ConsoleRequest(BrowserRequest):
 
     def __init__(self, http: Request, api: ApiClient) -> None:
         super().__init__(http)
-        self.base_url = context_of(http.scope).base_url
+        self.base_url: str = context_of(http.scope).base_url
         self._api = api
 
     @cached_property

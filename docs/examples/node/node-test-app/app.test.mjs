@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { verify, withPayments } from "payments-emulator";
+import { verifyWebhook, withPayments } from "payments-emulator";
 
 const AWA = { email: "awa@example.com", name: "Awa Diop" };
 
@@ -48,7 +48,7 @@ async function listen(payments, handled) {
     const parts = [];
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts);
-    if (!verify(secret, request.headers, body)) return response.writeHead(401).end();
+    if (!verifyWebhook(body, request.headers, secret)) return response.writeHead(401).end();
     const { id } = JSON.parse(body);
     if (!handled?.has(id)) heard.customers += 1;
     handled?.add(id);

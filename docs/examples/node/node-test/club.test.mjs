@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import http, { createServer } from "node:http";
 import { test } from "node:test";
-import { Emulator, RequestRefused, verify, withPayments } from "payments-emulator";
+import { Emulator, RequestRefused, verifyWebhook, withPayments } from "payments-emulator";
 
 const AWA = { email: "awa@example.com", name: "Awa Diop", phone: "+24177000000" };
 
@@ -44,8 +44,23 @@ test("a buyer pays, or fails to", withPayments(async (payments) => {
   await payments.failNext("payment", "INSUFFICIENT_FUNDS");
   const second = await payments.api.get("/v1/customers/");
   assert.equal(second.data.length, 1);
+  const { payment_url: page } = await payments.invoice();
+  assert.equal((await payments.pay(page)).last_error.code, "INSUFFICIENT_FUNDS");
+  assert.equal((await payments.pay(page)).status, "succeeded");
   await assert.rejects(() => payments.pay("cust_1"), /is not payable/);
   await assert.rejects(() => payments.pay("inv_1", { phone: "+1", iban: "x" }), /one of phone, iban/);
+}));
+
+test("objects have defaults that work, and stand for their ids", withPayments(async (payments) => {
+  const [first, second] = [await payments.customer(), await payments.customer({ name: "Ben Obi" })];
+  assert.deepEqual([first.email, second.email], ["customer-1@example.com", "customer-2@example.com"]);
+  assert.equal((await payments.subscription({ customer: first, plan: await payments.plan() })).status, "active");
+  assert.equal((await payments.subscription({ unit_amount: 700, interval: "week" })).plan, null);
+  for (const mode of ["payment", "subscription"]) {
+    assert.equal((await payments.pay(await payments.session({ mode }))).status, "succeeded");
+  }
+  assert.equal((await payments.session({ mode: "setup", customer: second })).customer, second.id);
+  assert.equal((await payments.invoice({}, { finalize: false })).status, "draft");
 }));
 
 test("webhooks arrive, signed, and are answered", withPayments(async (payments) => {
@@ -57,8 +72,8 @@ test("webhooks arrive, signed, and are answered", withPayments(async (payments) 
   await payments.clock.advance("1d");
   const [first, second] = payments.webhooks.deliveries;
   assert.deepEqual([first.attempt, second.attempt, second.status], [1, 2, 200]);
-  assert.ok(verify(await payments.webhooks.secret(), second.headers, second.body));
-  assert.ok(!verify("whsec_another", second.headers, second.body));
+  assert.ok(verifyWebhook(second.body, second.headers, await payments.webhooks.secret()));
+  assert.ok(!verifyWebhook(second.body, second.headers, "whsec_another"));
   const [event] = await payments.webhooks.assertDelivered("customer.created", { object: customer, times: 1 });
   assert.equal(event.data.object.email, AWA.email);
   assert.equal((await payments.webhooks.waitFor("customer.created")).id, event.id);
@@ -74,8 +89,8 @@ for (const security_profile of ["HMAC_SHA256", "BASIC", "JWT"]) {
     const [{ genuine, headers, body }] = payments.webhooks.deliveries;
     const endpoint = await payments.webhooks.endpoint();
     assert.ok(genuine);
-    assert.ok(!verify({ ...endpoint, secret: "whsec_another" }, headers, body));
-    assert.equal(verify(endpoint, headers, `${body} `), security_profile === "BASIC");
+    assert.ok(!verifyWebhook(body, headers, { ...endpoint, secret: "whsec_another" }));
+    assert.equal(verifyWebhook(`${body} `, headers, endpoint), security_profile === "BASIC");
   }));
 }
 
@@ -193,12 +208,14 @@ test("an error answer is an exception that names the fields", withPayments(async
 test("a test that fails tells the story of its world", async () => {
   const failing = withPayments({ clock: "2026-01-01T00:00:00Z" }, async (payments) => {
     await subscribe(payments);
+    await payments.pay(await payments.session(), { phone: "+24177000001" });
     await assert.rejects(() => payments.api.get("/v1/customers/cust_1/"));
     assert.equal(1, 2, "one is not two");
   });
   await assert.rejects(failing, (error) => {
     assert.match(error.message, /^one is not two\n[^]*\nworld sk_test_\S+ at http/);
     assert.match(error.message, /POST \/v1\/subscriptions\/ -> 201\n.* └ /);
+    assert.match(error.message, /\/pay -> 200 declined, INSUFFICIENT_FUNDS: /);
     assert.match(error.message, /GET \/v1\/customers\/cust_1\/ -> 404 \S+: /);
     assert.match(error.stack, /clock: 2026-01-01T00:00:00.000Z, frozen/);
     return true;
@@ -214,6 +231,17 @@ test("worlds are apart, and a closed one is empty", async () => {
   assert.equal((await one.api.get("/v1/customers/")).data.length, 0);
   await other.close();
 });
+
+test("a world is attached to as it is, and left as it is", withPayments(async (payments) => {
+  await payments.customer();
+  const attached = Emulator.attach({ url: payments.url, key: payments.key });
+  assert.equal((await attached.events.last("customer.created")).data.object.email, "customer-1@example.com");
+  assert.deepEqual(await attached.clock.datetime(), await payments.clock.datetime());
+  await assert.rejects(() => attached.events.last("refund.failed"), /^Error: refund.failed did not happen.\nEvents so far:/);
+  await attached.close();
+  assert.deepEqual(await payments.events.types(), ["customer.created"]);
+  assert.throws(() => Emulator.attach({ url: "" }), /PAYMENTS_EMULATOR_URL/);
+}));
 
 test("where no emulator is, the error says so", async () => {
   await assert.rejects(() => Emulator.open({ url: "http://127.0.0.1:9" }), /no emulator answers at http:\/\/127.0.0.1:9/);

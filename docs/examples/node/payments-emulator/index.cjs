@@ -14,11 +14,13 @@ const { command } = require("./command.cjs");
 
 const RACING = { Prefer: "respond-async" };
 const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
+const REFERENCES = ["customer", "plan", "product", "payment_method"]; // fields with the id of another object
+const WORK = { description: "Work", quantity: 2, unit_amount: 1500 }; // what an invoice bills, or a session sells
 const CARD = { exp_month: 12, exp_year: 2099, cvc: "123" };
 const START_LIMIT = 60_000; // milliseconds for the emulator to start
 const LATEST = 40; // requests, and events, in a report
 const ERROR_LENGTH = 500; // characters that an error shows of an answer
-const EXPLAINED = 5; // failed requests, the last ones, that are shown with their errors
+const EXPLAINED = 5; // failed requests, and payments, the last ones, that are shown with their errors
 
 // -- requests
 
@@ -207,15 +209,16 @@ diagnostics.subscribe("http.client.request.start", ({ request }) => {
 
 // -- signatures
 
-/** Whether a webhook is signed by the endpoint: `endpoint` is its secret, or an object with `id`, `secret` and
- * `security_profile`; `body` is the raw body, as it was received; names of headers are in lower case. */
-function verify(endpoint, headers, body) {
+/** Whether a webhook is signed by an endpoint: `endpoint` is its secret, or an object with `id`, `secret` and
+ * `security_profile`; `body` is the raw body, as it was received. */
+function verifyWebhook(body, headers, endpoint) {
   const { id, secret, security_profile: profile = "HMAC_SHA256" } =
     typeof endpoint === "string" ? { secret: endpoint } : endpoint;
+  const named = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   if (profile === "HMAC_SHA256") {
-    return same(headers["service-signature"], createHmac("sha256", secret).update(body).digest("hex"));
+    return same(named.get("service-signature"), createHmac("sha256", secret).update(body).digest("hex"));
   }
-  const [scheme, token = ""] = (headers.authorization ?? "").split(" ");
+  const [scheme, token = ""] = (named.get("authorization") ?? "").split(" ");
   if (profile === "BASIC") {
     return scheme === "Basic" && same(token, Buffer.from(`${id}:${secret}`).toString("base64"));
   }
@@ -250,6 +253,10 @@ class Clock {
 
   async now() {
     return (await this.show()).now;
+  }
+
+  async datetime() {
+    return new Date(await this.now());
   }
 
   show() {
@@ -313,10 +320,16 @@ class Events {
     return (await this.all()).map((event) => event.type);
   }
 
+  /** The newest event of a type so far, optionally about an object. */
+  last(type, object) {
+    return this.waitFor(type, { object, timeout: 0 });
+  }
+
   async waitFor(type, { object, timeout = 10 } = {}) {
     const query = { type, object: identity(object), wait: timeout, page_size: 1 };
     const [event] = (await this.#api.get("/_emulator/events", query)).data;
-    if (!event) throw new Error(`${type} did not happen within ${timeout} s.\n${await this.summary()}`);
+    const within = timeout ? ` within ${timeout} s` : "";
+    if (!event) throw new Error(`${type} did not happen${within}.\n${await this.summary()}`);
     return event;
   }
 
@@ -595,7 +608,7 @@ class Webhooks {
     // The ping that validates a new endpoint comes before anyone can know the secret.
     if (event.type !== "webhook.ping") {
       await this.#known;
-      const genuine = verify(this.#endpoint, request.headers, body);
+      const genuine = verifyWebhook(body, request.headers, this.#endpoint);
       const delivery = { event, headers: request.headers, body, genuine, attempt: Number(request.headers["emulator-attempt"] ?? 1) };
       // To reject a forged one is up to the application that it is forwarded to.
       const rejected = !genuine && !this.#forwards;
@@ -668,11 +681,13 @@ async function worldReport(api, clock, deliveries) {
   const requests = await latest("/_emulator/requests");
   const events = await latest("/_emulator/events");
   const failed = requests.filter((each) => each.status >= 400).slice(-EXPLAINED);
+  // That a buyer's payment is declined is no error of the request.
+  failed.push(...requests.filter((each) => each.path.endsWith("/pay") && each.status < 400).slice(-EXPLAINED));
   const rows = [];
   for (const request of requests) {
     const body = failed.includes(request) ? (await api.get(`/_emulator/requests/${request.id}`)).response_body : undefined;
-    const refused = body?.error ?? body;
-    const error = refused?.message ? ` ${refused.code ?? ""}: ${refused.message}` : "";
+    const refused = body?.last_error ?? body?.error ?? body;
+    const error = refused?.message ? `${body.last_error ? " declined," : ""} ${refused.code ?? ""}: ${refused.message}` : "";
     rows.push([request.created_at, `  ${request.created_at}  ${request.method} ${request.path} -> ${request.status}${error}`]);
     for (const event of events.filter((each) => each.request === request.id)) rows.push([request.created_at, eventLine(event, "└")]);
   }
@@ -775,6 +790,7 @@ function payMethod({ phone, card, iban, email }) {
 class Emulator {
   #snapshots = 0;
   #guards = false; // whether it blocks requests to the real service
+  #isOwn = true; // whether it began the world, which close() discards then
 
   /** Open a world. It is at `url`, else at `PAYMENTS_EMULATOR_URL`, else on a server that this process starts. */
   static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {}, real = false } = {}) {
@@ -789,6 +805,15 @@ class Emulator {
     return emulator;
   }
 
+  /** The world of the environment as it is: it is neither reset now nor discarded by `close()`. */
+  static attach({ url = process.env.PAYMENTS_EMULATOR_URL, key = process.env.PAYMENTS_EMULATOR_KEY ?? "sk_test_demo" } = {}) {
+    if (!url) throw new Error("attach() takes the world of a running emulator: name it in PAYMENTS_EMULATOR_URL, or as url");
+    const emulator = new Emulator(url.replace(/\/$/, ""), key);
+    emulator.start = {};
+    emulator.#isOwn = false;
+    return emulator;
+  }
+
   constructor(url, key) {
     this.url = url;
     this.key = key;
@@ -800,12 +825,49 @@ class Emulator {
     this.webhooks = new Webhooks(this.api, this.clock, this.events);
   }
 
+  // Fields that are given replace the defaults; an object may be given in place of its id.
+
+  async customer(fields = {}) {
+    const number = (await this.events.of("customer.created")).length + 1;
+    return this.#make("customers", fields, { email: `customer-${number}@example.com`, name: "Awa Diop", phone: "+24177000000" });
+  }
+
+  plan(fields = {}) {
+    return this.#make("subscription-plans", fields, { name: "Premium", amount: 5000, currency: "XAF", interval: "month" });
+  }
+
+  subscription(fields = {}) {
+    const terms = "unit_amount" in fields ? {} : { plan: () => this.plan() };
+    return this.#make("subscriptions", fields, { customer: () => this.customer(), ...terms });
+  }
+
+  session(fields = {}) {
+    const lines = { subscription: async () => [{ plan: (await this.plan()).id }], setup: [] }[fields.mode] ?? [WORK];
+    const buyer = "customer_email" in fields ? {} : { customer: () => this.customer() };
+    const defaults = { currency: "XAF", success_url: "https://shop.example.com/thanks", line_items: lines, ...buyer };
+    return this.#make("checkout-sessions", fields, defaults);
+  }
+
+  async invoice(fields = {}, { finalize = true } = {}) {
+    const defaults = { customer: () => this.customer(), currency: "XAF", line_items: [WORK] };
+    const made = await this.#make("invoices", fields, defaults);
+    return finalize ? this.api.post(`/v1/invoices/${made.id}/finalize/`) : made;
+  }
+
+  /** Create an object; a default that is a function is called only where its field was not given. */
+  async #make(kind, fields, defaults) {
+    const body = { ...defaults, ...fields };
+    for (const [name, value] of Object.entries(body)) if (typeof value === "function") body[name] = await value();
+    for (const name of REFERENCES) if (name in body) body[name] = identity(body[name]);
+    return this.api.post(`/v1/${kind}/`, body);
+  }
+
   async pay(target, { phone, card, iban, email, wait = true, ...fields } = {}) {
-    const id = identity(target);
-    const kind = PAYABLE[String(id).split("_")[0]];
+    const id = String(identity(target)).replace(/[?#].*/, "").replace(/.*\//, ""); // of a URL too
+    const kind = PAYABLE[id.split("_")[0]];
     if (!kind) {
       throw new TypeError(
-        `${id} is not payable. Give the id of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)`,
+        `${id} is not payable. Give the id, or the URL of the page, of a checkout session (sess_…), a payment link (link_…) or an invoice (inv_…)`,
       );
     }
     const body = { ...payMethod({ phone, card, iban, email }), ...fields };
@@ -870,7 +932,7 @@ class Emulator {
     guarded -= this.#guards;
     this.#guards = false;
     await this.webhooks.close();
-    if (!keep) await this.#reset({});
+    if (!keep && this.#isOwn) await this.#reset({});
   }
 
   async #reset(body) {
@@ -936,4 +998,4 @@ async function told(error, payments) {
   return error;
 }
 
-module.exports = { Emulator, RealServiceBlocked, RequestRefused, startServer, verify, withPayments };
+module.exports = { Emulator, RealServiceBlocked, RequestRefused, startServer, verifyWebhook, withPayments };

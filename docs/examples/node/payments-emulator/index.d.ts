@@ -1,8 +1,13 @@
-// The types of index.cjs. Objects of the service are open records: a client generated from /openapi.json knows their fields.
+// The types of index.cjs; those of the objects of the service are in objects.d.ts.
 
+import type {
+  CheckoutSession, CheckoutSessionCreate, Clock as ClockState, ClockAdvance, Customer, CustomerCreate, Email, EmailKind, Event,
+  EventSelector, EventType, Fault, Invoice, InvoiceCreate, Outcome, PaymentIntent, Ref, ScheduledJob, Settings, Subscription,
+  SubscriptionCreate, SubscriptionPlan, SubscriptionPlanCreate, WebhookEndpointWithSecret,
+} from "./objects";
+
+export type * from "./objects";
 export type Json = Record<string, any>;
-/** An object of the service, or its id. */
-export type Ref = string | { id: string };
 /** `frozen` (now), `running`, or an instant to be frozen at. */
 export type ClockStart = "frozen" | "running" | (string & {}) | Date;
 
@@ -18,14 +23,6 @@ export interface WorldOptions {
   settings?: Json;
   /** Whether the test may reach the real service; else its hosts (`PAYMENTS_EMULATOR_REAL_HOSTS`) and live keys are blocked. */
   real?: boolean;
-}
-
-export interface Event {
-  id: string;
-  type: string;
-  created_at: string;
-  data: { object: Json };
-  [field: string]: any;
 }
 
 export interface Delivery {
@@ -44,15 +41,6 @@ export interface Delivery {
   error?: string;
 }
 
-export interface Advance {
-  from: string;
-  now: string;
-  jobs: number;
-  events: Record<string, number>;
-  deliveries: { succeeded: number; failed: number };
-  [field: string]: any;
-}
-
 export interface Api {
   get(path: string, query?: Json): Promise<any>;
   post(path: string, body?: Json, headers?: Record<string, string>): Promise<any>;
@@ -64,33 +52,36 @@ export interface Api {
 
 export interface Clock {
   now(): Promise<string>;
-  show(): Promise<Json>;
+  datetime(): Promise<Date>;
+  show(): Promise<ClockState>;
   /** Move by a duration (`"31d"`, `"P1M"`), to an instant, until the `"next"` job or until an event. Returns when all that
    * fell due is done, webhooks and emails included. */
-  advance(by: string | { by?: string; to?: string | Date; until?: "next"; untilEvent?: string }): Promise<Advance>;
-  freeze(at?: string | Date): Promise<Json>;
-  run(rate?: number): Promise<Json>;
+  advance(by: string | { by?: string; to?: string | Date; until?: "next"; untilEvent?: EventType }): Promise<ClockAdvance>;
+  freeze(at?: string | Date): Promise<ClockState>;
+  run(rate?: number): Promise<ClockState>;
   /** The planned jobs in order; `until` (instant or duration) plays a copy of the world up to there. */
-  schedule(until?: string): Promise<Json[]>;
-  nextJob(): Promise<Json | null>;
-  settle(): Promise<Advance>;
+  schedule(until?: string): Promise<ScheduledJob[]>;
+  nextJob(): Promise<ScheduledJob | null>;
+  settle(): Promise<ClockAdvance>;
 }
 
 export interface Events {
   /** All events so far, oldest first. */
   all(): Promise<Event[]>;
-  of(type?: string, object?: Ref): Promise<Event[]>;
-  types(): Promise<string[]>;
+  of(type?: EventType, object?: Ref): Promise<Event[]>;
+  types(): Promise<EventType[]>;
+  /** The newest event of a type so far, optionally about an object; it fails without one. */
+  last(type: EventType, object?: Ref): Promise<Event>;
   /** `timeout` in seconds, at most 30. */
-  waitFor(type: string, options?: { object?: Ref; timeout?: number }): Promise<Event>;
+  waitFor(type: EventType, options?: { object?: Ref; timeout?: number }): Promise<Event>;
   summary(): Promise<string>;
 }
 
 export interface Emails {
-  all(): Promise<Json[]>;
-  to(address: string, kind?: string): Promise<Json[]>;
-  of(kind: string): Promise<Json[]>;
-  waitFor(options?: { kind?: string; to?: string; timeout?: number }): Promise<Json>;
+  all(): Promise<Email[]>;
+  to(address: string, kind?: EmailKind): Promise<Email[]>;
+  of(kind: EmailKind): Promise<Email[]>;
+  waitFor(options?: { kind?: EmailKind; to?: string; timeout?: number }): Promise<Email>;
   html(email: Ref): Promise<string>;
   raw(email: Ref): Promise<Buffer>;
 }
@@ -103,16 +94,16 @@ export interface Ledger {
 
 export interface Webhooks {
   /** Register the receiver, for some types of event or with other fields; earlier deliveries are forgotten. */
-  listen(events?: string[], fields?: { security_profile?: "HMAC_SHA256" | "BASIC" | "JWT"; retry_policy?: Json }): Promise<Webhooks>;
-  endpoint(): Promise<Json>;
+  listen(events?: EventSelector[], fields?: { security_profile?: "HMAC_SHA256" | "BASIC" | "JWT"; retry_policy?: Json }): Promise<Webhooks>;
+  endpoint(): Promise<WebhookEndpointWithSecret>;
   secret(): Promise<string>;
   /** In order of arrival. */
   readonly deliveries: Delivery[];
   /** Delivered events, each once. */
   events(): Promise<Event[]>;
-  waitFor(type: string, options?: { object?: Ref; timeout?: number }): Promise<Event>;
-  assertDelivered(type: string, options?: { object?: Ref; times?: number }): Promise<Event[]>;
-  refuteDelivered(type: string, options?: { object?: Ref }): Promise<void>;
+  waitFor(type: EventType, options?: { object?: Ref; timeout?: number }): Promise<Event>;
+  assertDelivered(type: EventType, options?: { object?: Ref; times?: number }): Promise<Event[]>;
+  refuteDelivered(type: EventType, options?: { object?: Ref }): Promise<void>;
   /** Answer the next deliveries with these statuses. */
   answer(...statuses: number[]): Webhooks;
   /** True: what the application throws while it handles a delivery, and an answer of 500 or more, is thrown by the next
@@ -189,6 +180,9 @@ export interface AppReport {
 export class Emulator {
   private constructor();
   static open(options?: WorldOptions): Promise<Emulator>;
+  /** The world of the environment as it is, such as under `payments-emulator test app -- node story.js`: it is neither reset now
+   * nor discarded by `close()`. Default: `PAYMENTS_EMULATOR_URL` and `PAYMENTS_EMULATOR_KEY`. */
+  static attach(world?: { url?: string; key?: string }): Emulator;
   readonly url: string;
   readonly key: string;
   readonly api: Api;
@@ -197,20 +191,30 @@ export class Emulator {
   readonly emails: Emails;
   readonly ledger: Ledger;
   readonly webhooks: Webhooks;
-  /** Pay a checkout session, a payment link or an invoice as a buyer does; without a method by one that works. */
-  pay(target: Ref, payment?: Payment): Promise<Json>;
+  /** Objects with defaults that work: fields that are given replace them, and an object may be given in place of its id. */
+  customer(fields?: CustomerCreate): Promise<Customer>;
+  plan(fields?: SubscriptionPlanCreate): Promise<SubscriptionPlan>;
+  /** By default of a new customer to a new plan; its first period is paid. */
+  subscription(fields?: SubscriptionCreate): Promise<Subscription>;
+  /** By default a new customer pays; `{ mode: "subscription" }` is for a new plan. */
+  session(fields?: CheckoutSessionCreate): Promise<CheckoutSession>;
+  /** By default for a new customer; finalized, so that it can be paid. */
+  invoice(fields?: InvoiceCreate, options?: { finalize?: boolean }): Promise<Invoice>;
+  /** Pay a checkout session, a payment link or an invoice (object, id or the URL of its page) as a buyer does; without a method by one
+   * that works. */
+  pay(target: Ref, payment?: Payment): Promise<PaymentIntent>;
   /** Wait until everything caused so far has its outcome. */
-  settle(): Promise<Advance>;
+  settle(): Promise<ClockAdvance>;
   failNext(
     operation?: "payment" | "refund" | "delivery",
     code?: string,
     match?: { times?: number; customer?: string; amount?: number; payment_method_type?: string },
-  ): Promise<Json>;
-  fault(then: Json, match?: { times?: number; wait?: boolean } & Json): Promise<Json>;
-  trigger(event: string, overrides?: Json, options?: { wait?: boolean }): Promise<Event>;
-  configure(settings: Json): Promise<Json>;
+  ): Promise<Outcome>;
+  fault(then: Json, match?: { times?: number; wait?: boolean } & Json): Promise<Fault>;
+  trigger(event: EventType, overrides?: Json, options?: { wait?: boolean }): Promise<Event>;
+  configure(settings: Json): Promise<Settings>;
   /** Fails unless `act` causes exactly these types of event, in any order. */
-  expect<T>(types: string | string[], act: () => T | Promise<T>): Promise<T>;
+  expect<T>(types: EventType | EventType[], act: () => T | Promise<T>): Promise<T>;
   snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
   /** Repeat a scenario once for each request and webhook that can go wrong in it. `scenario` gets a new world each time, which starts
    * as this one did, and may return a function, which is called after faults have ended and `afterwards` has passed; what that
@@ -244,11 +248,11 @@ type Test = (...given: any[]) => Promise<void>;
 export function withPayments(act: (payments: Emulator, ...given: any[]) => unknown): Test;
 export function withPayments(options: WorldOptions, act: (payments: Emulator, ...given: any[]) => unknown): Test;
 
-/** Whether a webhook is signed by this endpoint (its secret will do for `HMAC_SHA256`); `body` is the raw body. */
-export function verify(
-  endpoint: string | { id?: string; secret: string; security_profile?: string },
-  headers: Record<string, string | string[] | undefined>,
+/** Whether a webhook is signed by an endpoint (its secret will do for `HMAC_SHA256`); `body` is the raw body. */
+export function verifyWebhook(
   body: Buffer | string,
+  headers: Record<string, string | string[] | undefined>,
+  endpoint: string | { id?: string; secret: string; security_profile?: string },
 ): boolean;
 
 /** Start an emulator on a free port; it ends with this process, or with `stop()`. */

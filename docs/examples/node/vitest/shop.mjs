@@ -1,7 +1,7 @@
 // A membership shop with Express: customers subscribe, webhooks say who is a member.
 
 import express from "express";
-import { verify } from "payments-emulator";
+import { verifyWebhook } from "payments-emulator";
 
 /** The shop's application. `secret` is that of its webhook endpoint. */
 export function shop({ url, key, secret }) {
@@ -12,7 +12,7 @@ export function shop({ url, key, secret }) {
   });
   // The signature is of the raw body, so it must not be parsed before. By itself Express takes no more than 100 KiB.
   app.post("/webhooks", express.raw({ type: "*/*", limit: "1mb" }), (request, response) => {
-    if (!verify(secret, request.headers, request.body)) return response.sendStatus(401);
+    if (!verifyWebhook(request.body, request.headers, secret)) return response.sendStatus(401);
     const { type, data } = JSON.parse(request.body);
     if (type === "subscription.created") members.set(data.object.customer, data.object.id);
     if (type === "subscription.canceled") members.delete(data.object.customer);
