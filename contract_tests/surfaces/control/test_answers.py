@@ -51,8 +51,19 @@ def test_a_subscription_whose_charges_fail_until_it_is_unpaid(sandbox: Sandbox, 
     assert explained(sandbox, id)["summary"] == (
         "Unpaid since 8 Jan 2026; the first charge failed on 1 Jan 2026. "
         "5 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS. "
+        "It becomes active when INV-2026-000001 is paid on its page. "
         "No further charge is planned; periods continue until you cancel."
     )
+    (bill,) = sandbox.api.get("/invoices/")["data"]
+    assert explained(sandbox, bill["id"])["summary"] == (
+        "Uncollectible: every attempt to charge 5,000 XAF failed, and no more are made. It can still be paid on its page."
+    )
+    last = sandbox.control.get("/emails", kind="renewal_failed")["data"][0]
+    mailed = sandbox.control.request("GET", f"/emails/{last['id']}/html").text
+    assert "To keep your subscription, pay the invoice on its page." in mailed
+    assert bill["payment_url"] in mailed
+    sandbox.control.post(f"/invoices/{bill['id']}/pay", {"method": {"type": "mobile_money", "phone": "+24177000000"}})
+    assert sandbox.subscription(id)["status"] == "active"
 
 
 def test_an_invoice_says_what_is_to_be_paid_and_with_what_it_was(sandbox: Sandbox, awa: Any) -> None:

@@ -101,9 +101,10 @@ class Shop:
         self._change(account, {"payment_method": made["id"]})
 
     def pay_now(self, account):
-        """Where the buyer pays what is open, without waiting for the next retry; None if nothing is."""
+        """Where the buyer pays what is owed, without waiting for the next retry or after the last; None if nothing is."""
+        # An uncollectible invoice, whose last retry failed, can still be paid on its page; then the subscription is active again.
         # Not POST /v1/invoices/{id}/pay/, which records money that came another way.
-        return next((invoice["payment_url"] for invoice in self._invoices(account, "open")), None)
+        return next((invoice["payment_url"] for invoice in self._invoices(account, "open,uncollectible")), None)
 
     def refund(self, account):
         """Pay back the last payment. A second click on the button pays nothing more."""
@@ -139,7 +140,7 @@ class Shop:
         self.subscriptions[account] = self._call("PATCH", f"/v1/subscriptions/{id}/", fields)
 
     def _invoices(self, account, status):
-        """Return the invoices with this status, the newest first."""
+        """Return the invoices with this status, or one of several, the newest first."""
         id = self.subscriptions[account]["id"]
         return self._call("GET", f"/v1/invoices/?subscription={id}&status={status}")["data"]
 

@@ -95,7 +95,7 @@ def _standing(say: Sentences, each: Subscription) -> list[str]:
     """Return how a subscription stands that has not ended, and since when."""
     if each.status in ("past_due", "unpaid"):
         stands = _past_due(say, each) if each.status == "past_due" else _unpaid(say, each)
-        return [stands, _failed_charges(say, each)]
+        return [stands, _failed_charges(say, each), _way_back(say, each)]
     if each.status == "paused":
         since = each.paused_at or each.updated_at
         return [say.gettext("Paused since {day}: nothing is charged until it is resumed.", day=say.day(since))]
@@ -126,6 +126,14 @@ def _unpaid(say: Sentences, each: Subscription) -> str:
         return say.gettext("Unpaid.")
     said = N_("Unpaid since {day}; the first charge failed on {first}.")
     return say.gettext(said, day=say.day(each.behind_since), first=say.day(each.failed_at))
+
+
+def _way_back(say: Sentences, each: Subscription) -> str:
+    """Return how it becomes active once no charge is tried again: its uncollectible invoice can still be paid."""
+    invoice = say.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else None
+    if each.status != "unpaid" or invoice is None or invoice.status != "uncollectible":
+        return ""
+    return say.gettext("It becomes active when {invoice} is paid on its page.", invoice=invoice.invoice_number)
 
 
 def _price(say: Sentences, each: Subscription) -> str:
@@ -206,7 +214,12 @@ def _invoice(say: Sentences, each: Invoice) -> list[str]:
     if each.status == "void":
         return [say.gettext("Void: nothing is to be paid.")]
     if each.status == "uncollectible":
-        return [say.gettext("Uncollectible: {amount} was never paid, and no more attempts are made.", amount=rest)]
+        return [
+            say.gettext(
+                "Uncollectible: every attempt to charge {amount} failed, and no more are made. It can still be paid on its page.",
+                amount=rest,
+            )
+        ]
     intents = say.world.table(PaymentIntent).where("invoice", each.id)
     if each.due_date is None:
         return [say.gettext("{amount} is to be paid.", amount=rest), say.failures(intents)]

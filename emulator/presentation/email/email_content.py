@@ -204,7 +204,7 @@ def _what_follows(email: Email, builder: EmailBuilder) -> str:
         return builder.gettext(
             by_then if of_funds else N_("We will try again on {day}."), day=builder.day(email.again_at)
         )
-    return builder.gettext("This was the last attempt. To keep your subscription, pay the open invoice.")
+    return builder.gettext("This was the last attempt. To keep your subscription, pay the invoice on its page.")
 
 
 def _trial_ending(email: Email, builder: EmailBuilder) -> EmailContent:

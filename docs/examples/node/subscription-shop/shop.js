@@ -84,10 +84,11 @@ export class Shop {
     await this.#change(account, { payment_method: id });
   }
 
-  // Where the buyer pays what is open, without waiting for the next retry; undefined if nothing is.
+  // Where the buyer pays what is owed, without waiting for the next retry or after the last; undefined if nothing is.
+  // An uncollectible invoice, whose last retry failed, can still be paid on its page; then the subscription is active again.
   async payNow(account) {
     // Not POST /v1/invoices/{id}/pay/, which records money that came another way.
-    return (await this.#invoices(account, "open"))[0]?.payment_url;
+    return (await this.#invoices(account, "open,uncollectible"))[0]?.payment_url;
   }
 
   // Pays back the last payment. A second click on the button pays nothing more.
