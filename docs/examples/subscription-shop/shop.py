@@ -102,7 +102,7 @@ class Shop:
 
     def pay_now(self, account):
         """Where the buyer pays what is owed, without waiting for the next retry or after the last; None if nothing is."""
-        # An uncollectible invoice, whose last retry failed, can still be paid on its page; then the subscription is active again.
+        # An uncollectible invoice, whose last retry failed, can still be paid on its page, which makes the subscription active.
         # Not POST /v1/invoices/{id}/pay/, which records money that came another way.
         return next((invoice["payment_url"] for invoice in self._invoices(account, "open,uncollectible")), None)
 

@@ -94,8 +94,13 @@ def _status_class(answer: HttpResult) -> int | None:
     return answer.status_code and answer.status_code // 100
 
 
+SIGNATURES = "B-83"
+"""In the rule of a check whose advice is about signatures."""
+
 WRONG_URL = "Is it the right URL, and does it accept POST?"
 NO_ANSWER = "Answer every delivery, and answer before you do slow work. Without an answer the delivery is sent again."
+FAILED = "Your receiver failed with an error of its own: look at its log."
+UNUSED = "Answer events that you do not use with a 2xx."
 REDIRECTED = "Register the URL that it redirects to: redirects are not followed (B-82)."
 CRASHED = "Reject it with a 4xx such as 401: a 5xx means that your server failed, and the delivery is retried (B-84)."
 
@@ -104,17 +109,21 @@ def advice_for(result: CheckResult) -> str | None:
     """Return how to fix a failed check; None for one that passed."""
     if result.passed:
         return None
-    answer, own = result.wrong_answers[0].answer, result.check.advice
-    match _status_class(answer):
-        case None:
-            return f"{NO_ANSWER} {own}"
-        case 3:
-            return REDIRECTED
-        case 4 if answer.status_code in (404, 405):
-            return f"{WRONG_URL} {own}"
-        case 5 if result.check.expected == "refused":
-            return f"{CRASHED} {own}"
-    return own
+    check, answer = result.check, result.wrong_answers[0].answer
+    own, status = check.by_status.get(answer.status_code or 0, check.advice), _status_class(answer)
+    if status == 3:
+        return REDIRECTED
+    if status == 5 and check.expected == "accepted":
+        # Advice about signatures is for one that was rejected.
+        return f"{FAILED} {UNUSED if SIGNATURES in check.rule else own}"
+    before = WRONG_URL if answer.status_code in (404, 405) else {None: NO_ANSWER, 5: CRASHED}.get(status, "")
+    return f"{before} {own}".strip()
+
+
+def _badness(result: CheckResult) -> int:
+    """Return how bad a failed check is, from 0: a forgery that is believed, an error, silence, anything else."""
+    status = _status_class(result.wrong_answers[0].answer)
+    return {2: 0, 5: 1, None: 2}.get(status, 3)
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
@@ -150,9 +159,9 @@ UNREADABLE = (
 
 
 def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: float) -> Report:
-    """Return what was found, one finding for each check that failed."""
+    """Return what was found, one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
-    failed = [each for each in results if not each.passed]
+    failed = sorted((each for each in results if not each.passed), key=_badness)
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",

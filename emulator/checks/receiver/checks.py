@@ -153,7 +153,8 @@ METHODS = tuple(PROOF_HEADERS)
 class ReceiverCheck(NamedTuple):
     """One check. A correct receiver accepts the deliveries with a 2xx, or rejects them with a 4xx.
 
-    The table of all is ``fixtures/receiver-checks.yaml``.
+    ``by_status`` has the advice for some wrong answers, in place of ``advice``. The table of all is
+    ``fixtures/receiver-checks.yaml``.
     """
 
     name: str
@@ -164,6 +165,7 @@ class ReceiverCheck(NamedTuple):
     make: Make
     send: SendStrategy = one_by_one
     methods: Sequence[str] = METHODS
+    by_status: Mapping[int, str] = {}
 
 
 def _one(make: Callable[[ServiceWorld], SignedRequest]) -> Make:

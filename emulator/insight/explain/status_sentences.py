@@ -216,7 +216,8 @@ def _invoice(say: Sentences, each: Invoice) -> list[str]:
     if each.status == "uncollectible":
         return [
             say.gettext(
-                "Uncollectible: every attempt to charge {amount} failed, and no more are made. It can still be paid on its page.",
+                "Uncollectible: every attempt to charge {amount} failed, and no more are made. "
+                "It can still be paid on its page.",
                 amount=rest,
             )
         ]

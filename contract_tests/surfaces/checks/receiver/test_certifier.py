@@ -199,6 +199,8 @@ def test_each_check_has_its_defect_and_some_method() -> None:
 # -- defects as they come
 
 
+CHECKS_OF_HMAC = [check.name for check in checks_of("HMAC_SHA256")]
+
 BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
 
 
@@ -228,6 +230,28 @@ BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "re
 )
 def test_common_defects(method: str, defect: receivers.Defect, expected: set[str]) -> None:
     assert failed(Receiver(method, defect)) == expected
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_report_begins_with_the_worst_and_its_advice_follows_the_response() -> None:
+    """An error of the receiver is no matter of secrets, a rejected signature none of size."""
+
+    def advice(defect: receivers.Defect) -> dict[str, str]:
+        results, service = certify(Receiver(defect=defect)), ServiceWorld("http://localhost/", SECRET, "HMAC_SHA256")
+        return {each.name: each.fix for each in certifier.report(results, service, PATIENCE).findings}
+
+    crashing = advice(where(lambda receiver, request: request.event["type"] == "customer.created", 500))
+    assert crashing == {"good": f"{certifier.FAILED} {certifier.UNUSED}"}
+    serializing = advice(over(lambda body: json.dumps(json.loads(body), separators=(",", ":")).encode()))
+    assert {serializing["spacing"], serializing["large"]} == {
+        "Compute the signature over the raw bytes, not over JSON that you serialized again."
+    }
+    statuses = {"refund.failed": 404, "customer.certified": 500}
+
+    def mixed(receiver: Receiver, request: Request) -> int | None:
+        return statuses.get(request.event["type"]) if genuine(receiver.method, request) else 200
+
+    assert [*advice(mixed)] == [*(name for name in CHECKS_OF_HMAC if name in BAD), "unknown", "events"]
 
 
 @pytest.mark.usefixtures("quick")
