@@ -17,13 +17,12 @@ def report(audits: Sequence[Any]) -> Report:
 
     A rule was followed if no audit found it broken, and was not exercised if it was so in all.
     """
-    broken = sorted(
-        (finding for each in audits for finding in each["findings"]),
-        key=lambda finding: (SEVERITIES.index(finding["severity"]), finding["rule"]),
-    )
-    found = {finding["rule"] for finding in broken}
+    findings = [finding for each in audits for finding in each["findings"]]
+    # An audit names a cause before its consequence.
+    found = [*dict.fromkeys(finding["rule"] for finding in findings)]
+    broken = sorted(findings, key=lambda it: (SEVERITIES.index(it["severity"]), found.index(it["rule"])))
     kept = {rule["rule"]: rule for each in audits for rule in each["kept"] if rule["rule"] not in found}
-    known = found | kept.keys()
+    known = {*found, *kept}
     untried = {rule["rule"]: rule for each in audits for rule in each["untried"] if rule["rule"] not in known}
     requests = sum(each["request_count"] for each in audits)
     numbers = [sum(each["severity"] == severity for each in broken) for severity in SEVERITIES]

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from emulator.server.server import Server
 
 
+TESTS = "PAYMENTS_EMULATOR_TESTS"
+"""The variable with the Apps of the tests that the pytest plugin is to run, all if there is none; then their keys are the same
+in each run."""
+
 PATIENCE = 10.0
 """Seconds (real time) that each run may take at least."""
 
@@ -71,6 +75,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         help="Fail below this score (100) or use of GROUP.",
     ),
     click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on."),
+    click.option("--all-tests", is_flag=True, help="Run all tests for each, not only those that reached its place."),
     click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated."),
     click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated."),
     click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant."),
@@ -88,6 +93,7 @@ def suite(
     *,
     thresholds: tuple[Threshold, ...],
     every: bool,
+    all_tests: bool,
     only: tuple[str, ...],
     skip: tuple[str, ...],
     usage: bool,
@@ -108,8 +114,9 @@ def suite(
     payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
 
     Run your test suite once as a baseline, then once per mutant (a service that is wrong in one way) that it could
-    detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. What COMMAND uses is
-    what the baseline exercised, in all its Apps.
+    detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. Under pytest with the
+    plugin, only the tests that reached its place in the baseline are run. What COMMAND uses is what the baseline
+    exercised, in all its Apps.
 
     Exit status 1 where the score, the percentage of mutants caught, or a GROUP is below --fail-on; 3 where --budget
     ended before all was tried; 130 after Ctrl-C, with what was found before.
@@ -128,7 +135,8 @@ def suite(
     commands, recorder = CapturedCommands(PATIENCE), WorldRecorder()
     play = player(command, key, chosen, commands, recorder)
     with limited(commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
-        report = try_mutants(play, {} if usage else MUTANTS, limits, only=only, skip=skip, every=every)
+        rows = {"only": only, "skip": skip, "every": every, "all_tests": all_tests}
+        report = try_mutants(play, {} if usage else MUTANTS, limits, **rows)
     report = report._replace(repeat=repeating(command))
     used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
@@ -184,10 +192,11 @@ def player(
                 recorder.attach(server.sandbox.engine)
 
         with sandbox(commands, key, chosen, service.parts(), built) as (_, variables):
-            failure, _ = commands.attempt(command, variables)
+            tests = ",".join(sorted(row.tests)) if row and row.tests else ""
+            failure, _ = commands.attempt(command, {**variables, TESTS: tests})
         if row is None:
             recorder.collect(servers[0].sandbox.engine)
-        return MutantRun(failure, service.reached)
+        return MutantRun(failure, service.reached, service.apps)
 
     return play
 

@@ -38,6 +38,10 @@ MAX_BODY_BYTES = 64 * 1024
 _NO_LETTERS = (string.digits + string.punctuation + string.whitespace).encode()
 
 
+WAITING = ("requires_action", "processing")
+"""What the status of a payment intent is while the operator has not answered."""
+
+
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     """A place in a world's history: how many units of work came before, and what clock and counters were then.
 
@@ -180,7 +184,7 @@ class Coverage:
     ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
     succeeded, by operation; the fields within a field by both names: ``createWebhook retry_policy``. ``transitions``
     are changes of status by kind of record, whatever caused them; ``skipped`` counts the units of work whose changes
-    were not noted.
+    were not noted. ``took_time``: a payment was answered later than in the second in which it began.
     """
 
     def __init__(self) -> None:
@@ -191,6 +195,7 @@ class Coverage:
             machine.kind: defaultdict(set) for machine in STATE_MACHINES
         }
         self.skipped: int = 0
+        self.took_time: bool = False
         self.events: set[str] = set()
         self.errors: set[str] = set()
 
@@ -226,6 +231,8 @@ class Coverage:
                     transitions[new.status].add(None)
                 elif old.status != new.status:
                     transitions[new.status].add(old.status)
+                    if isinstance(new, PaymentIntent) and old.status in WAITING:
+                        self.took_time |= new.updated_at[:19] != old.updated_at[:19]
 
     def _note_sent(self, entry: LoggedRequest) -> None:
         operation = entry.operation or ""

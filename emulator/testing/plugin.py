@@ -32,6 +32,11 @@ ASSUMPTIONS_MARKER = (
 
 ARGUMENTS = ("clock", "seed", "settings", "fixtures", "real")
 
+TESTS = "PAYMENTS_EMULATOR_TESTS"
+"""The variable by which ``test suite`` chooses tests by the Apps that are theirs; it is empty for all, and its server new."""
+
+PREFIX = "sk_test_"
+
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
 
@@ -119,6 +124,24 @@ def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
     return [(name, value) for name in names for value in list(known[name].values)[1:]]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that ``test suite`` needs for one mutant, if it has chosen any."""
+    wanted = frozenset(filter(None, os.environ.get(TESTS, "").split(",")))
+    if not wanted:
+        return
+    kept = [item for item in items if _key(item).removeprefix(PREFIX) in wanted]
+    if dropped := [item for item in items if item not in kept]:
+        config.hook.pytest_deselected(items=dropped)
+    items[:] = kept
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Let a run pass of which ``test suite`` needs no test: the command may have several."""
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and os.environ.get(TESTS):
+        session.exitstatus = pytest.ExitCode.OK
+
+
 @pytest.fixture(scope="session")
 def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | RemoteServer]:
     """Yield the server of the run: one in a thread of this process, or the one at ``--payments-url``."""
@@ -155,7 +178,7 @@ def payments_emulator(
     _require_sockets()
     server = request.getfixturevalue("payments_server")
     with _guarded(request):
-        emulator = _open_world(_key(request), server, options)
+        emulator = _open_world(_key(request.node), server, options)
         request.node.stash[WORLD] = emulator
         yield emulator
         del request.node.stash[WORLD]
@@ -318,12 +341,12 @@ def _url(config: pytest.Config) -> str | None:
     return config.getoption("--payments-url") or os.environ.get("PAYMENTS_EMULATOR_URL")
 
 
-def _key(request: pytest.FixtureRequest) -> str:
+def _key(item: pytest.Item) -> str:
     """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
-    config = request.config
-    run = config.stash.setdefault(RUN, uuid.uuid4().hex) if _url(config) else ""
-    digest = hashlib.sha256(f"{run}{request.node.nodeid}".encode()).hexdigest()[:12]
-    return f"sk_test_{digest}-{re.sub('[^A-Za-z0-9]+', '-', request.node.name)[:50].strip('-')}"
+    is_shared = _url(item.config) and TESTS not in os.environ
+    run = item.config.stash.setdefault(RUN, uuid.uuid4().hex) if is_shared else ""
+    digest = hashlib.sha256(f"{run}{item.nodeid}".encode()).hexdigest()[:12]
+    return f"{PREFIX}{digest}-{re.sub('[^A-Za-z0-9]+', '-', item.name)[:50].strip('-')}"
 
 
 def _recorded(emulator: Emulator, folder: Path) -> str:

@@ -102,14 +102,17 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
         send(sandbox, "POST", "/refunds/", {"transaction": transaction}, **headers)
         seconds.pass_by(pause)
     sandbox.api.post("/refunds/", {"transaction": transaction}, **{"Idempotency-Key": UUID})
-    session = sandbox.session()
+    session = sandbox.session(success_url="https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}")
     sandbox.buy(session)
     sandbox.settle()
+    # The receiver acknowledged the event; what it made of it cannot be seen.
+    assert "completion-unconfirmed" in [each["rule"] for each in audit(sandbox)["untried"]]
+    sandbox.api.get(f"/checkout-sessions/{session['id']}/")
     report = audit(sandbox)
     assert report["findings"] == []
     assert {each["rule"] for each in report["kept"]} >= {
         *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
-        *("retried-too-often", "refund-without-key", "completion-unconfirmed"),
+        *("retried-too-often", "refund-without-key", "completion-unconfirmed", "session-id-escaped"),
         *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
     }
 
@@ -342,6 +345,24 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
         assert found(sandbox, "completion-unconfirmed") is None
         sandbox.buy(sandbox.session())
         made = sandbox.control.get("/requests", operation="createCheckoutSession")["data"][0]
+
+
+def test_a_placeholder_that_nobody_replaces_is_found(sandbox: Sandbox) -> None:
+    sandbox.session(success_url="https://shop.example.com/thanks?session=%7BCHECKOUT_SESSION_ID%7D")
+    (made,) = sandbox.control.pages("/requests", operation="createCheckoutSession")
+    assert found(sandbox, "session-id-escaped")["requests"] == [made["id"]]
+
+
+def test_a_cause_is_named_before_its_consequence(sandbox: Sandbox, receiver: Receiver) -> None:
+    """Who rejects the event of a payment does not learn of it."""
+    sandbox.endpoint(receiver.url, "checkout.session.completed")
+    receiver.statuses += [400]
+    sandbox.buy(sandbox.session())
+    sandbox.settle()
+    assert [each["rule"] for each in audit(sandbox)["findings"]] == [
+        "webhook-not-acknowledged",
+        "completion-unconfirmed",
+    ]
 
 
 # -- secrets

@@ -5,6 +5,7 @@ The command runs with the right service, then with each mutant that concerns it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -44,7 +45,8 @@ class Mutant(NamedTuple):
 
     ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
     is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
-    depend on it, so it is tried only where it is asked for.
+    depend on it, so it is tried only where it is asked for. ``tests`` are the Apps of the tests that reached the point, or None
+    where all are to run.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Mutant(NamedTuple):
     look: str
     at: tuple[MutationPoint, Alteration]
     is_optional: bool = False
+    tests: frozenset[str] | None = None
 
     @property
     def sentence(self) -> str:
@@ -244,10 +247,14 @@ class SuiteReport(NamedTuple):
 
 
 class MutantRun(NamedTuple):
-    """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which rows concerned it."""
+    """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which rows concerned it.
+
+    ``apps`` are those in which each row was reached; None is one of them where it is not known.
+    """
 
     failure: str | None
     reached: Collection[str]
+    apps: Mapping[str, Collection[str | None]] = {}
 
 
 T = TypeVar("T")
@@ -264,10 +271,12 @@ def try_mutants(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     every: bool = False,
+    all_tests: bool = False,
 ) -> SuiteReport:
     """Run the command with the right service, then with each mutant that concerns it.
 
-    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them.
+    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them. A mutant
+    runs only the tests that reached its point with the right service, if each has an App of its own; with ``all_tests``, all.
     Ctrl-C ends the search; the report has what was found before.
     """
     runs = Runs[Mutant, MutantRun](play, limits)
@@ -280,6 +289,8 @@ def try_mutants(
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
     concerning = [row for row in wanted if row.name in right.reached]
+    if not all_tests:
+        concerning = _narrowed(concerning, right.apps, play)
     runs.play_all(concerning)
     played = runs.endings
     # A row that was not reached this time says nothing about the command.
@@ -292,6 +303,28 @@ def try_mutants(
         remaining=len(concerning) - len(played),
         interrupted=runs.interrupted,
     )
+
+
+TEST_APP = re.compile(r"[0-9a-f]{12}-.+")
+"""The App of a test that the pytest plugin gave it."""
+
+
+def _narrowed(rows: Sequence[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> Sequence[Mutant]:
+    """Return the rows with the tests that each needs; as they are where tests do not pass without the others."""
+    own = {
+        row.name: frozenset(app for app in apps.get(row.name, ()) if app and TEST_APP.fullmatch(app)) for row in rows
+    }
+    narrowed = [
+        row._replace(tests=own[row.name] if len(own[row.name]) == len(apps.get(row.name, ())) else None) for row in rows
+    ]
+    fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
+    if fewest is None or play(RIGHT._replace(tests=fewest)).failure is not None:
+        return rows
+    return narrowed
+
+
+RIGHT = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right))
+"""The right service, as a row of which some tests are run."""
 
 
 def named_by(row: Mutant, patterns: Sequence[str]) -> bool:

@@ -12,12 +12,14 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.checks.suite.search import ClientRequest, Mutant, MutationPoint, ServiceAnswer
+from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import DeliverWebhook, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.outbox import WebhookSender
+from emulator.resources.app.clients import read_key
 from emulator.resources.webhooks.deliveries import SignedRequest, signed
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.server.sandbox import Parts
@@ -33,23 +35,25 @@ class WrongService:
     """The rows of a table at their mutation points. Only ``active`` ones change anything; the service is right without them.
 
     ``reached`` has the names of all rows that would have changed something, so a run of the right service finds out
-    which ones concern a command.
+    which ones concern a command, and ``apps`` in which Apps each did.
     """
 
     def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
         self.active: Collection[Mutant] = active
         self.reached: set[str] = set()
+        self.apps: defaultdict[str, set[str | None]] = defaultdict(set)
         self._at: defaultdict[MutationPoint, list[Mutant]] = defaultdict(list)
         for mutant in mutants:
             self._at[mutant.at[0]].append(mutant)
 
-    def passed(self, point: MutationPoint, value: V, *about: Any) -> V:
-        """Return a value after it has passed a mutation point."""
+    def passed(self, point: MutationPoint, value: V, *about: Any, app: str | None) -> V:
+        """Return a value of an App, if that is known, after it has passed a mutation point."""
         right = value
         for mutant in self._at[point]:
             wrong = mutant.at[1](right, *about)
             if wrong != right:
                 self.reached.add(mutant.name)
+                self.apps[mutant.name].add(app)
                 if mutant in self.active:
                     value = wrong if value is right else mutant.at[1](value, *about)
         return value
@@ -62,14 +66,14 @@ class WrongService:
             app=lambda app: WrongAnswers(self, app),
         )
 
-    def shown(self, value: Any) -> Any:
+    def shown(self, value: Any, app: str | None) -> Any:
         """Return a JSON value in which each object has passed its mutation point, the inner ones first."""
         if isinstance(value, list):
-            return [self.shown(each) for each in value]
+            return [self.shown(each, app) for each in value]
         if not isinstance(value, dict):
             return value
-        inner = {name: self.shown(each) for name, each in value.items()}
-        return self.passed(MutationPoint.SHOWN, inner) if "object" in inner else inner
+        inner = {name: self.shown(each, app) for name, each in value.items()}
+        return self.passed(MutationPoint.SHOWN, inner, app=app) if "object" in inner else inner
 
 
 class WrongWorld(World):
@@ -79,31 +83,34 @@ class WrongWorld(World):
         super().__init__(**fields)
         self._service = service
 
+    def _passed(self, point: MutationPoint, value: V, *about: Any) -> V:
+        return self._service.passed(point, value, *about, app=self.name)
+
     def add(self, record: R, number: int | None = None) -> R:
-        return super().add(self._service.passed(MutationPoint.STORED, record, None), number)
+        return super().add(self._passed(MutationPoint.STORED, record, None), number)
 
     def change(self, record: R, changes: dict[str, Any]) -> R:
         right = msgspec.structs.replace(record, **changes)
-        wrong = self._service.passed(MutationPoint.STORED, right, record)
+        wrong = self._passed(MutationPoint.STORED, right, record)
         names = record.__struct_fields__ if wrong is not right else ()
         others = {name: getattr(wrong, name) for name in names if getattr(wrong, name) != getattr(right, name)}
         return super().change(record, {**changes, **others})
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         data = EventData(record, metadata or msgspec.UNSET)
-        emitted = self._service.passed(MutationPoint.EMITTED, type, record)
+        emitted = self._passed(MutationPoint.EMITTED, type, record)
         event = self.record_event(type, data) if emitted else self.event(type, data)
         everyone = self.registry.reactions.get("*", ()) if emitted else ()
         for reaction in (*everyone, *self.registry.reactions.get(type, ())):
-            if (passed := self._service.passed(MutationPoint.REACTED, reaction, self, event)) is not None:
+            if (passed := self._passed(MutationPoint.REACTED, reaction, self, event)) is not None:
                 passed(self, event)
         return event
 
     def schedule(self, due: str, name: str, about: Record | None = None, /, **data: str) -> Job:
-        return super().schedule(self._service.passed(MutationPoint.SCHEDULED, due, name, about), name, about, **data)
+        return super().schedule(self._passed(MutationPoint.SCHEDULED, due, name, about), name, about, **data)
 
     def run(self, job: Job) -> UnitOfWork:
-        if self._service.passed(MutationPoint.RUN, job, self):
+        if self._passed(MutationPoint.RUN, job, self):
             return super().run(job)
         self.now = max(self.now, job.due)
         with self.unit_of_work() as unit:
@@ -124,11 +131,12 @@ class WrongSender(WebhookSender):
             return None
         endpoint = world.require(WebhookEndpoint, post.webhook)
         event = json.loads(request.body)
-        wrong = self._service.shown(self._service.passed(MutationPoint.DELIVERED, event, world))
+        delivered = self._service.passed(MutationPoint.DELIVERED, event, world, app=world.name)
+        wrong = self._service.shown(delivered, world.name)
         if wrong != event:
             again = signed(endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch)
             request = msgspec.structs.replace(again, headers={**request.headers, **again.headers})
-        return self._service.passed(MutationPoint.SIGNED, request, endpoint)
+        return self._service.passed(MutationPoint.SIGNED, request, endpoint, app=world.name)
 
 
 class WrongAnswers:
@@ -168,25 +176,34 @@ class WrongAnswers:
     def _held(self, context: RequestContext) -> float:
         """Return how many seconds (real time) the response waits."""
         world = context.runtime.world if context.runtime else None
-        return self._service.passed(MutationPoint.HELD, 0.0, _request(context), world)
+        return self._service.passed(MutationPoint.HELD, 0.0, _request(context), world, app=_app(context))
 
     def _ask(self, context: RequestContext) -> None:
-        wrong = self._service.passed(MutationPoint.REQUESTED, _request(context))
+        wrong = self._service.passed(MutationPoint.REQUESTED, _request(context), app=_app(context))
         context.query_string = wrong.query
         context.headers = dict(wrong.headers)
         context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
 
     def _answer(self, context: RequestContext, start: Message, body: bytes) -> tuple[Message, bytes]:
         right = ServiceAnswer(context.method, start["status"], json.loads(body))
-        wrong = right._replace(body=self._service.shown(right.body))
+        app = _app(context)
+        wrong = right._replace(body=self._service.shown(right.body, app))
         if context.path.startswith(SERVICE):
-            wrong = self._service.passed(MutationPoint.ANSWERED, wrong)
+            wrong = self._service.passed(MutationPoint.ANSWERED, wrong, app=app)
         if wrong == right:
             return start, body
         body = encode(wrong.body)
         headers = [each for each in start["headers"] if each[0] != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         return {**start, "status": wrong.status, "headers": [length, *headers]}, body
+
+
+def _app(context: RequestContext) -> str | None:
+    """Return the name of the App whose key a request has; None without a valid one."""
+    try:
+        return read_key(context.headers.get(b"authorization", b"").decode("latin-1")).name
+    except ApiError:
+        return None
 
 
 def _request(context: RequestContext) -> ClientRequest:

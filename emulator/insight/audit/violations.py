@@ -306,18 +306,33 @@ def _number(request: Request, name: str, default: int) -> int:
     return int(text) if text.isdecimal() else default
 
 
+def placeholders(history: ClientHistory) -> list[Request]:
+    """Return requests for a session with the placeholder of its id in an address."""
+    return [each for each in history.of("createCheckoutSession") if "CHECKOUT_SESSION_ID" in each.text]
+
+
+def escaped_placeholders(history: ClientHistory) -> Ids:
+    """Return those in which it is percent-encoded, and so is not replaced."""
+    return [each.id for each in placeholders(history) if re.search("(?i)%7BCHECKOUT_SESSION_ID%7D", each.text)]
+
+
 def unconfirmed(history: ClientHistory) -> Ids:
     """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
     if len(history.runtime.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
-    for creation in completed(history):
-        if not _was_notified(history, str(creation.answer["id"])) and not _was_read(
-            history, str(creation.answer["id"])
-        ):
+    for creation in _completed(history):
+        id = str(creation.answer["id"])
+        if not _was_notified(history, id) and not _was_read(history, id):
             yield creation.id
 
 
-def completed(history: ClientHistory) -> Iterator[Request]:
+def is_confirmed(history: ClientHistory) -> bool:
+    """Return whether the client read each paid session. What it makes of an event that it acknowledged cannot be seen."""
+    ids = [str(creation.answer["id"]) for creation in _completed(history)]
+    return bool(ids) and all(_was_read(history, id) for id in ids)
+
+
+def _completed(history: ClientHistory) -> Iterator[Request]:
     """Yield the requests that created a session which is complete by now."""
     for each in history.of("createCheckoutSession"):
         session = history.world.get(CheckoutSession, each.answer.get("id"))

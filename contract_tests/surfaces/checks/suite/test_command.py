@@ -55,6 +55,47 @@ def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(monkeypatch:
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
 
 
+TESTS = """
+import os
+
+def ran(name):
+    with open(os.environ["RAN"], "a") as file:
+        file.write(name + " ")
+
+def test_refund(payments):
+    ran("refund")
+    payments.pay(payments.invoice())
+    (deposit,) = payments.api.get("/v1/transactions/")["data"]
+    refund = payments.api.post("/v1/refunds/", {"transaction": deposit["id"], "amount": 2000})
+    payments.clock.advance("1d")
+    assert payments.api.get(f"/v1/refunds/{refund['id']}/")["amount"] == 2000
+
+def test_customer(payments):
+    ran("customer")
+    payments.customer()
+
+def test_without_a_world():
+    ran("other")
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "ran"),
+    [([], "refund customer other refund refund "), (["--all-tests"], "refund customer other refund customer other ")],
+)
+def test_a_mutant_runs_the_tests_that_reached_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], ran: str
+) -> None:
+    """They are tried with the right service first: some tests do not pass without the others."""
+    monkeypatch.setenv("RAN", str(tmp_path / "ran"))
+    suite = tmp_path / "test_shop.py"
+    suite.write_text(TESTS, encoding="utf-8")
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", suite)
+    ended = examined("--json", "--only", "refund-short", *options, "--", *command)
+    assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
+    assert (tmp_path / "ran").read_text("utf-8") == ran
+
+
 def test_where_nothing_is_tried_nothing_is_said_to_be_good() -> None:
     ended = examined("--", sys.executable, "-c", "")
     assert (ended.status, ended.output) == (
