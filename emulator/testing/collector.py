@@ -105,7 +105,6 @@ class WebhookCollector:
     endpoint: SigningEndpoint | None = None
 
     def verify_with(self, endpoint: SigningEndpoint) -> None:
-        """Check signatures with this endpoint's secret from now on."""
         with self.changed:
             self.endpoint = endpoint
             self.changed.notify_all()
@@ -137,7 +136,6 @@ class Receiver:
         self._server: HttpReceiver | None = None
 
     def open(self, name: str) -> tuple[str, WebhookCollector]:
-        """Return a new collector and the URL it is reached at."""
         if self._server is None:
             self._server = HttpReceiver(self._answer)
             self._server.start()
@@ -149,7 +147,6 @@ class Receiver:
         self._collectors.pop(name, None)
 
     def close(self) -> None:
-        """Stop listening."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -166,8 +163,6 @@ class Receiver:
 
 
 class AppAnswer(NamedTuple):
-    """What the application answered."""
-
     status: int
     body: bytes
 
@@ -194,12 +189,10 @@ class ForwardTarget(Protocol):
 
 
 def answer_of(response: Any) -> AppAnswer:
-    """Return the answer in a response that has the attributes of httpx's."""
     return AppAnswer(response.status_code, response.content)
 
 
 def forwarded_headers(delivery: Delivery) -> dict[str, str]:
-    """Return the headers that the application is sent."""
     return {name: value for name, value in delivery.headers.items() if name not in HOP_BY_HOP}
 
 

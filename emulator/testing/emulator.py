@@ -67,8 +67,6 @@ def _all_emails(emails: Emails) -> list[Email]:
 
 
 class AsyncApi(AsyncProxy[Api]):
-    """:class:`Api`, asynchronous."""
-
     get = AsyncMethod(Api.get)
     post = AsyncMethod(Api.post)
     patch = AsyncMethod(Api.patch)
@@ -76,8 +74,6 @@ class AsyncApi(AsyncProxy[Api]):
 
 
 class AsyncClock(AsyncProxy[WorldClock]):
-    """:class:`WorldClock`, asynchronous."""
-
     now = AsyncMethod(WorldClock.now)
     datetime = AsyncMethod(WorldClock.datetime)
     show = AsyncMethod(WorldClock.show)
@@ -89,16 +85,12 @@ class AsyncClock(AsyncProxy[WorldClock]):
 
 
 class AsyncEvents(AsyncProxy[Events]):
-    """:class:`Events`, asynchronous."""
-
     all = of = AsyncMethod(Events.of)
     last = AsyncMethod(Events.last)
     wait_for = AsyncMethod(Events.wait_for)
 
 
 class AsyncEmails(AsyncProxy[Emails]):
-    """:class:`Emails`, asynchronous."""
-
     all = AsyncMethod(_all_emails)
     to = AsyncMethod(Emails.to)
     of = AsyncMethod(Emails.of)
@@ -108,8 +100,6 @@ class AsyncEmails(AsyncProxy[Emails]):
 
 
 class AsyncLedger(AsyncProxy[Ledger]):
-    """:class:`Ledger`, asynchronous."""
-
     totals = AsyncMethod(Ledger.totals)
     entries = AsyncMethod(Ledger.entries)
     balanced = AsyncMethod(Ledger.balanced)
@@ -117,8 +107,6 @@ class AsyncLedger(AsyncProxy[Ledger]):
 
 
 class AsyncWebhooks(AsyncProxy[Webhooks]):
-    """:class:`Webhooks`, asynchronous."""
-
     events = AsyncMethod(Webhooks.events)
     deliveries = AsyncMethod(Webhooks.deliveries)
     secret = AsyncMethod(Webhooks.secret)

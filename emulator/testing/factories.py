@@ -9,18 +9,7 @@ from emulator.client.api import Api
 from emulator.testing.world_parts import Events, identity
 
 if TYPE_CHECKING:
-    from emulator.testing.objects import (
-        CheckoutSession,
-        CheckoutSessionCreate,
-        Customer,
-        CustomerCreate,
-        Invoice,
-        InvoiceCreate,
-        Subscription,
-        SubscriptionCreate,
-        SubscriptionPlan,
-        SubscriptionPlanCreate,
-    )
+    from emulator.testing import objects
 
 
 REFERENCES = ("customer", "plan", "product", "payment_method")
@@ -36,21 +25,21 @@ class Factories:
     api: Api
     events: Events
 
-    def customer(self, /, **fields: Unpack[CustomerCreate]) -> Customer:
+    def customer(self, /, **fields: Unpack[objects.CustomerCreate]) -> objects.Customer:
         """Create a customer, with an email of its own and a phone that pays."""
         email = f"customer-{len(self.events.of('customer.created')) + 1}@example.com"
         return self._made("customers", fields, email=email, name="Awa Diop", phone="+24177000000")
 
-    def plan(self, /, **fields: Unpack[SubscriptionPlanCreate]) -> SubscriptionPlan:
+    def plan(self, /, **fields: Unpack[objects.SubscriptionPlanCreate]) -> objects.SubscriptionPlan:
         """Create a plan of 5,000 XAF a month."""
         return self._made("subscription-plans", fields, name="Premium", amount=5000, currency="XAF", interval="month")
 
-    def subscription(self, /, **fields: Unpack[SubscriptionCreate]) -> Subscription:
+    def subscription(self, /, **fields: Unpack[objects.SubscriptionCreate]) -> objects.Subscription:
         """Create a subscription, by default of a new customer to a new plan; its first period is paid."""
         terms = {} if "unit_amount" in fields else {"plan": self.plan}
         return self._made("subscriptions", fields, customer=self.customer, **terms)
 
-    def session(self, /, **fields: Unpack[CheckoutSessionCreate]) -> CheckoutSession:
+    def session(self, /, **fields: Unpack[objects.CheckoutSessionCreate]) -> objects.CheckoutSession:
         """Open a checkout session for 3,000 XAF, or to subscribe to a new plan; by default a new customer pays."""
         mode = fields.get("mode", "payment")
         lines = {"payment": lambda: [WORK], "subscription": lambda: [{"plan": self.plan()["id"]}], "setup": list}[mode]
@@ -58,7 +47,7 @@ class Factories:
         thanks = "https://shop.example.com/thanks"
         return self._made("checkout-sessions", fields, currency="XAF", success_url=thanks, line_items=lines, **buyer)
 
-    def invoice(self, /, *, finalize: bool = True, **fields: Unpack[InvoiceCreate]) -> Invoice:
+    def invoice(self, /, *, finalize: bool = True, **fields: Unpack[objects.InvoiceCreate]) -> objects.Invoice:
         """Create an invoice over 3,000 XAF, by default for a new customer, and ``finalize`` it: it can be paid."""
         made = self._made("invoices", fields, customer=self.customer, currency="XAF", line_items=[WORK])
         return self.api.post(f"/v1/invoices/{made['id']}/finalize/") if finalize else made

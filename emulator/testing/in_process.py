@@ -69,12 +69,10 @@ class LoopCalls:
         return self._waiting.result(future)
 
     def cancel(self) -> None:
-        """Give up the calls under way."""
         self._waiting.cancel()
         self._soon(lambda: [task.cancel() for task in self._tasks])
 
     def close(self) -> None:
-        """Take no more calls."""
         self._soon(self._host.cancel)
 
     def _soon(self, call: Callable[[], object]) -> None:
@@ -151,7 +149,6 @@ class AsgiApp:
                 raise
 
     async def call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
-        """Call the application with the state that its lifespan has filled."""
         await self._app({**scope, "state": self._state.copy()}, receive, send)
 
     def close(self) -> None:
@@ -233,7 +230,6 @@ def _loop_in_thread() -> asyncio.AbstractEventLoop:
 
 
 async def _cancel_others() -> None:
-    """Cancel every other task of this loop and wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -335,8 +331,6 @@ AsyncCall = Callable[[str, bytes, dict[str, str]], Coroutine[Any, Any, AppAnswer
 
 
 class InThread:
-    """A target that a function calls."""
-
     is_running = True
 
     def __init__(self, url: str, call: SyncCall) -> None:

@@ -54,7 +54,6 @@ WORLD = pytest.StashKey["Emulator"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the command line and the ini file."""
     group = parser.getgroup("payments-emulator", "payments emulator")
     group.addoption(
         "--payments-url",
@@ -74,7 +73,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers."""
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", ASSUMPTIONS_MARKER)
 
@@ -295,7 +293,6 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
 
 
 def _calibrated(config: pytest.Config) -> dict[str, Any]:
-    """Return the settings of the profile in the ini file; none without one."""
     name = config.getini("payments_profile")
     if not name:
         return {}

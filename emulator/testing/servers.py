@@ -114,7 +114,6 @@ class LocalServer:
 
     @property
     def url(self) -> str:
-        """Where it is reached."""
         return self._start().server.url
 
     @property
@@ -185,13 +184,11 @@ class LocalServer:
         return self._started.server.sandbox.engine.runtimes.get(world) if self._started else None
 
     def discard(self, key: str) -> None:
-        """Discard the world and wait until that is done."""
         self._starts.pop(app(key), None)
         if self._started:
             self._started.server.discard(key)
 
     def stop(self) -> None:
-        """Stop serving and wait until that is done."""
         self.receiver.close()
         if self._started:
             self._started.connections.disconnect()
@@ -208,7 +205,6 @@ def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
 
 
 def app(key: str) -> str:
-    """Return the name of a secret key's App."""
     return key.split("_", 2)[2]
 
 
@@ -240,7 +236,6 @@ class RemoteServer:
         self._followed: dict[str, FollowedTravel] = {}
 
     def begin(self, key: str, options: WorldOptions) -> None:
-        """Reset the world of this key with these options."""
         travel = innermost()
         self._starts[key] = options
         self._followed.pop(key, None)

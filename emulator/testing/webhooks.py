@@ -20,7 +20,7 @@ from emulator.testing.in_process import target_of
 from emulator.testing.world_parts import Events, WorldClock, identity
 
 if TYPE_CHECKING:
-    from emulator.testing.objects import Event, EventSelector, EventType, Ref, WebhookEndpointWithSecret
+    from emulator.testing import objects
 
 
 class Webhooks:
@@ -41,13 +41,13 @@ class Webhooks:
         self._receiver = receiver
         self._name = name
         self._collector: WebhookCollector | None = None
-        self._endpoint: WebhookEndpointWithSecret
+        self._endpoint: objects.WebhookEndpointWithSecret
         self._forwarding: Forwarding | None = None
         self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
-    def listen(self, /, *events: EventSelector, **fields: Any) -> Webhooks:
+    def listen(self, /, *events: objects.EventSelector, **fields: Any) -> Webhooks:
         """Replace the endpoint by one for some types of event or with other ``fields``; discard earlier deliveries.
 
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
@@ -64,7 +64,7 @@ class Webhooks:
         return self
 
     @property
-    def endpoint(self) -> WebhookEndpointWithSecret:
+    def endpoint(self) -> objects.WebhookEndpointWithSecret:
         """The webhook endpoint, its ``secret`` included."""
         self._listening()
         return self._endpoint
@@ -82,12 +82,14 @@ class Webhooks:
             return list(collector.deliveries)
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[objects.Event]:
         """The events delivered so far, each once, in order of arrival, after pending deliveries have ended."""
         self._settle()
         return list(self._genuine().values())
 
-    def wait_for(self, type: EventType, object: Ref | None = None, timeout: float = 10) -> Event:
+    def wait_for(
+        self, type: objects.EventType, object: objects.Ref | None = None, timeout: float = 10
+    ) -> objects.Event:
         """Wait for the next event of a type, optionally about an object (object or id). Returns each event once.
 
         ``timeout`` in real seconds. Raises ``AssertionError`` with the deliveries so far.
@@ -101,7 +103,9 @@ class Webhooks:
         self._seen.add(found["id"])
         return found
 
-    def assert_delivered(self, type: EventType, object: Ref | None = None, times: int | None = None) -> list[Event]:
+    def assert_delivered(
+        self, type: objects.EventType, object: objects.Ref | None = None, times: int | None = None
+    ) -> list[objects.Event]:
         """Assert that events of a type, optionally about an object, were delivered, and return them.
 
         At least one, or exactly ``times``. Waits for pending deliveries; does not move the clock.
@@ -114,7 +118,7 @@ class Webhooks:
             raise AssertionError(f"{type} {wanted}.\n{self.summary()}")
         return found
 
-    def refute_delivered(self, type: EventType, object: Ref | None = None) -> None:
+    def refute_delivered(self, type: objects.EventType, object: objects.Ref | None = None) -> None:
         """Assert that no event of a type, optionally about an object, was delivered. Waits for pending deliveries."""
         __tracebackhide__ = True
         self._settle()
@@ -199,10 +203,10 @@ class Webhooks:
         self._listening()
         self._clock.settle()
 
-    def _genuine(self) -> dict[str, Event]:
+    def _genuine(self) -> dict[str, objects.Event]:
         return {item.event["id"]: item.event for item in self.deliveries if item.genuine}
 
-    def _matching(self, type: EventType, object: Ref | None) -> list[Event]:
+    def _matching(self, type: objects.EventType, object: objects.Ref | None) -> list[objects.Event]:
         id = identity(object)
         return [
             event
@@ -210,7 +214,7 @@ class Webhooks:
             if event["type"] == type and id in (None, event["data"]["object"].get("id"))
         ]
 
-    def _next(self, type: EventType, object: Ref | None) -> Event | None:
+    def _next(self, type: objects.EventType, object: objects.Ref | None) -> objects.Event | None:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:

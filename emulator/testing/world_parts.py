@@ -18,17 +18,7 @@ from emulator.presentation.languages.language import plain_money
 from emulator.testing.collector import Delivery
 
 if TYPE_CHECKING:
-    from emulator.testing.objects import (
-        Clock,
-        ClockAdvance,
-        Email,
-        EmailKind,
-        Event,
-        EventType,
-        LedgerEntry,
-        Ref,
-        ScheduledJob,
-    )
+    from emulator.testing import objects
 
 # -- the failure report: clock, requests, events and webhooks as text
 
@@ -64,7 +54,7 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def event_lines(events: Sequence[Event], where: str = "so far") -> str:
+def event_lines(events: Sequence[objects.Event], where: str = "so far") -> str:
     """Return events, one per line."""
     return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
 
@@ -85,7 +75,7 @@ def received(deliveries: Iterable[Delivery]) -> str:
     return "\n".join(["Webhooks received:", *lines]) if lines else "No webhook was received."
 
 
-def _event(event: Event, mark: str = " ") -> str:
+def _event(event: objects.Event, mark: str = " ") -> str:
     return f"  {event['created_at']}  {mark} {event['type']}  {event['data']['object'].get('id', '')}"
 
 
@@ -98,7 +88,7 @@ def _delivery(delivery: Delivery) -> str:
     return f"  {event.get('created_at', ''):24}  {about} -> {delivery.status}{error}"
 
 
-def _answers(api: Api, events: Sequence[Event]) -> str:
+def _answers(api: Api, events: Sequence[objects.Event]) -> str:
     """Return how the objects of the last events stand, in a sentence each, the last one first."""
     about = [event["data"]["object"] for event in reversed(events)]
     ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
@@ -114,7 +104,7 @@ def _answer(api: Api, id: str) -> str:
     return f"  {id}  {found['name']}: {found['summary']}" if found["summary"] else ""
 
 
-def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[Event]) -> str:
+def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event]) -> str:
     if not requests and not events:
         return "No requests and no events."
     failed = [request for request in requests if request["status"] >= 400][-EXPLAINED:]
@@ -130,7 +120,7 @@ def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[Event]) -> st
     return "\n".join([head, *(row[1] for row in rows)])
 
 
-def _request(api: Api, request: JSON, in_full: bool, events: Iterable[Event]) -> str:
+def _request(api: Api, request: JSON, in_full: bool, events: Iterable[objects.Event]) -> str:
     line = f"  {request['created_at']}  {request['method']} {request['path']} -> {request['status']}"
     caused = [_event(event, "└") for event in events if event["request"] == request["id"]]
     return "\n".join([f"{line}{_error(api, request)}" if in_full else line, *caused])
@@ -165,7 +155,7 @@ class WorldClock:
         """The current instant as an aware ``datetime`` in UTC."""
         return dt.datetime.fromisoformat(self.now)
 
-    def show(self) -> Clock:
+    def show(self) -> objects.Clock:
         """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
         return self._api.get(CLOCK_PATH)
 
@@ -175,8 +165,8 @@ class WorldClock:
         *,
         to: str | dt.date | None = None,
         until: str | None = None,
-        until_event: EventType | None = None,
-    ) -> ClockAdvance:
+        until_event: objects.EventType | None = None,
+    ) -> objects.ClockAdvance:
         """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant or a day, ``until="next"`` or ``until_event``.
 
         Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
@@ -185,30 +175,30 @@ class WorldClock:
         body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
         return self._advance({name: value for name, value in body.items() if value is not None})
 
-    def freeze(self, at: str | dt.date | None = None) -> Clock:
+    def freeze(self, at: str | dt.date | None = None) -> objects.Clock:
         """Stop the clock, now or at a later instant."""
         return self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
 
-    def run(self, rate: float = 1) -> Clock:
+    def run(self, rate: float = 1) -> objects.Clock:
         """Let the clock run from the current instant, ``rate`` seconds for each real second."""
         return self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
 
-    def schedule(self, until: str | None = None) -> list[ScheduledJob]:
+    def schedule(self, until: str | None = None) -> list[objects.ScheduledJob]:
         """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
         # The list is in order of time already.
         return list(self._api.newest("/_emulator/schedule", until=until))
 
-    def next_job(self) -> ScheduledJob | None:
+    def next_job(self) -> objects.ScheduledJob | None:
         """Return the next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
         jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 
-    def settle(self) -> ClockAdvance:
+    def settle(self) -> objects.ClockAdvance:
         """Wait until every webhook and email has its outcome, and what is due is done; a frozen clock does not move."""
         return self._advance({"by": "0s"})
 
-    def _advance(self, body: JSON) -> ClockAdvance:
-        done: ClockAdvance = self._api.post(f"{CLOCK_PATH}/advance", body)
+    def _advance(self, body: JSON) -> objects.ClockAdvance:
+        done: objects.ClockAdvance = self._api.post(f"{CLOCK_PATH}/advance", body)
         if done["failures"]:
             raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
         return done
@@ -237,30 +227,30 @@ class Events:
         self._api = api
         self._clock = clock
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[objects.Event]:
         return iter(self.of())
 
     def __len__(self) -> int:
         return int(self._api.get(EVENTS_PATH, page_size=1)["pagination"]["count"])
 
-    def __getitem__(self, index: int) -> Event:
+    def __getitem__(self, index: int) -> objects.Event:
         return self.of()[index]
 
-    def of(self, type: EventType | None = None, object: Ref | None = None) -> list[Event]:
+    def of(self, type: objects.EventType | None = None, object: objects.Ref | None = None) -> list[objects.Event]:
         """Return all events so far, or those of a type, or about an object (object or id); oldest first."""
         return self._api.oldest(EVENTS_PATH, type=type, object=identity(object))
 
     @property
-    def types(self) -> list[EventType]:
+    def types(self) -> list[objects.EventType]:
         """The types of all events so far, oldest first."""
         return [event["type"] for event in self.of()]
 
-    def last(self, type: EventType, object: Ref | None = None) -> Event:
+    def last(self, type: objects.EventType, object: objects.Ref | None = None) -> objects.Event:
         """Return the newest event of a type so far, optionally about an object. Raises ``AssertionError`` as ``wait_for``."""
         __tracebackhide__ = True
         return self.wait_for(type, object, timeout=0)
 
-    def wait_for(self, type: EventType, object: Ref | None = None, timeout: int = 10) -> Event:
+    def wait_for(self, type: objects.EventType, object: objects.Ref | None = None, timeout: int = 10) -> objects.Event:
         """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
 
         Raises ``AssertionError`` with the events so far.
@@ -272,7 +262,7 @@ class Events:
             raise AssertionError(f"{type} did not happen{within}.\n{self.summary()}")
         return found[0]
 
-    def expect(self, *types: EventType) -> Expectation:
+    def expect(self, *types: objects.EventType) -> Expectation:
         """Assert that a block causes exactly these events, in any order."""
         return Expectation(self._api, self._clock, types)
 
@@ -281,7 +271,7 @@ class Events:
         return f"{event_lines(self.of())}\n{next_job(self._clock)}"
 
 
-def identity(object: Ref | None) -> str | None:
+def identity(object: objects.Ref | None) -> str | None:
     """Return the id of an object given as object or id."""
     return object["id"] if isinstance(object, Mapping) else object
 
@@ -308,7 +298,7 @@ class Expectation:
             since = takewhile(lambda event: event["id"] != self._last, self._api.newest(EVENTS_PATH))
             self._compare(list(since)[::-1])
 
-    def _compare(self, happened: Sequence[Event]) -> None:
+    def _compare(self, happened: Sequence[objects.Event]) -> None:
         __tracebackhide__ = True
         found: Counter[str] = Counter(event["type"] for event in happened)
         missing, extra = self._types - found, found - self._types
@@ -335,21 +325,23 @@ class Emails:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def __iter__(self) -> Iterator[Email]:
+    def __iter__(self) -> Iterator[objects.Email]:
         return iter(self._api.oldest(EMAILS_PATH))
 
     def __len__(self) -> int:
         return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
 
-    def to(self, address: str, kind: EmailKind | None = None) -> list[Email]:
+    def to(self, address: str, kind: objects.EmailKind | None = None) -> list[objects.Email]:
         """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
         return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
 
-    def of(self, kind: EmailKind) -> list[Email]:
+    def of(self, kind: objects.EmailKind) -> list[objects.Email]:
         """Return the emails of one kind."""
         return self._api.oldest(EMAILS_PATH, kind=kind)
 
-    def wait_for(self, kind: EmailKind | None = None, to: str | None = None, timeout: int = 10) -> Email:
+    def wait_for(
+        self, kind: objects.EmailKind | None = None, to: str | None = None, timeout: int = 10
+    ) -> objects.Email:
         """Wait for an email of a kind, or to an address, and return the newest; ``timeout`` in real seconds.
 
         Raises ``AssertionError`` with the emails so far.
@@ -361,11 +353,11 @@ class Emails:
             raise AssertionError(f"no {wanted} was sent within {timeout} s.\n{self.summary()}")
         return found[0]
 
-    def html(self, email: Email) -> str:
+    def html(self, email: objects.Email) -> str:
         """Return the HTML of an email."""
         return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/html").text
 
-    def raw(self, email: Email) -> bytes:
+    def raw(self, email: objects.Email) -> bytes:
         """Return the MIME message of an email, attachments included."""
         return self._api.send("GET", f"{EMAILS_PATH}/{email['id']}/raw").content
 
@@ -395,9 +387,9 @@ class Ledger:
             sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]
         return sums
 
-    def entries(self, object: str | None = None, currency: str | None = None) -> list[LedgerEntry]:
+    def entries(self, object: str | None = None, currency: str | None = None) -> list[objects.LedgerEntry]:
         """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
-        found: list[LedgerEntry] = []
+        found: list[objects.LedgerEntry] = []
         page = 1
         while True:
             entries = self._read(object=object, currency=currency, page=page, page_size=100)["entries"]

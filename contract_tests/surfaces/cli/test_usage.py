@@ -76,3 +76,18 @@ def test_too_little_is_a_failed_check(floors: list[str], short: list[str]) -> No
         assert (report["caught"], report["usage"]["request_count"]) == ([], 2)
     else:
         assert "events         1 of  14     7.1 %" in result.output
+
+
+SHOP = """
+from emulator import Emulator
+with Emulator() as payments:
+    payments.configure(operator_delay={delay})
+    payments.pay(payments.session())
+    payments.clock.advance("2h")
+"""
+
+
+@pytest.mark.parametrize(("delay", "is_named"), [(0, True), (3600, False)])
+def test_a_payment_that_takes_no_time_is_not_seen_processing(delay: int, is_named: bool) -> None:
+    missing = "  no test sees a payment that takes time, as operator_delay makes it (checkout_session processing)"
+    assert (missing in usage("--group", "states", code=SHOP.format(delay=delay)).lines) == is_named
