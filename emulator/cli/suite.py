@@ -135,8 +135,8 @@ def suite(
     commands, recorder = CapturedCommands(PATIENCE), WorldRecorder()
     play = player(command, key, chosen, commands, recorder)
     with limited(commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
-        rows = {"only": only, "skip": skip, "every": every, "all_tests": all_tests}
-        report = try_mutants(play, {} if usage else MUTANTS, limits, **rows)
+        mutants = {} if usage else MUTANTS
+        report = try_mutants(play, mutants, limits, only=only, skip=skip, every=every, all_tests=all_tests)
     report = report._replace(repeat=repeating(command))
     used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
