@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
@@ -20,7 +21,7 @@ from emulator.testing import time_travel, world_parts
 from emulator.testing.factories import Factories
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
-from emulator.testing.world_parts import Emails, Events, Expectation, Ledger, WorldClock
+from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 
 if TYPE_CHECKING:
     import httpx
@@ -199,7 +200,7 @@ class BaseEmulator(Factories):
         changed: Settings = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
         return changed
 
-    def expect(self, *types: EventType) -> Expectation:
+    def expect(self, *types: EventType) -> AbstractContextManager[None]:
         """``with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
         return self.events.expect(*types)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice, takewhile
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from emulator.client.api import Api, RequestRefused
@@ -262,9 +262,15 @@ class Events:
             raise AssertionError(f"{type} did not happen{within}.\n{self.summary()}")
         return found[0]
 
-    def expect(self, *types: objects.EventType) -> Expectation:
-        """Assert that a block causes exactly these events, in any order."""
-        return Expectation(self._api, self._clock, types)
+    @contextmanager
+    def expect(self, *types: objects.EventType) -> Iterator[None]:
+        """Assert that a block causes exactly these events, in any order, including those of pending deliveries."""
+        __tracebackhide__ = True
+        last = next(self._api.newest(EVENTS_PATH), {"id": None})["id"]
+        yield
+        self._clock.settle()
+        since = takewhile(lambda event: event["id"] != last, self._api.newest(EVENTS_PATH))
+        _compare(Counter(types), [*since][::-1], self._clock)
 
     def summary(self) -> str:
         """Return the events so far and the next job, as text for error messages."""
@@ -276,37 +282,14 @@ def identity(object: objects.Ref | None) -> str | None:
     return object["id"] if isinstance(object, Mapping) else object
 
 
-class Expectation:
-    """The assertion that a block causes exactly these types of event, including those of pending deliveries."""
-
-    def __init__(self, api: Api, clock: WorldClock, types: Sequence[str]) -> None:
-        self._api = api
-        self._clock = clock
-        self._types = Counter(types)
-        self._last: str | None = None
-
-    def __enter__(self) -> None:
-        newest = next(self._api.newest(EVENTS_PATH), None)
-        self._last = newest["id"] if newest else None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        if kind is None:
-            self._clock.settle()
-            since = takewhile(lambda event: event["id"] != self._last, self._api.newest(EVENTS_PATH))
-            self._compare(list(since)[::-1])
-
-    def _compare(self, happened: Sequence[objects.Event]) -> None:
-        __tracebackhide__ = True
-        found: Counter[str] = Counter(event["type"] for event in happened)
-        missing, extra = self._types - found, found - self._types
-        if missing or extra:
-            parts = [f"did not happen: {_counted(missing)}"] if missing else []
-            parts += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
-            parts += [event_lines(happened, "inside"), next_job(self._clock)]
-            raise AssertionError("\n".join(parts))
+def _compare(types: Counter[str], happened: Sequence[objects.Event], clock: WorldClock) -> None:
+    __tracebackhide__ = True
+    found: Counter[str] = Counter(event["type"] for event in happened)
+    missing, extra = types - found, found - types
+    if missing or extra:
+        parts = [f"did not happen: {_counted(missing)}"] if missing else []
+        parts += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
+        raise AssertionError("\n".join([*parts, event_lines(happened, "inside"), next_job(clock)]))
 
 
 def _counted(types: Counter[str]) -> str:
