@@ -309,18 +309,18 @@ TEST_APP = re.compile(r"[0-9a-f]{12}-.+")
 """The App of a test that the pytest plugin gave it."""
 
 
-def _narrowed(rows: Sequence[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> Sequence[Mutant]:
+def _narrowed(rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> list[Mutant]:
     """Return the rows with the tests that each needs; as they are where tests do not pass without the others."""
-    own = {
-        row.name: frozenset(app for app in apps.get(row.name, ()) if app and TEST_APP.fullmatch(app)) for row in rows
-    }
-    narrowed = [
-        row._replace(tests=own[row.name] if len(own[row.name]) == len(apps.get(row.name, ())) else None) for row in rows
-    ]
+    narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
     if fewest is None or play(RIGHT._replace(tests=fewest)).failure is not None:
         return rows
     return narrowed
+
+
+def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
+    known = frozenset(app for app in apps if app and TEST_APP.fullmatch(app))
+    return known if known and len(known) == len(apps) else None
 
 
 RIGHT = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right))
