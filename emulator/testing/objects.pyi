@@ -506,6 +506,8 @@ class ScheduledJob(TypedDict):
     kind: str
     object: str | None
     summary: str
+    times: NotRequired[int]
+    object_ids: NotRequired[list[str]]
     event_types: NotRequired[list[EventType]]
 
 class LedgerEntry(TypedDict):

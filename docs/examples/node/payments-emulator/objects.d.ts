@@ -493,6 +493,8 @@ export interface ScheduledJob {
   kind: string;
   object: string | null;
   summary: string;
+  times?: number;
+  object_ids?: Array<string>;
   event_types?: Array<EventType>;
 }
 
