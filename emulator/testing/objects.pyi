@@ -577,6 +577,7 @@ class FaultThen(TypedDict):
     together: NotRequired[Literal[True]]
     delay: NotRequired[str]
     reorder: NotRequired[Literal[True]]
+    overlap: NotRequired[Literal["next", "same_type"]]
     lose: NotRequired[Literal[True]]
     tamper: NotRequired[Literal[True]]
     forge: NotRequired[Literal[True]]
@@ -584,6 +585,9 @@ class FaultThen(TypedDict):
     again: NotRequired[str]
     reissue: NotRequired[Literal[True]]
     outage: NotRequired[Literal["declined", "silent"]]
+    answer_after: NotRequired[str]
+    refused: NotRequired[Literal[True]]
+    returns: NotRequired[Literal[True]]
 
 NestedErrorCode: TypeAlias = Literal[
     "customer_email_exists", "refund_amount_exceeds_available", "transaction_not_refundable"

@@ -572,6 +572,7 @@ export interface FaultThen {
   together?: true;
   delay?: string;
   reorder?: true;
+  overlap?: "next" | "same_type";
   lose?: true;
   tamper?: true;
   forge?: true;
@@ -579,6 +580,9 @@ export interface FaultThen {
   again?: string;
   reissue?: true;
   outage?: "declined" | "silent";
+  answer_after?: string;
+  refused?: true;
+  returns?: true;
 }
 
 export type NestedErrorCode = "customer_email_exists" | "refund_amount_exceeds_available" | "transaction_not_refundable";
