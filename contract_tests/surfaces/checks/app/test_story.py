@@ -254,6 +254,32 @@ def test_an_outage_is_tried_where_the_service_charges_and_no_buyer_pays(payments
     assert payments.test_app(play, only=["outage"]).headline == "No problem in 1 case."
 
 
+BASKET = {"mode": "payment", "currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
+
+
+def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator) -> None:
+    """It is no problem: the check may be about something else. Who looks at the payment has another state."""
+
+    def play(payments: Emulator) -> Callable[[], Any]:
+        session = post(payments, "/v1/checkout-sessions/", BASKET, "order")["id"]
+        payments.pay(session)
+        return lambda: payments.api.get(f"/v1/checkout-sessions/{session}/")["status"] if looks else 1
+
+    for looks in (False, True):
+        report = payments.test_app(play, only=["refused-later"])
+        assert report.unseen.startswith("Your own state is the same whether the buyer pays or not") != looks
+
+
+def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emulator) -> None:
+    def play(payments: Emulator) -> None:
+        session = post(payments, "/v1/checkout-sessions/", BASKET, "order")["id"]
+        assert payments.pay(session)["status"] == "succeeded"
+
+    report = payments.test_app(play, only=["pending", "refused-later"])
+    assert [case.name for case in report.unjudged] == ["1:pending"]
+    assert "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n" in f"{report.text()}\n"
+
+
 def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
     """A client that may try again once in all survives each fault alone."""
 
