@@ -33,7 +33,6 @@ class Finding(NamedTuple):
     severity: str = "error"
 
     def lines(self) -> Iterator[str]:
-        """Yield what is below the title."""
         yield from self.details
         if self.again:
             yield f"again: {self.again}"
@@ -64,7 +63,6 @@ class Report(NamedTuple):
 
     @property
     def problems(self) -> int:
-        """How many findings are more than a remark."""
         return sum(finding.severity != "info" for finding in self.findings)
 
     def lines(self, *, colour: bool = False) -> Iterator[str]:
@@ -86,7 +84,6 @@ class Report(NamedTuple):
 
 
 def as_json(report: Report) -> str:
-    """Return the report as one line of JSON."""
     findings = [{**each._asdict(), "details": [*each.details]} for each in report.findings]
     shown = {
         "examination": report.examination,

@@ -83,7 +83,6 @@ class FaultKind(NamedTuple):
 
     @property
     def is_executed(self) -> bool:
-        """Whether the request is executed all the same."""
         return self.then.get("drop") != "before"
 
 
@@ -136,7 +135,6 @@ class Case(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What went wrong, for people."""
         first = f"{self.place}: {self.kind.sentence}"
         return f"{first}; and {self.second.sentence}" if self.second else first
 
@@ -236,7 +234,6 @@ def known_kinds(patterns: Sequence[str]) -> None:
 
 
 def _unknown(pattern: str, every: Sequence[Case]) -> str:
-    """Return the message for a case that the scenario does not have: what it has instead."""
     number = pattern.partition(":")[0]
     near = sorted(case.name for case in every if str(case.place.number) == number)
     last = max((case.place.number for case in every), default=0)
@@ -245,7 +242,6 @@ def _unknown(pattern: str, every: Sequence[Case]) -> str:
 
 
 def parts(case: Case) -> Iterator[Case]:
-    """Yield a case, or the two of a pair."""
     yield Case(case.place, case.kind)
     if case.second:
         yield case.second

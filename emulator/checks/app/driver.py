@@ -181,7 +181,6 @@ def _differs(case: Case, reference: Reference, endings: Mapping[str, Ending]) ->
 def _findings(
     cases: Sequence[Case], baseline: Ending, reference: Reference, endings: Mapping[str, Ending]
 ) -> Iterator[AppFinding]:
-    """Yield the cases that ended otherwise than they should."""
     for case in cases:
         ending = endings.get(case.name)
         if ending is None or not (found := _difference(case, reference(case), ending)):
@@ -233,7 +232,6 @@ def _sent_again(
 
 
 def _unsuitable(baseline: Ending) -> str | None:
-    """Return why a scenario cannot be tried."""
     if baseline.failure is not None:
         return baseline.failure
     if baseline.was_reset:

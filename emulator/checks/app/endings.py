@@ -101,7 +101,6 @@ def compare(baseline: Ending, other: Ending, case: Case | None = None) -> tuple[
 
 
 def value_difference(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
-    """Return how the application's own state differs from that of the baseline."""
     said = value_differences(other.value, baseline.value)
     return tuple(EndingDifference(Weight.ACCESS, f"the check returns {each}") for each in said)
 
@@ -192,7 +191,6 @@ class Group(NamedTuple):
 
     @property
     def moves_money(self) -> bool:
-        """Whether these objects are money that has moved."""
         return self.kind in MONEY_KINDS and self.status in MOVED
 
     def counted(self, part: Sum) -> str:
@@ -202,8 +200,6 @@ class Group(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """How many objects a group has, and their amount in minor units."""
-
     number: int = 0
     amount: int = 0
 

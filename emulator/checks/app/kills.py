@@ -62,7 +62,6 @@ class Killer:
         self.has_struck = False
 
     def parts(self) -> Parts:
-        """Return the parts of a sandbox in which it strikes."""
         return Parts(
             sender=lambda answer_time: WatchedSender(self, answer_time), app=lambda app: WatchedRequests(self, app)
         )
@@ -97,8 +96,6 @@ class Killer:
 
 
 class WatchedSender(WebhookSender):
-    """Sends webhooks as usual, but for the one at which the application is killed."""
-
     def __init__(self, killer: Killer, answer_time: float) -> None:
         super().__init__(answer_time)
         self._killer = killer

@@ -53,7 +53,6 @@ class AppFinding(NamedTuple):
 
     @property
     def fix(self) -> str:
-        """How to fix it, on one line."""
         return f"{self.advice.problem}. Fix: {self.advice.section} (guide: test-app)"
 
     def as_json(self) -> dict[str, Any]:
@@ -79,12 +78,10 @@ class Cause(NamedTuple):
 
     @property
     def worst(self) -> AppFinding:
-        """The finding that the paragraph says how to repeat."""
         return self.findings[0]
 
     @property
     def title(self) -> str:
-        """The cause in one line: what is wrong, and the worst that comes of it."""
         if self.worst.rule:
             return f"{self.worst.differences[0].sentence} ({self.worst.rule})"
         return f"{self.worst.advice.problem}: {self.worst.differences[0].short}"
@@ -171,12 +168,10 @@ class AppReport(NamedTuple):
 
     @property
     def cases(self) -> int:
-        """How many cases were tried."""
         return len(self.tried)
 
     @property
     def headline(self) -> str:
-        """The verdict in one line."""
         if self.failure:
             return f"The scenario fails without any fault, so nothing else was tried: {self.failure}"
         if self.unstable:
@@ -191,7 +186,6 @@ class AppReport(NamedTuple):
         return f"{counted(len(found), 'problem')} in {tried or counted(self.cases, 'case')}; worst: {worst}"
 
     def report(self) -> Report:
-        """Return what was found, one finding for each cause."""
         findings = [cause.finding(self.repeat) for cause in causes(self.findings)]
         notes = [*self._notes()]
         if self.failure or self.unstable or not self.runs:
@@ -202,7 +196,6 @@ class AppReport(NamedTuple):
         return Report("test app", self.headline, findings, failure, right, notes, self._facts(), about)
 
     def text(self) -> str:
-        """Return the report for people."""
         return self.report().text()
 
     def _notes(self) -> Iterator[str]:

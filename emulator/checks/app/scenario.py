@@ -114,7 +114,6 @@ def _played(world: E, scenario: Callable[[E], Any], case: Case | None, afterward
 
 
 def arrange(api: Api, case: Case | None) -> None:
-    """Arrange the faults of a case in a world where nothing has happened yet."""
     for fault in (case.faults() if case else []) or [SENTINEL]:
         api.post("/_emulator/faults", fault)
 
@@ -187,7 +186,6 @@ def _audit(api: Api) -> list[AuditNote]:
 def _places(
     requests: Sequence[dict[str, Any]], whole: Mapping[str, dict[str, Any]], exported: dict[str, Any]
 ) -> list[Place]:
-    """Return where something can go wrong in what was done."""
     helped = {id for id, each in whole.items() if each["request_headers"].get("user-agent") == HELPER}
     return [
         *_request_places(requests, helped),
@@ -272,7 +270,6 @@ def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str
 
 
 def _subject(event: dict[str, Any] | None) -> str | None:
-    """Return the customer that an event is about, or else its object."""
     shown = event["data"]["object"] if event else {}
     return shown.get("customer") or shown.get("id")
 
