@@ -112,9 +112,16 @@ def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event
     failed += [request for request in requests if request["path"].endswith("/pay") and request["status"] < 400][
         -EXPLAINED:
     ]
-    rows = [(request["created_at"], _request(api, request, request in failed, events)) for request in requests]
     known = {request["id"] for request in requests}
-    rows += [(event["created_at"], _event(event, "·")) for event in events if event["request"] not in known]
+    others = {event["id"]: event for event in events if event["request"] not in known}
+    rows: list[tuple[str, str]] = []
+    for request in requests:
+        rows.append((request["created_at"], _request(api, request, request in failed, events)))
+        # What a trigger or an advance caused comes after it, also where the clock stood still.
+        ids = api.get(f"/_emulator/requests/{request['id']}")["event_ids"] if request["events_count"] else []
+        own = [others.pop(id) for id in ids if id in others]
+        rows += [(event["created_at"], _event(event, "·")) for event in own]
+    rows += [(event["created_at"], _event(event, "·")) for event in others.values()]
     rows.sort(key=lambda row: row[0])
     head = "Requests with the events they caused (└), and events of jobs, buyers and triggers (·):"
     return "\n".join([head, *(row[1] for row in rows)])

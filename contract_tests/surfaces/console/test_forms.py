@@ -58,7 +58,6 @@ def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
         ("change", {"_id": "cust_0", ":json": "{"}, "cannot be read"),
         ("change", {"_id": "cust_0", ":json": "{}"}, "cust_0"),
         ("rewind", {"to": "req_0"}, "req_0"),
-        ("retry", {"_id": "whd_0", "_of": "wh_0"}, "wh_0"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_happens(

@@ -330,6 +330,18 @@ def test_a_paid_invoice_leads_to_what_a_refund_needs(sandbox: Sandbox) -> None:
     assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
 
 
+def test_a_name_from_right_to_left_reorders_nothing_beside_it(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(name="محمد عبد الله", phone="+24177000000")["id"]
+    made = sandbox.api.post("/subscriptions/", {"customer": customer, "unit_amount": 500, "interval": "month"})["id"]
+    with visiting(sandbox) as visitor:
+        for page in (
+            visitor.open("objects", kind="subscription"),
+            visitor.open(f"objects/{made}"),
+            visitor.open("charts"),
+        ):
+            assert "<bdi>محمد عبد الله</bdi> · <bdi>500" in page.html
+
+
 def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
     """The object of a delivery, the health of an endpoint, buyer and amount of an email, the code of an error, a date."""
     url = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"

@@ -270,7 +270,13 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
     subscribe(world)
     world.clock.advance("31d")
     world.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa"})
+    world.api.post("/_emulator/trigger", {"event": "customer.created"})
+    world.clock.advance("0s")
     report = world.story()
+    order = ("POST /_emulator/trigger", "customer.created", "POST /_emulator/clock/advance")
+    assert sorted(order, key=report.rindex) == [*order], (
+        "what it caused comes after the trigger, before the next request"
+    )
     assert report.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
     for words in (
         "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └ customer.created  cust_",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, cached_property
@@ -116,6 +117,15 @@ def private_headers(policy: str) -> dict[str, str]:
 
 
 @cache
+def isolated(name: str) -> str:
+    """Return a name of which no part reorders the others where one is written from right to left."""
+    if all(unicodedata.bidirectional(letter) not in ("R", "AL") for letter in name):
+        return name
+    from markupsafe import Markup  # on first use, as the templates
+
+    return Markup(" · ").join(Markup("<bdi>{}</bdi>").format(part) for part in name.split(" · "))
+
+
 def environment(package: str, static: str | None = None) -> Environment:
     """Return the templates of a package and of this one; every value is escaped, and an undefined one is an error.
 
@@ -133,6 +143,7 @@ def environment(package: str, static: str | None = None) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= plots.SHARED
+    environment.filters["isolated"] = isolated
     return environment
 
 

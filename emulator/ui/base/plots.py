@@ -310,16 +310,14 @@ def _state(step: Any) -> str:
 FAILING = ("past_due", "unpaid")
 
 
-def attempts_lane(
-    name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str], now: datetime
-) -> Lane | None:
+def attempts_lane(name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str]) -> Lane | None:
     """Return the charges of a failing subscription since the last success (``intents``, newest first), and its retries."""
     failed = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
     if subscription["status"] not in FAILING or not failed:
         return None
     marks = [Mark(instant(each["created_at"]), "failed", (each["last_error"] or {}).get("code", "")) for each in failed]
     retries = [Mark(instant(at), "announced", "subscription.retry") for at in planned]
-    return Lane(name, [Stretch(marks[0].at, now, subscription["status"])], [*marks, *retries])
+    return Lane(name, [], [*marks, *retries])
 
 
 def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:

@@ -26,7 +26,7 @@ from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValue
 
 
 class Action(NamedTuple):
-    """A request: its path takes the fields ``_id`` and ``_of`` of the form."""
+    """A request: its path takes the field ``_id`` of the form."""
 
     method: str
     path: str
@@ -37,7 +37,6 @@ ACTIONS: Mapping[str, Action] = {
     "freeze": Action("POST", "/_emulator/clock/freeze"),
     "run": Action("POST", "/_emulator/clock/run"),
     "rewind": Action("POST", "/_emulator/rewind"),
-    "retry": Action("POST", "/v1/webhooks/{_of}/deliveries/{_id}/retry/"),
     "test_webhook": Action("POST", "/v1/webhooks/{_id}/test/"),
     "change": Action("PATCH", "/_emulator/objects/{_id}"),
     "outcome": Action("POST", "/_emulator/outcomes"),
@@ -200,8 +199,7 @@ def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
 
 
 def _path(action: Action, form: Mapping[str, str]) -> str:
-    named = {name: quote(form.get(name, ""), safe="") or "-" for name in ("_id", "_of")}
-    return action.path.format(**named)
+    return action.path.format(_id=quote(form.get("_id", ""), safe="") or "-")
 
 
 def _body(action: Action, form: Mapping[str, str]) -> Any:

@@ -23,7 +23,7 @@ from emulator.core.records import N_
 from emulator.document.profile import Profile
 from emulator.resources.app.clients import Key
 from emulator.resources.payments import intent_operations
-from emulator.ui.base.pages import application, remember_language, url
+from emulator.ui.base.pages import application, isolated, remember_language, url
 from emulator.ui.buyer.render import PROMPT_ANSWERS, buyer_page
 from emulator.ui.console import actions, api_client, files, labels, render, views
 from emulator.ui.console.actions import Notices
@@ -201,7 +201,8 @@ class Console:
 
     async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
         template, values = await reader(request)
-        names = await request.names(render.ids_in(values))
+        found = await request.names(render.ids_in(values))
+        names = {id: isolated(name) for id, name in found.items()}
         return page(request, template, **await self._frame(request), names=names, **values)
 
     async def _search(self, request: ConsoleRequest) -> Response:

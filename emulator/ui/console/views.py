@@ -294,9 +294,8 @@ async def _attempts(request: ConsoleRequest, subscription: Any, why: Any) -> tup
     """Return the charges of a failing subscription and its planned retries, as a plot over their time."""
     intents = await request.get("objects", kind="payment_intent", related=subscription["id"], page_size=SIZE)
     planned = [each["body"]["to"] for each in why["next_steps"] if each["name"] in ("advance_retry", "advance_retries")]
-    now = plots.instant((await request.get("clock"))["now"])
-    lane = plots.attempts_lane(why["name"], subscription, intents["data"], planned, now)
-    return (plots.axis_of([lane], now), lane) if lane else None
+    lane = plots.attempts_lane(why["name"], subscription, intents["data"], planned)
+    return (plots.axis_of([lane], lane.marks[-1].at), lane) if lane else None
 
 
 # -- all pages
