@@ -28,7 +28,7 @@ ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
 
 class Advice(NamedTuple):
-    """What is wrong, and the section of the guide's page "Test app" that says how to do it right.
+    """What is wrong, and the section of the guide's page "Go live" that says how to do it right.
 
     ``follows`` names the advice on a problem that causes this one, ``rule`` is that of the audit which says the same.
     """

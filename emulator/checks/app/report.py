@@ -53,7 +53,7 @@ class AppFinding(NamedTuple):
 
     @property
     def fix(self) -> str:
-        return f"{self.advice.problem}. Fix: {self.advice.section} (guide: test-app)"
+        return f"{self.advice.problem}. Fix: {self.advice.section} (guide: going-live)"
 
     def as_json(self) -> dict[str, Any]:
         place, kind = self.case.place, self.case.kind
@@ -88,7 +88,7 @@ class Cause(NamedTuple):
 
     def finding(self, repeat: str) -> Finding:
         """Return the cause with what followed where, and how to repeat and fix it."""
-        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("test-app", self.worst.advice.section)
+        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("going-live", self.worst.advice.section)
         return Finding(self.title, self.title, [*self._places()], fix, again)
 
     def _places(self) -> Iterator[str]:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
+from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
 from emulator.checks.app.report import AppReport
 from emulator.checks.app.scenario import UnfinishedTestApp
 from emulator.testing import Emulator
@@ -318,9 +318,9 @@ def test_what_the_audit_finds_without_any_fault_is_reported(payments: Emulator) 
 
 
 def test_each_fault_has_its_section_in_the_guide() -> None:
-    page = (ROOT / "docs/guide/test-app.md").read_text("utf-8")
-    assert {kind.advice.section for kind in FAULT_KINDS} <= set(re.findall("^### (.+)$", page, re.MULTILINE))
-    assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+    kinds, advice = ((ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live"))
+    assert {each.section for each in ADVICE.values()} <= set(re.findall("^### (.+)$", advice, re.MULTILINE))
+    assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", kinds, re.MULTILINE))
 
 
 def test_the_swept_world_is_not_the_test_s_own(payments: Emulator) -> None:
