@@ -50,7 +50,7 @@ class Repository:
     """
 
     def __init__(self, kinds: tuple[type[Record], ...], now: Timestamp) -> None:
-        self.now = now
+        self.now: Timestamp = now
         self.counters: dict[str, int] = {}
         self._tables = Tables(kinds)
         self._unit: UnitOfWork | None = None

@@ -81,8 +81,8 @@ class UnitRunner:
     ) -> None:
         self.scheduler: Scheduler = scheduler or Scheduler()
         self._directory = directory or Directory()
-        self.world = world
-        self.clock = clock
+        self.world: World = world
+        self.clock: Clock = clock
         self.persistence = persistence
         self.observers: list[Callable[[UnitOfWork], object]] = []
         self.when_undone: list[Callable[[UnitOfWork], object]] = []
