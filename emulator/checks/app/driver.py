@@ -27,7 +27,15 @@ from emulator.checks.app.cases import (
     pairs,
     parts,
 )
-from emulator.checks.app.endings import Ending, EndingDifference, SentRequest, compare, value_difference
+from emulator.checks.app.endings import (
+    Ending,
+    EndingDifference,
+    SentRequest,
+    Weight,
+    compare,
+    taken_for_paid,
+    value_difference,
+)
 from emulator.checks.app.report import PAUSES, AppFinding, AppReport, ignoring, without_pauses
 from emulator.checks.app.tables import lines, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
@@ -98,7 +106,11 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
 
     if search.pairs and not runs.interrupted:
         # What one of two faults changes already is no finding about both. Runs with another payment end in another way.
-        same = [each for each in tried if each.place.about != PAYMENT and not _differs(each, reference, runs.endings)]
+        same = [
+            each
+            for each in tried
+            if each.place.about != PAYMENT and not _differs(each, baseline, reference, runs.endings)
+        ]
         tried += (both := pairs(same))
         runs.play_all(both)
     findings = ignoring(list(_findings(tried, baseline, reference, runs.endings)), search.ignore)
@@ -155,16 +167,23 @@ Reference = Callable[[Case], Ending | None]
 """The ending that a case is to have."""
 
 
-def _difference(case: Case, wanted: Ending | None, ending: Ending | None) -> tuple[EndingDifference, ...]:
+def _difference(
+    case: Case, baseline: Ending, wanted: Ending | None, ending: Ending | None
+) -> tuple[EndingDifference, ...]:
     """Return how a run ended otherwise than it should; nothing where that cannot be told.
 
     A scenario may want a payment to be answered at once: where it fails for that, nothing is known of the application.
+    Nor is an order that waits for an answer otherwise one that was refused, unless it is also as if it had been paid.
     """
     if wanted is None or ending is None or not wanted.reached:
         return ()
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):
-        return () if _wants_it(wanted, ending) else value_difference(wanted, ending)
-    return compare(wanted, ending, case)
+        found = () if _wants_it(wanted, ending) else value_difference(wanted, ending)
+    else:
+        found = compare(wanted, ending, case)
+    if case.kind.refuses and not taken_for_paid(baseline.value, wanted.value, ending.value):
+        found = tuple(each for each in found if each.weight is not Weight.ACCESS)
+    return found
 
 
 def _wants_it(wanted: Ending | None, ending: Ending) -> bool:
@@ -172,10 +191,10 @@ def _wants_it(wanted: Ending | None, ending: Ending) -> bool:
     return wanted is not None and (wanted.failure is None) != (ending.failure is None)
 
 
-def _differs(case: Case, reference: Reference, endings: Mapping[str, Ending]) -> bool:
+def _differs(case: Case, baseline: Ending, reference: Reference, endings: Mapping[str, Ending]) -> bool:
     """Return whether a run ended otherwise than it should; not if it was not made, or its fault did not strike."""
     ending = endings.get(case.name)
-    return bool(ending and ending.reached and _difference(case, reference(case), ending))
+    return bool(ending and ending.reached and _difference(case, baseline, reference(case), ending))
 
 
 def _findings(
@@ -183,7 +202,7 @@ def _findings(
 ) -> Iterator[AppFinding]:
     for case in cases:
         ending = endings.get(case.name)
-        if ending is None or not (found := _difference(case, reference(case), ending)):
+        if ending is None or not (found := _difference(case, baseline, reference(case), ending)):
             continue
         if ending.reached:
             followed = (_what_followed(part, baseline, ending) for part in parts(case))

@@ -124,6 +124,26 @@ def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
         yield f"{at}{': ' if at else ''}{found!r} instead of {wanted!r}"
 
 
+def taken_for_paid(paid: Any, refused: Any, found: Any) -> bool:
+    """Return whether a value has a part that there is where a buyer pays, and not where the operator says no at once."""
+    return bool(_parts(found) & _parts(paid) - _parts(refused))
+
+
+def _parts(value: Any) -> set[str]:
+    """Return the parts of a value, each with where it is; of a text its lines, unless it is JSON."""
+    if isinstance(value, str) and (both := _as_json(value, value)):
+        value = both[0]
+    if isinstance(value, str):
+        return set(value.splitlines())
+    return {*value_differences(value, _emptied(value))}
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _emptied(each) for key, each in value.items()}
+    return [_emptied(each) for each in value] if isinstance(value, list | tuple) else MISSING
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "nothing"

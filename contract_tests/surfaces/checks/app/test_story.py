@@ -270,6 +270,24 @@ def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator)
         assert report.unseen.startswith("Your own state is the same whether the buyer pays or not") != looks
 
 
+@pytest.mark.parametrize("waiting", ["waits", "paid"])
+def test_an_order_without_an_answer_need_not_be_as_one_that_was_refused(payments: Emulator, waiting: str) -> None:
+    """But not as one that was paid."""
+
+    def play(payments: Emulator) -> Callable[[], Any]:
+        session = post(payments, "/v1/checkout-sessions/", BASKET, "order")["id"]
+        status = payments.pay(session)["status"]
+        return lambda: {"order": {"succeeded": "paid", "canceled": "declined"}.get(status, waiting)}
+
+    if waiting == "waits":
+        assert payments.test_app(play, only=["refused-later"]).passed
+    else:
+        text = failing(payments, play, "refused-later")
+        assert (
+            "1. A payment without an answer yet is taken for paid: the check returns order: 'paid' instead of" in text
+        )
+
+
 def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emulator) -> None:
     def play(payments: Emulator) -> None:
         session = post(payments, "/v1/checkout-sessions/", BASKET, "order")["id"]
