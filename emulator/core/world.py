@@ -288,7 +288,7 @@ class World(Repository):
 
     def run(self, job: Job) -> UnitOfWork:
         """Run a job as a unit of work at its own instant. What it raises is raised, after its changes are undone."""
-        self.now = max(self.now, job.due)
+        self.now: Timestamp = max(self.now, job.due)
         with self.unit_of_work() as unit:
             self.remove(job)
             self.registry.jobs[job.name](self, job)

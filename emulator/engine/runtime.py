@@ -260,13 +260,15 @@ class Runtime(UnitRunner):
         self.advances: Advances = Advances(self, self.outbox, self.broker)
         self.history: History = History(self, self.journal, self.broker, self.outbox, self.advances)
         # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.
-        self.observers += [
-            self.journal.add_unit,
-            self.outbox.on_commit,
-            self.history.on_commit,
-            self.broker.publish_unit,
-            self.advances.on_commit,
-        ]
+        self.observers.extend(
+            [
+                self.journal.add_unit,
+                self.outbox.on_commit,
+                self.history.on_commit,
+                self.broker.publish_unit,
+                self.advances.on_commit,
+            ]
+        )
         self.when_undone.append(self.journal.add_undone)
         self.users: int = 0
         self.last_used: float = 0.0
