@@ -50,6 +50,9 @@ LOOK = 0.1
 MOST_AT_ONCE = 500
 """Changes in one transaction: so many that a long advance is quick, so few that others wait for a moment only."""
 
+ROWS_AT_ONCE = 5_000
+"""Rows of one statement, so that a world of any size is stored within the time that the session gives a statement."""
+
 LOCK = 0x7061_7965
 """The first half of the number of the lock; the second is made of the schema's name."""
 
@@ -162,9 +165,10 @@ class DatabaseSession:
     def store(self, statements: Iterable[Statement]) -> None:
         """Execute statements, each for all its rows."""
         for text, rows in statements:
-            if text in AT_ONCE and rows:
-                self.execute(AT_ONCE[text], _columns(rows))
-            elif text not in AT_ONCE:
+            if text in AT_ONCE:
+                for start in range(0, len(rows), ROWS_AT_ONCE):
+                    self.execute(AT_ONCE[text], _columns(rows[start : start + ROWS_AT_ONCE]))
+            else:
                 for row in rows:
                     self.execute(text, row)
 

@@ -22,6 +22,7 @@ from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
+from emulator.engine.storage import postgres_session
 from emulator.engine.storage.store import CorruptStore
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
@@ -45,6 +46,21 @@ def alone(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]
         closing(Sandbox(server.url, KEY, *contracts)) as sandbox,
     ):
         yield sandbox
+
+
+def test_a_large_world_is_stored_in_several_statements(
+    place: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_session, "ROWS_AT_ONCE", 3)
+    for is_first in (True, False):
+        with RunningServer(state=place) as server, closing(Sandbox(server.url, KEY, *contracts)) as sandbox:
+            if is_first:
+                sandbox.api.post("/reset")
+                ids = [sandbox.customer(email=f"{number}@example.com")["id"] for number in range(5)]
+                sandbox.control.post("/snapshots", {"name": "five"})
+                sandbox.api.post("/reset")
+                sandbox.control.post("/snapshots/five/restore")
+            assert {row["id"] for row in sandbox.api.get("/customers/")["data"]} >= set(ids)
 
 
 # -- who holds a schema
