@@ -54,12 +54,12 @@ SHOWN_APPS = 3
         "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
     ),
     click.option(
-        "--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated."
+        "--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."
     ),
     budget,
     jobs(2),
     click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget."),
-    click.option("--restart", metavar="COMMAND", help="Also kill COMMAND everywhere, and start it again so."),
+    click.option("--restart", metavar="COMMAND", help="Also kill COMMAND at every step; restart it with this."),
     click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND."),
 )
 def app(
@@ -197,7 +197,7 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 @click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count nothing that this rule finds. May be repeated.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated.")
 @click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once.")
 @click.option("--then", "afterwards", type=DURATION, default="2d", help="Time after the scenario.")

@@ -67,7 +67,7 @@ OPTIONS = (
         multiple=True,
         help="Set an assumption (/docs/assumptions). May be repeated.",
     ),
-    option("--profile", type=PROFILE, help="Behave as a service that was compared."),
+    option("--profile", type=PROFILE, help="Use the profile written by 'compare service --out'."),
     option("--smtp", type=SMTP, help="SMTP server that gets each email (extra smtp)."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
     option(

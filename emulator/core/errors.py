@@ -82,8 +82,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "DELIVERY_UNDER_WAY": ErrorSpec(
         CONFLICT,
         409,
-        "The delivery {delivery} is waited for and has not been answered. If this is asked while that delivery is "
-        "handled, neither could ever end: answer it first, or advance with 'Prefer: respond-async'.",
+        "The delivery {delivery} is still waiting for your response, so the clock cannot move. Respond first, or advance "
+        "with 'Prefer: respond-async'.",
         public_code="INVALID_STATUS_TRANSITION",
     ),
     "customer_email_exists": ErrorSpec(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),

@@ -34,7 +34,7 @@ def test_a_report_to_read(sandbox: Sandbox, cli: Cli, careless: str) -> None:
     lines = cli("test", "client").lines
     entries = list(sandbox.control.pages("/requests"))
     assert lines[0].startswith(f"{len(entries)} requests checked: 0 errors, 1 warning, 1 info; ")
-    assert lines[1] == "1. A refund was asked for without an Idempotency-Key (refund-without-key)"
+    assert lines[1] == "1. A refund was sent without an Idempotency-Key (refund-without-key)"
     assert lines[2].split() == ["1", "x:", careless]
     assert lines[3].startswith("    fix: Send a new Idempotency-Key")
     assert lines[3].endswith("(Refunds)")

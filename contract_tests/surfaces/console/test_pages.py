@@ -304,7 +304,7 @@ def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page, french = visitor.open("audit"), visitor.open("audit", lang="fr")
         assert "No problems found." in visitor.open("audit", live="1", lang="en").said("findings")
-    assert "A refund was asked for without an Idempotency-Key" in page.said("findings")
+    assert "A refund was sent without an Idempotency-Key" in page.said("findings")
     assert "warning" in page.said("findings")
     assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
     assert "Not exercised" in page.text
