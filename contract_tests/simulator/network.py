@@ -35,10 +35,8 @@ class Network:
         self.call_back: Callable[[str], Awaitable[object]]
         self._calls = 0
 
-    async def post(
-        self, url: str, headers: dict[str, str], body: Any, *, verify: bool, max_bytes: int, names: object
-    ) -> tuple[int, str]:
-        """As :meth:`HttpClient.post` does."""
+    async def send(self, url: str, headers: dict[str, str], body: Any, **others: Any) -> tuple[int, str]:
+        """As :meth:`HttpClient.send` does; requests of the same moment need not wait for each other here."""
         behaviour = self.behaviours.get(url, "succeeds")
         await asyncio.sleep(LATE if behaviour == "answers late" else WAY)
         if behaviour == "hangs":

@@ -267,7 +267,7 @@ def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
         disk = stack.enter_context(simulated_disk(story.state))
         time, loop = stack.enter_context(virtual_time())
         stack.enter_context(
-            patch.object(HttpClient, "post", lambda client, *args, **kwargs: network.post(*args, **kwargs))
+            patch.object(HttpClient, "send", lambda client, *args, **kwargs: network.send(*args, **kwargs))
         )
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, actions, time, disk, network)
