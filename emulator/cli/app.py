@@ -53,9 +53,7 @@ SHOWN_APPS = 3
     click.option(
         "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
     ),
-    click.option(
-        "--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."
-    ),
+    click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."),
     budget,
     jobs(2),
     click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget."),
