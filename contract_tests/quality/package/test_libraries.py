@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import babel
 import phonenumbers
 import pytest
 from phonenumbers import PhoneNumberType
