@@ -95,23 +95,13 @@ class Run(NamedTuple):
 
 LIMITS = {
     "start to first": "imports, two thirds of them [Connexion's](connexion-start.md)",
-    "--help": "the start of Python and click",
-    "exec": "one start of a server",
-    "plugin": "nothing is imported before a fixture is used",
     "room": "fonts and Connexion's libraries",
-    "memory at start": "Connexion and its libraries",
-    "memory per customer": "the customer, its event and the places of both",
     "GET one: rate": "many short calls: operation, world, id, journal, coverage",
-    "list 20: rate": "JSON; else as a GET",
     "servers beside one: list": "two cores for nginx, database, load and servers",
-    "create, tinydb": "JSON of what has changed",
-    "create, sqlite": "one transaction",
     "create, postgresql": "one round trip to the database, and the driver",
     "create: rate": "three records with their indexes, undo, the search for secrets",
     "renewals": "9 new records, 7 replaced",
     "longest wait": "time slices of 4 ms, and memory",
-    "each renewal": "versions of records, instants, ids, places in tables",
-    "worlds of tests: each, one": "the records and parts of a world",
 }
 """By what is in the name of a measure, what limits it; the first that fits."""
 
@@ -119,19 +109,18 @@ HEAD = """# Benchmarks
 
 What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/contributing/benchmarks.md` measured in
 {run.minutes:.0f} minutes: {machine}. Servers run side by side and are loaded alternately, over 16 connections, with
-1,000 customers where no other number stands. Figures are medians; in brackets, the least and the greatest of the runs.
-They depend on the machine; compare the ratios. Request rates are answers per second of the server's processor time.
-The emulator runs with `--quiet`, unless a row says that it prints a line for each request, as it does by itself.
-Instructions are those of bytecode, the same on every machine; what runs as C counts as one. With `--only` a part is
-measured again, and the rest of the page stays.
+1,000 customers unless a row says otherwise. Figures are medians, with the least and the greatest of the runs in brackets.
+They depend on the machine; compare the ratios. Rates are answers per second of the server's processor time.
+The emulator runs with `--quiet`, unless a row says that it prints a line for each request. Instructions are those of
+bytecode, the same on every machine; a call of C counts as one.
 """
 
 TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
 
 BESIDE_BARE = """
-It compares the key, validates the body by a JSON Schema, stores customers in a dict and answers in the same envelope.
-It has no clock, webhooks, journal, coverage, console, guards or idempotency; the emulator has all of them on. Where a
-measure compares stores or numbers of servers, the column *bare* shows the emulator in memory or as one server.
+This application compares the key, validates the body and stores the same objects in a dict, without clock, webhooks,
+journal, coverage, console, guards or idempotency; the emulator has all of them on. For stores and numbers of servers, the
+column *bare* shows the emulator in memory or as one server.
 """
 
 
