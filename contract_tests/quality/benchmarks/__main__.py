@@ -140,7 +140,7 @@ def page(measured: Sequence[Row], run: Run, earlier: str, *, is_part: bool) -> s
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    spread = "" if row.spread is None else f" ({_figure(row.spread[0])} to {_figure(row.spread[1])})"
+    spread = "" if row.spread is None else f" ({_figure(row.spread[0])}–{_figure(row.spread[1])})"
     judged = [_figure(row.emulator), _figure(row.ratio)]
     judged[row.ratio is not None] += spread
     limit = next((phrase for part, phrase in LIMITS.items() if part in row.measure), "")
