@@ -21,7 +21,7 @@ NAMED = {
     "trusts each body": ("garbled", NOT_AGAIN),
     "a 500 is final": ("error-after", NOT_AGAIN),
     "swallows errors": ("drop-before", NOT_AGAIN),
-    "a 429 is final": ("throttled", "A 429 is not waited for and tried again"),
+    "a 429 is final": ("throttled", "A 429 is not retried after its delay"),
     "hurries": ("throttled", "A request was sent again before the Retry-After of a 429 was over"),
     "handles twice": ("twice", "An event that comes twice is handled twice"),
     "looks first": ("together", "An event that comes twice at the same moment is handled twice"),

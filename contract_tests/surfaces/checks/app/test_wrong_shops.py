@@ -26,7 +26,7 @@ EXAMPLE = {
     "an event handled twice": "An event that comes twice is handled twice",
     "an older event undoes a newer one": "An event that comes late undoes a newer state",
     "a payment assumed from the return of the buyer": "an order was shipped that nobody paid",
-    "a 429 not tried again": "A 429 is not waited for and tried again",
+    "a 429 not tried again": "A 429 is not retried after its delay",
     "the amount taken from the client": "the buyer paid 200 for what costs 4000",
     "a refund asked for twice": "2 refunds were made of one",
     "a 4xx tried again without end": "A request with a permanent error was sent again unchanged",
@@ -36,7 +36,7 @@ EXAMPLE = {
 CLUB = {
     "lets an old status overwrite a newer one": ("stale", "An event that comes late undoes a newer state"),
     "never asks": ("lost", "What a lost webhook would have said is never asked for"),
-    "trusts the order of response and webhook": ("slow", "A webhook that comes before the response is not understood"),
+    "trusts the order of response and webhook": ("slow", "A webhook that arrives before the response is not handled"),
 }
 """By mistake of the club: a kind of fault, and what `test app` says of it."""
 
