@@ -37,29 +37,29 @@ class Size(NamedTuple):
 
 
 ROOMS = {
-    "core": (2_710, 2_350),
+    "core": (2_705, 2_350),
     "document": (1_900, 1_650),
     "resources": (7_400, 6_950),
-    "presentation": (2_100, 2_000),
-    "engine": (6_490, 5_450),
-    "web": (3_000, 2_950),
+    "presentation": (2_070, 2_000),
+    "engine": (6_505, 5_450),
+    "web": (2_960, 2_950),
     "client": (770, 700),
-    "insight": (3_850, 3_100),
+    "insight": (4_095, 3_100),
     "control": (2_765, 2_750),
-    "ui": (4_600, 4_300),
+    "ui": (4_545, 4_300),
     "server": (750, 700),
     "testing": (3_065, 2_800),
-    "checks": (5_150, 4_300),
-    "cli": (5_800, 5_000),
+    "checks": (5_245, 4_300),
+    "cli": (5_790, 5_000),
 }
 """The budget and the aim of each room, in lines."""
 
 TESTS = {
-    "contract": (23_000, 13_000),
-    "surfaces": (25_720, 13_000),
-    "simulator": (4_450, 4_000),
-    "quality": (5_350, 2_700),
-    "support": (1_650, 1_300),
+    "contract": (22_450, 13_000),
+    "surfaces": (25_960, 13_000),
+    "simulator": (4_375, 4_000),
+    "quality": (5_490, 2_700),
+    "support": (1_615, 1_300),
 }
 """The same of each room of the tests."""
 
@@ -124,13 +124,13 @@ def of_the_tree() -> list[Size]:
     pages = [*GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.md")]
     return [
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
-        Size("lines of emulator/", lines(HOUSE), 49_950, 45_000),
+        Size("lines of emulator/", lines(HOUSE), 50_560, 47_000),
         *(Size(f"lines of contract_tests/{room}/", lines(TREE / room), *most) for room, most in TESTS.items()),
-        Size("lines of contract_tests/", lines(TREE), 59_700, 38_000),
+        Size("lines of contract_tests/", lines(TREE), 60_000, 38_000),
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),
-            32_000,
+            31_000,
             27_000,
         ),
     ]
