@@ -97,7 +97,7 @@ def test_one_case_is_run_again_alone(tmp_path: Path) -> None:
     command = shlex.join([*CLIENT, "careless"])
     assert f"    again: payments-emulator test app --only 5:drop-after --then=3d -- {command}" in lines
     assert "5 requests, 0 deliveries, 3 runs.\n" in ended.stdout
-    assert "Without any fault, warning of the audit: A refund was asked for without" in ended.stdout
+    assert "Without any fault, warning of the audit: A refund was sent without" in ended.stdout
     suite = ElementTree.parse(report).getroot()
     assert [failure.get("message") for failure in suite.iter("failure")] == [
         "A request is sent again without an Idempotency-Key: a double refund"
