@@ -78,7 +78,10 @@ from emulator.cli.test import test as command_test
         (["clock", "--url", "http://a b:x"], "a URL such as"),
         (["clock", "--url", "http://127.0.0.1:1"], "No emulator is running at http://127.0.0.1:1 ("),
         (["clock", "--url", "http://127.0.0.1:1"], "Start one: payments-emulator serve; or give its URL with --url"),
-        (["pay", "cus_1"], "'cus_1' is not payable. Give the id of a checkout session (sess_…)"),
+        (
+            ["pay", "cus_1"],
+            "'cus_1' is not payable. Give the id, or the URL of the page, of a checkout session (sess_…)",
+        ),
         (["pay", "inv_1", "--iban", "x", "--card", "4"], "Pay by one of card, iban, not by all of them"),
         (["trigger"], "'EVENT'. Allowed: payment_intent.succeeded"),
         (["trigger", "invoice.payd"], "did you mean `invoice.paid`?"),
