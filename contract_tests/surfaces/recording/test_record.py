@@ -78,6 +78,7 @@ def test_the_whole_story_runs_for_node(recorded: Callable[..., Path], local_serv
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", RUNNABLE)
 def test_the_story_fails_where_no_subscription_is_renewed(
     form: str,

@@ -432,6 +432,7 @@ SUITES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SUITES)
 def test_a_suite_whose_tests_all_end_so(pytester: pytest.Pytester, name: str) -> None:
     module, options = SUITES[name]

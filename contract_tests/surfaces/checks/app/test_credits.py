@@ -77,6 +77,7 @@ def test_what_also_fails_by_the_same_mistake_is_not_another_problem(mistake: str
     assert sweep(*command(mistake, "--only", "twice", "--only", "late")).stdout.startswith("No problem in "), mistake
 
 
+@pytest.mark.long
 def test_a_sound_shop_survives_all_of_it() -> None:
     kinds = {kind for kind, _ in NAMED.values()}
     ended = sweep(*command("sound", *(f"--only={kind}" for kind in sorted(kinds | {"killed"}))))

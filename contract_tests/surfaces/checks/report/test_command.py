@@ -29,6 +29,7 @@ def examined(*arguments: str | Path) -> Ended:
     return run("test", "all", *map(str, arguments))
 
 
+@pytest.mark.long
 def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
     ended = examined("--app", f"{CLIENT} careless", "--json", "--", *SUITE, "amount")
     assert (ended.status, ended.errors) == (1, "")

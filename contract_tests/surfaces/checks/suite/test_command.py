@@ -79,6 +79,7 @@ def test_without_a_world():
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "ran"),
     [([], "refund customer other refund refund "), (["--all-tests"], "refund customer other refund customer other ")],
