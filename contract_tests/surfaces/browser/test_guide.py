@@ -136,7 +136,8 @@ def test_pages_of_reference_fit_a_phone_and_have_the_menu_of_the_guide(tab: Any,
     for name in ("../../", "../", "../errors", "../events", "../assumptions"):
         tab.goto(f"{served}{name}")
         assert not tab.evaluate("document.documentElement.scrollWidth > innerWidth"), name
-        expect(tab.locator("#menu a")).to_have_text(menu)
+        # The first page says two values and three links, and no more.
+        expect(tab.locator("#menu a")).to_have_text([] if name == "../../" else menu)
 
 
 def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, served: str) -> None:
