@@ -56,7 +56,7 @@ ROOMS = {
 
 TESTS = {
     "contract": (22_450, 13_000),
-    "surfaces": (25_960, 13_000),
+    "surfaces": (25_980, 13_000),
     "simulator": (4_375, 4_000),
     "quality": (5_490, 2_700),
     "support": (1_615, 1_300),

@@ -111,12 +111,13 @@ def test_a_recipe_applies_to_a_tree_in_which_it_was_followed() -> None:
 
 @pytest.fixture(scope="module")
 def changed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with all recipes applied and the tables of the guide written."""
+    """A copy of the tree with all recipes applied, the tables of the guide and the types of the answers written."""
     tree = tmp_path_factory.mktemp("recipes") / "tree"
     shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
     for path, text in changed_files(EVERYTHING).items():
         (tree / path).write_text(text, "utf-8")
     run(tree, "-m", "contract_tests.quality.docs.tables")
+    run(tree, "-m", "contract_tests.quality.docs.answer_types")
     return tree
 
 

@@ -120,8 +120,9 @@ def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
     while True:
         with suppress(httpx.HTTPError):
             response = ask()
-            # 409: what was asked before is still being done. 500: the database is not there.
-            is_away = response.status_code == 500 and response.json()["code"] == "DATABASE_ERROR"
+            # 409: what was asked before is still being done. 500: the database is not there, which a page says in words.
+            is_page = response.headers["content-type"].startswith("text/html")
+            is_away = response.status_code == 500 and (is_page or response.json()["code"] == "DATABASE_ERROR")
             if response.status_code not in (409, 502, 503, 504) and not is_away:
                 return response
         assert time.monotonic() < until, "the server no longer answers"
