@@ -65,9 +65,9 @@ def test_a_tab_with_requests_has_their_answer_and_their_links(tab: Any, served: 
     panel = tab.get_by_role("tabpanel", name="curl").first
     expect(panel).to_contain_text('"code":"INSUFFICIENT_FUNDS"')
     expect(panel.locator(".open a").first).to_have_text("POST /v1/customers/")
-    tab.get_by_role("tab", name="Node").first.click()
+    tab.get_by_role("tab", name="Python").first.click()
     expect(panel).to_be_hidden()
-    expect(tab.get_by_role("tabpanel", name="Node").first).to_contain_text("withPayments")
+    expect(tab.get_by_role("tabpanel", name="Python").first).to_contain_text("def test_")
 
 
 def test_without_a_script_all_languages_show(surf: Surf, served: str) -> None:
