@@ -18,6 +18,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document.paths import fixture
+from emulator.engine import inbox
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
@@ -137,18 +138,18 @@ def _subscription(world: World, each: Subscription) -> Facts:
         "last_retry": retries[-1] if len(retries) > 1 else None,
         "renewal": renewal,
         "overdue": min(overdue, default=None) if each.collection_method == "send_invoice" else None,
-        "charged": each.customer if _is_charged(each, retry if each.status == "past_due" else renewal) else None,
+        "charged": each.customer if _is_charged(each, planned) else None,
         "reactivatable": each.status == "canceled" and not subscription_operations.why_not_reactivated(world, each),
     }
 
 
-def _is_charged(each: Subscription, next_at: str | None) -> bool:
+def _is_charged(each: Subscription, planned: Mapping[str, str]) -> bool:
     """Return whether a charge of this subscription is planned that can succeed or fail."""
-    if next_at is None or each.collection_method != "charge_automatically":
+    if each.collection_method != "charge_automatically":
         return False
     if each.status in ("trialing", "active"):
-        return not each.cancel_at_period_end
-    return each.status == "past_due"
+        return "subscription.renew" in planned and not each.cancel_at_period_end
+    return each.status == "past_due" and "subscription.retry" in planned
 
 
 def _invoice(world: World, each: Invoice) -> Facts:
@@ -163,7 +164,7 @@ def _invoice(world: World, each: Invoice) -> Facts:
 
 def _customer(world: World, each: Customer) -> Facts:
     own = world.table(Subscription).where("customer", each.id)
-    return {"charged": each.id if any(_subscription(world, one)["charged"] for one in own) else None}
+    return {"charged": each.id if any(_is_charged(one, planned_jobs(world, one.id)) for one in own) else None}
 
 
 def _transaction(world: World, each: Transaction) -> Facts:
@@ -184,15 +185,12 @@ def _session(world: World, each: CheckoutSession) -> Facts:
     return {"method": working_method(world, each.payment_method_types)}
 
 
-INBOX = "/_emulator/inbox/"
-
-
 def _delivery(world: World, each: WebhookDelivery) -> Facts:
     endpoint = world.get(WebhookEndpoint, each.webhook)
     path = urlsplit(endpoint.url).path if endpoint else ""
     return {
         "endpoint": endpoint.id if endpoint and endpoint.enabled else None,
-        "inbox": path.removeprefix(INBOX) if path.startswith(INBOX) else None,
+        "inbox": path.removeprefix(inbox.PREFIX) if path.startswith(inbox.PREFIX) else None,
     }
 
 
