@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.contract.document.judges import Quick
+from contract_tests.contract.document.judges import Judge
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
@@ -22,7 +22,7 @@ from contract_tests.surfaces.coverage.watch import WATCH
 
 def pytest_configure(config: pytest.Config) -> None:
     """In a long run the slow validator judges every answer, so that the quick one's verdicts are held against it."""
-    Quick.enough = not config.option.long
+    Judge.enough = not config.option.long
 
 
 @pytest.fixture(autouse=True)

@@ -34,8 +34,3 @@ def twin(document: Document) -> Document:
 @pytest.fixture(scope="session")
 def judge(document: Document) -> Judge:
     return Judge(document)
-
-
-@pytest.fixture(scope="session")
-def twin_judge(twin: Document) -> Judge:
-    return Judge(twin)

@@ -15,28 +15,25 @@ from jsonschema import FormatChecker
 CURRENCIES = frozenset(list_currencies())
 COUNTRIES = frozenset(filter(re.compile("[A-Z]{2}").fullmatch, map(str, Locale("en").territories))) - {"EU", "UN", "ZZ"}
 
-
-def _parses(parse: Callable[[str], object], text: str) -> bool:
-    try:
-        parse(text)
-    except ValueError:
-        return False
-    return True
+Judge = Callable[[str], bool]
 
 
-def _matches(pattern: str) -> Callable[[str], bool]:
+def _parses(parse: Callable[[str], object], form: str = ".*") -> Judge:
+    compiled = re.compile(form)
+
+    def judge(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueError:
+            return False
+        return compiled.fullmatch(text) is not None
+
+    return judge
+
+
+def _matches(pattern: str) -> Judge:
     compiled = re.compile(pattern)
     return lambda text: compiled.fullmatch(text) is not None
-
-
-def is_instant(text: str) -> bool:
-    """Return an RFC 3339 date-time, which always has an offset."""
-    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
-    return re.fullmatch(form, text) is not None and _parses(datetime.fromisoformat, text)
-
-
-def is_date(text: str) -> bool:
-    return re.fullmatch(r"\d{4}-\d\d-\d\d", text) is not None and _parses(date.fromisoformat, text)
 
 
 def is_uri(text: str) -> bool:
@@ -44,14 +41,11 @@ def is_uri(text: str) -> bool:
     return re.search(r"\s", text) is None and bool(urlsplit(text).scheme) and bool(urlsplit(text).netloc)
 
 
-def is_domain(text: str) -> bool:
-    label = "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
-    return len(text) <= 253 and re.fullmatch(rf"{label}(\.{label})*", text, re.IGNORECASE) is not None
+LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
 
-
-FORMATS: dict[str, Callable[[str], bool]] = {
-    "date-time": is_instant,
-    "date": is_date,
+FORMATS: dict[str, Judge] = {
+    "date-time": _parses(datetime.fromisoformat, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"),
+    "date": _parses(date.fromisoformat, r"\d{4}-\d\d-\d\d"),
     "email": _matches(r"[!-?A-~]+@[A-Za-z0-9.-]+"),
     "uri": is_uri,
     "page-url": _matches(r"https://\S+|http://(\S+\.)?(localhost|127(\.\d+){3}|\[::1\])([:/?#]\S*)?"),
@@ -60,15 +54,15 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "currency": CURRENCIES.__contains__,
     "country": COUNTRIES.__contains__,
     "e164": _matches(r"\+[1-9]\d{6,14}"),
-    "ipv4-network": lambda text: _parses(IPv4Network, text),
-    "domain": is_domain,
+    "ipv4-network": _parses(IPv4Network),
+    "domain": _matches(rf"(?=.{{1,253}}$){LABEL}(\.{LABEL})*"),
     "not-blank": lambda text: text.strip() != "",
     "binary": lambda _: True,
 }
 """Every format that may stand in the document, and what it asks of a string."""
 
 
-def _of_strings(judge: Callable[[str], bool]) -> Callable[[object], bool]:
+def _of_strings(judge: Judge) -> Callable[[object], bool]:
     return lambda value: not isinstance(value, str) or judge(value)
 
 

@@ -20,8 +20,6 @@ class Part(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One operation of the document; ``node`` is its OpenAPI object."""
-
     method: str
     path: str
     pointer: Pointer
@@ -119,6 +117,13 @@ def properties(document: Document, schema: Part) -> dict[str, Part]:
         found |= properties(document, child)
     own = {name: Part((*pointer, "properties", name), child) for name, child in node.get("properties", {}).items()}
     return found | own
+
+
+def flat(document: Document, part: Part) -> Part:
+    """Return a schema with the keywords of the one that it refers to or combines with its own."""
+    pointer, node = resolved(document, part)
+    combined = [flat(document, each).node for each in alternatives(Part(pointer, node))] if "allOf" in node else []
+    return Part(pointer, {key: value for each in (*combined, node) for key, value in each.items()})
 
 
 def examples(document: Document) -> Iterator[Example]:

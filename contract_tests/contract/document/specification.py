@@ -3,143 +3,84 @@
 from __future__ import annotations
 
 DOCUMENTED = """
-POST   /customers/
-GET    /customers/
-GET    /customers/{id}/
-PATCH  /customers/{id}/
-DELETE /customers/{id}/
-GET    /customers/{id}/transactions/
-GET    /customers/{id}/payment-methods/
-
-POST   /customers/{id}/addresses/
-GET    /customers/{id}/addresses/
-GET    /customers/{id}/addresses/{addr_id}/
-PATCH  /customers/{id}/addresses/{addr_id}/
-DELETE /customers/{id}/addresses/{addr_id}/
-
-POST   /products/
-GET    /products/
-GET    /products/{id}/
-PATCH  /products/{id}/
-DELETE /products/{id}/
-
-POST   /subscription-plans/
-GET    /subscription-plans/
-GET    /subscription-plans/{id}/
-PATCH  /subscription-plans/{id}/
-DELETE /subscription-plans/{id}/
-
-POST   /subscriptions/
-GET    /subscriptions/
-GET    /subscriptions/{id}/
-PATCH  /subscriptions/{id}/
-POST   /subscriptions/{id}/cancel/
-POST   /subscriptions/{id}/reactivate/
-POST   /subscriptions/{id}/pause/
-POST   /subscriptions/{id}/resume/
-
-POST   /security-profiles/
-GET    /security-profiles/
-GET    /security-profiles/{id}/
-PATCH  /security-profiles/{id}/
-DELETE /security-profiles/{id}/
-
-POST   /invoices/
-GET    /invoices/
-GET    /invoices/{id}/
-PATCH  /invoices/{id}/
-POST   /invoices/{id}/finalize/
-POST   /invoices/{id}/send/
-POST   /invoices/{id}/void/
-POST   /invoices/{id}/pay/
-GET    /invoices/{id}/pdf/
-
-POST   /refunds/
-GET    /refunds/
-GET    /refunds/{id}/
-POST   /refunds/{id}/cancel/
-
-POST   /checkout-sessions/
-GET    /checkout-sessions/
-GET    /checkout-sessions/{id}/
-POST   /checkout-sessions/{id}/expire/
-
-POST   /payment-links/
-GET    /payment-links/
-GET    /payment-links/{id}/
-PATCH  /payment-links/{id}/
-DELETE /payment-links/{id}/
-POST   /payment-links/{id}/archive/
-POST   /payment-links/{id}/restore/
-
-GET    /transactions/
-GET    /transactions/{id}/
-PATCH  /transactions/{id}/
-POST   /transactions/{id}/cancel/
-
-POST   /webhooks/
-GET    /webhooks/
-GET    /webhooks/{id}/
-PATCH  /webhooks/{id}/
-DELETE /webhooks/{id}/
-POST   /webhooks/{id}/disable/
-POST   /webhooks/{id}/enable/
-POST   /webhooks/{id}/roll-secret/
-POST   /webhooks/{id}/test/
-GET    /webhooks/{id}/deliveries/
-POST   /webhooks/{id}/deliveries/{did}/retry/
-
-POST   /reset
+/customers/                                POST GET
+/customers/{id}/                           GET PATCH DELETE
+/customers/{id}/transactions/              GET
+/customers/{id}/payment-methods/           GET
+/customers/{id}/addresses/                 POST GET
+/customers/{id}/addresses/{addr_id}/       GET PATCH DELETE
+/products/                                 POST GET
+/products/{id}/                            GET PATCH DELETE
+/subscription-plans/                       POST GET
+/subscription-plans/{id}/                  GET PATCH DELETE
+/subscriptions/                            POST GET
+/subscriptions/{id}/                       GET PATCH
+/subscriptions/{id}/cancel/                POST
+/subscriptions/{id}/reactivate/            POST
+/subscriptions/{id}/pause/                 POST
+/subscriptions/{id}/resume/                POST
+/security-profiles/                        POST GET
+/security-profiles/{id}/                   GET PATCH DELETE
+/invoices/                                 POST GET
+/invoices/{id}/                            GET PATCH
+/invoices/{id}/finalize/                   POST
+/invoices/{id}/send/                       POST
+/invoices/{id}/void/                       POST
+/invoices/{id}/pay/                        POST
+/invoices/{id}/pdf/                        GET
+/refunds/                                  POST GET
+/refunds/{id}/                             GET
+/refunds/{id}/cancel/                      POST
+/checkout-sessions/                        POST GET
+/checkout-sessions/{id}/                   GET
+/checkout-sessions/{id}/expire/            POST
+/payment-links/                            POST GET
+/payment-links/{id}/                       GET PATCH DELETE
+/payment-links/{id}/archive/               POST
+/payment-links/{id}/restore/               POST
+/transactions/                             GET
+/transactions/{id}/                        GET PATCH
+/transactions/{id}/cancel/                 POST
+/webhooks/                                 POST GET
+/webhooks/{id}/                            GET PATCH DELETE
+/webhooks/{id}/disable/                    POST
+/webhooks/{id}/enable/                     POST
+/webhooks/{id}/roll-secret/                POST
+/webhooks/{id}/test/                       POST
+/webhooks/{id}/deliveries/                 GET
+/webhooks/{id}/deliveries/{did}/retry/     POST
+/reset                                     POST
 """
 """The operations the specification names: 73 rows of its tables, POST /reset, and the address of the invoice's PDF."""
 
 ADDED = """
-POST   /payment-intents/
-GET    /payment-intents/
-GET    /payment-intents/{id}/
-POST   /payment-intents/{id}/confirm/
-POST   /payment-intents/{id}/capture/
-POST   /payment-intents/{id}/cancel/
-
-POST   /payment-methods/
-GET    /payment-methods/{id}/
-POST   /payment-methods/{id}/set-default/
-DELETE /payment-methods/{id}/
-
-GET    /receipts/
-GET    /receipts/{id}/
+/payment-intents/                          POST GET
+/payment-intents/{id}/                     GET
+/payment-intents/{id}/confirm/             POST
+/payment-intents/{id}/capture/             POST
+/payment-intents/{id}/cancel/              POST
+/payment-methods/                          POST
+/payment-methods/{id}/                     GET DELETE
+/payment-methods/{id}/set-default/         POST
+/receipts/                                 GET
+/receipts/{id}/                            GET
 """
 """The operations that are an assumption: the specification refers to these objects but gives them no address."""
 
-EVENT_TYPES = frozenset(
-    {
-        "payment_intent.succeeded",
-        "payment_intent.failed",
-        "transaction.succeeded",
-        "refund.succeeded",
-        "refund.failed",
-        "invoice.paid",
-        "invoice.payment_overdue",
-        "checkout.session.completed",
-        "subscription.created",
-        "subscription.canceled",
-        "subscription.payment_failed",
-        "customer.created",
-        "customer.deleted",
-        "subscription.trial_will_end",
-    }
-)
+EVENTS = """
+payment_intent.succeeded payment_intent.failed transaction.succeeded refund.succeeded refund.failed
+invoice.paid invoice.payment_overdue checkout.session.completed customer.created customer.deleted
+subscription.created subscription.canceled subscription.payment_failed subscription.trial_will_end
+"""
+EVENT_TYPES = frozenset(EVENTS.split())
 """The thirteen types of the specification's list, and the one it mentions elsewhere."""
-
-RANGES = ((1, 7), (10, 28), (30, 35), (40, 48), (50, 62), (65, 67), (70, 72), (80, 87), (90, 99))
-"""The numbers, from and to, of the assumptions about what the specification leaves open: B-01 to B-98, with gaps."""
-
-ASSUMPTIONS = frozenset(number for first, last in RANGES for number in range(first, last + 1))
 
 
 def table(text: str) -> list[tuple[str, str]]:
-    """Return the rows of a table of operations as (method, path)."""
-    return [(method, path) for method, path in (line.split() for line in text.splitlines() if line)]
+    """Return the operations of a table as (method, path)."""
+    return [
+        (method, path) for path, *methods in (line.split() for line in text.splitlines() if line) for method in methods
+    ]
 
 
 CODES = """

@@ -1,44 +1,44 @@
-"""Every example matches its schema, formats included, and shows nothing that the schema does not know."""
+"""Every example matches its schema, and the examples agree, each in itself and with the others: ids, amounts, instants."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
+import pytest
 
 from contract_tests.contract.document.formats import FORMATS
 from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import (
     Document,
+    Operation,
     Part,
     at,
     examples,
     operations,
+    parameters,
     parts,
     properties,
     resolved,
     responses,
 )
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.document import bundles
 from emulator.document.tree import fragment
 
 
 def test_every_example_matches_its_schema(document: Document, judge: Judge) -> None:
+    """And shows nothing that the schema does not know."""
     every = list(examples(document))
     assert len(every) > 20
-    faults = {fragment(each.pointer): judge.faults(each.schema, each.value) for each in every}
-    assert {place: found for place, found in faults.items() if found} == {}
-
-
-def test_no_example_shows_a_field_its_schema_does_not_know(document: Document) -> None:
-    every = list(examples(document))
-    assert every
-    shown = [_strangers(document, Part(each.schema, at(document, each.schema)), each.value) for each in every]
-    assert [place for places in shown for place in places] == []
+    for each in every:
+        assert judge.faults(each.schema, each.value) == [], fragment(each.pointer)
+        strange = _strangers(document, Part(each.schema, at(document, each.schema)), each.value)
+        assert list(strange) == [], fragment(each.pointer)
 
 
 def _strangers(document: Document, schema: Part, value: Any) -> Iterator[str]:
@@ -54,15 +54,6 @@ def _strangers(document: Document, schema: Part, value: Any) -> Iterator[str]:
             yield from _strangers(document, known[name], value[name])
 
 
-def test_examples_of_errors_and_of_parameters_are_among_them(service: Document) -> None:
-    places = [each.pointer for each in examples(service)]
-    for kind in ("schemas", "parameters", "headers", "responses"):
-        assert sum(place[:2] == ("components", kind) for place in places) > 2, kind
-    assert sum(place[0] == "paths" and "requestBody" in place for place in places) > 20
-    assert sum(place[0] == "paths" and "responses" in place for place in places) > 40
-    assert sum(place[0] == "x-webhooks" for place in places) >= 14
-
-
 def test_every_json_body_has_an_example(document: Document) -> None:
     bodies = [part for part in parts(document) if part.pointer[-2:] == ("content", "application/json")]
     assert bodies
@@ -75,17 +66,12 @@ def test_an_error_example_has_the_status_it_stands_under(service: Document) -> N
         for operation in operations(service)
         for status, response in responses(service, operation)
         if status >= "400"
-        for example in _values(response)
+        for media in response.node["content"].values()
+        for example in (media.get("example"), *(each["value"] for each in media.get("examples", {}).values()))
+        if example
     ]
     assert len(shown) > 87
-    wrong = [name for name, status, example in shown if "error" not in example and str(example["status"]) != status]
-    assert wrong == []
-
-
-def _values(response: Part) -> Iterator[dict[str, Any]]:
-    for media in response.node["content"].values():
-        yield from [media["example"]] if "example" in media else ()
-        yield from (example["value"] for example in media.get("examples", {}).values())
+    assert [name for name, status, each in shown if "error" not in each and str(each["status"]) != status] == []
 
 
 GOOD_AND_BAD = {
@@ -118,24 +104,17 @@ BLOCK = re.compile(r"```http\n(?P<method>\S+) /v1(?P<path>\S+)\n(?P<headers>(?:\
 PLACEHOLDER = re.compile(r"\b([a-z]+_)…")
 
 
-def requests() -> list[re.Match[str]]:
-    return list(BLOCK.finditer(bundles.load("service-3.0")["info"]["description"]))
-
-
 def test_the_first_checkout_ends_with_a_session_that_is_complete(sandbox: Sandbox) -> None:
+    introduction = bundles.load("service-3.0")["info"]["description"]
+    headings = re.findall("^## (.*)$", introduction, re.MULTILINE)
+    assert {"Authentication", "Errors", "Idempotency", "Pagination", "Webhooks", "Test values"} <= set(headings)
     ids: dict[str, str] = {}
     answer: Any = {}
-    assert len(requests()) == 5
-    for request in requests():
+    requests = list(BLOCK.finditer(introduction))
+    assert len(requests) == 5
+    for request in requests:
         if request["method"] == "GET":
-            card = {
-                "type": "bank_card",
-                "number": "4242 4242 4242 4242",
-                "exp_month": 12,
-                "exp_year": 2040,
-                "cvc": "123",
-            }
-            sandbox.control.post(f"/checkout-sessions/{answer['id']}/pay", {"method": card})
+            sandbox.control.post(f"/checkout-sessions/{answer['id']}/pay", {"method": CARD})
         answer = _answer(sandbox, request, ids).json()
         ids[answer["id"].partition("_")[0] + "_"] = answer["id"]
     assert (answer["status"], answer["amount_total"]) == ("complete", 30000)
@@ -155,6 +134,151 @@ def _answer(sandbox: Sandbox, request: re.Match[str], ids: dict[str, str]) -> ht
     return answer
 
 
-def test_it_has_a_section_for_whatever_every_client_needs() -> None:
-    headings = re.findall("^## (.*)$", bundles.load("service-3.0")["info"]["description"], re.MULTILINE)
-    assert {"Authentication", "Errors", "Idempotency", "Pagination", "Webhooks", "Test values"} <= set(headings)
+# -- the examples of a document tell one story
+
+
+KINDS = """
+app:app customer:cust address:addr product:prod subscription_plan:plan plan:plan subscription:sub security_profile:sp
+invoice:inv refund:refd checkout_session:sess payment_link:link transaction:trans webhook_endpoint:wh webhook:wh
+webhook_delivery:whd event:evt request:req request_id:req payment_intent:pi payment_method:meth receipt:rcpt email:mail
+clock_advance:adv
+"""
+PREFIXES = dict(pair.split(":") for pair in KINDS.split())
+"""How the ids of each kind begin (B-18), and of each field that holds the id of another object."""
+
+ID = re.compile(r"[a-z]+_[0-9A-Za-z]{24}")
+
+LASTING = ("amount", "app", "currency", "created_at", "email", "livemode", "transaction", "type", "url")
+"""Fields that no request changes, or none in the documents' story: every example of one object shows the same."""
+
+LATER = ("updated_at", "canceled_at", "processed_at", "refunded_at", "expires_at", "current_period_end", "ends_at")
+"""Instants that are not before the creation."""
+
+
+class Shown(NamedTuple):
+    """An object as an example shows it, at any depth."""
+
+    place: str
+    value: dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def shown(document: Document) -> list[Shown]:
+    """Every object of every example."""
+    return [each for example in examples(document) for each in _objects(fragment(example.pointer), example.value)]
+
+
+def _objects(place: str, value: Any) -> Iterator[Shown]:
+    if isinstance(value, dict):
+        yield Shown(place, value)
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in items:
+        yield from _objects(f"{place}/{key}", child)
+
+
+def test_an_example_agrees_with_itself(shown: list[Shown]) -> None:
+    """Ids begin as those of their kind, amounts add up, lists count what they hold, nothing happens before it was made."""
+    assert [f"{place}: {fault}" for place, value in shown for fault in _contradictions(value)] == []
+
+
+def _contradictions(value: dict[str, Any]) -> Iterator[str]:
+    for field, id in value.items():
+        kind = value.get("object") if field == "id" else field
+        if isinstance(id, str) and ID.fullmatch(id) and kind in PREFIXES and _prefix(id) != PREFIXES[kind]:
+            yield f"{field} is {id}"
+    for key, compute in _sums(value).items():
+        try:
+            right = compute()
+        except KeyError:
+            continue
+        if value.get(key, right) != right:
+            yield f"{key} is {value[key]}, not {right}"
+    if "pagination" in value and not _is_page(len(value["data"]), value["pagination"]):
+        yield f"{len(value['data'])} of {value['pagination']}"
+    since = value.get("created_at")
+    yield from (f"{field} is before {since}" for field in LATER if since and value.get(field) and value[field] < since)
+
+
+def _is_page(count: int, page: dict[str, Any]) -> bool:
+    is_only_one = page["next"] is None and page["previous"] is None
+    pages = max(-(-page["count"] // page["page_size"]), 1)
+    return page["total_pages"] == pages and (page["count"] == count or not is_only_one)
+
+
+def _sums(value: dict[str, Any]) -> dict[str, Any]:
+    number = {key: each for key, each in value.items() if isinstance(each, int | float)}
+    sums = {
+        "subtotal": lambda: sum(line["amount"] for line in value["line_items"]),
+        "amount_subtotal": lambda: sum(line["amount_total"] for line in value["line_items"]),
+        "amount_total": lambda: sum(line["amount"] for line in value["lines"]) or number["amount_total"],
+        "total": lambda: number["subtotal"] - number["discount_amount"] + number["tax_amount"],
+        "amount_remaining": lambda: number["total"] - number["amount_paid"],
+        "net_amount": lambda: number["amount"] - number["fee"] - number["commission"],
+        "fee": lambda: round(number["amount"] * number["fee_rate"] / 100),
+    }
+    if {"quantity", "unit_amount"} <= value.keys():
+        sums |= {key: lambda: number["quantity"] * number["unit_amount"] for key in ("amount", "amount_total")}
+    return {key: compute for key, compute in sums.items() if key in number}
+
+
+def _prefix(id: str) -> str:
+    return id.split("_", maxsplit=1)[0]
+
+
+SAME_MONEY = (
+    ("checkout_session", "amount_total", "payment_intent", "amount"),
+    ("transaction", "amount", "payment_intent", "amount"),
+    ("receipt", "amount", "transaction", "amount"),
+)
+"""An amount of one object, the field that refers to another one, and the same amount there."""
+
+
+def test_an_object_and_its_money_are_the_same_in_every_example(shown: list[Shown]) -> None:
+    seen: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for _, value in shown:
+        for field in LASTING if {"id", "object"} <= value.keys() else ():
+            if value.get(field) is not None:
+                seen[value["id"], field].add(repr(value[field]))
+    assert {key: values for key, values in seen.items() if len(values) > 1} == {}
+    known = {value["id"]: value for _, value in shown if {"id", "object", "amount"} <= value.keys()}
+    for kind, amount, other, theirs in SAME_MONEY:
+        for place, value in shown:
+            if value.get("object") == kind and value.get(other) in known:
+                assert value[amount] == known[value[other]][theirs], place
+
+
+def test_what_is_sent_and_asked_for_is_what_is_answered(document: Document) -> None:
+    for operation in operations(document):
+        answer = next(_answered(document, operation), None)
+        if not isinstance(answer, dict):
+            continue
+        asked = [str(each.get("example")) for each in parameters(document, operation) if each["in"] == "path"]
+        ids = [id for id in asked if ID.fullmatch(id)]
+        if ids and _prefix(str(answer.get("id"))) == _prefix(ids[-1]):
+            assert answer["id"] == ids[-1], operation.name
+        for field, sent in _sent(document, operation).items():
+            is_reference = ID.fullmatch(str(answer.get(field))) and not ID.fullmatch(str(sent))
+            if field in answer and not is_reference:
+                assert _agrees(sent, answer[field]), f"{operation.name}: {field}"
+
+
+def _agrees(sent: Any, answered: Any) -> bool:
+    """Return whether an answer has what was sent: of objects the fields sent, lists of objects field by field."""
+    if isinstance(sent, dict) and isinstance(answered, dict):
+        return all(each is None or (key in answered and _agrees(each, answered[key])) for key, each in sent.items())
+    if isinstance(sent, list) and isinstance(answered, list):
+        return len(sent) == len(answered) and all(map(_agrees, sent, answered))
+    return bool(sent == answered)
+
+
+def _sent(document: Document, operation: Operation) -> dict[str, Any]:
+    body = resolved(document, Part((), operation.node.get("requestBody", {}))).node
+    sent = body.get("content", {}).get("application/json", {}).get("example", {})
+    return sent if isinstance(sent, dict) else {}
+
+
+def _answered(document: Document, operation: Operation) -> Iterator[Any]:
+    for status, response in responses(document, operation):
+        media = response.node.get("content", {}).get("application/json", {})
+        if status.startswith("2") and "example" in media:
+            yield media["example"]

@@ -20,25 +20,13 @@ def look_up(path: str) -> object:
     return value
 
 
-def test_a_text_that_is_one_reference_becomes_the_value_and_others_its_text() -> None:
+def test_references_are_filled_and_nothing_is_made_up() -> None:
+    """A text that is one reference becomes the value, others its text; a value may be computed."""
     body = {"n": "{customer.tags.0.n}", "path": ["/{customer.id}/{paid intent.transaction}/{currency}"], "other": 1}
     assert filled(body, look_up) == {"n": 7, "path": ["/cust_1/trans_1/XAF"], "other": 1}
-
-
-def test_braces_that_are_no_reference_stay() -> None:
-    assert filled("{} {A} {1} {a.} {{", look_up) == "{} {A} {1} {a.} {{"
-
-
-def test_what_is_not_there_is_not_made_up() -> None:
-    with pytest.raises(LookupError):
-        filled("{customer.email}", look_up)
-    assert value_at(ANSWERS, "customer.tags.x") is MISSING
-
-
-def test_a_value_may_be_computed() -> None:
+    assert filled("{} {A} {1} {a.} {{", look_up) == "{} {A} {1} {a.} {{", "no references"
     computed = {"double": lambda given, look_up: 2 * filled(given, look_up)}
     assert filled({"a": {"double": "{customer.tags.0.n}"}}, look_up, computed) == {"a": 14}
-
-
-def test_the_names_of_all_references_are_known() -> None:
+    with pytest.raises(LookupError):
+        filled("{customer.email}", look_up)
     assert {*names([{"a": "{customer.id}"}, "x{paid intent.transaction}", 1])} == {"customer", "paid intent"}

@@ -11,14 +11,22 @@ import pytest
 from contract_tests.contract.document.judges import Judge, StrictJudge
 from contract_tests.support.sandbox import Sandbox
 from emulator.document import bundles
+from emulator.document.references import filled
 from emulator.document.tree import CONDITIONS
 
 Body = dict[str, Any]
 
-FREE = {"description": "Basket", "unit_amount": 500}
-SESSION: Body = {"currency": "XAF", "line_items": [FREE]}
-LINK: Body = {"currency": "XAF", "name": "L"}
-LATER = "2030-01-01T00:00:00Z"
+
+class Rule(NamedTuple):
+    """A condition of a schema: what is sent anyway, what breaks the condition, and the nearest that does not."""
+
+    schema: str
+    path: str
+    body: Body
+    wrong: Body
+    right: Body
+
+
 METHODS: dict[str, Body] = {
     "mobile_money": {"phone": "+24177000000"},
     "bank_card": {"number": "4242424242424242", "exp_month": 12, "exp_year": 2040, "cvc": "123"},
@@ -27,114 +35,63 @@ METHODS: dict[str, Body] = {
 }
 """The fields of each type of payment method."""
 
-
-class Rule(NamedTuple):
-    """A condition of a schema: a body that breaks it, and the nearest one that does not."""
-
-    schema: str
-    path: str
-    wrong: Body
-    right: Body
+BUYER, TO_PLAN = {"customer": "{customer}"}, {"customer": "{customer}", "plan": "{plan}"}
+FREE, CALLED, SOLD = {"description": "Basket", "unit_amount": 500}, {"description": "Basket"}, {"product": "{product}"}
+MONTHLY = {"subscription_data": {"interval": "month"}}
+LATER = {"expires_at": "2030-01-01T00:00:00Z"}
 
 
-def _method(type: str, fields: Body) -> Body:
-    return {"customer": "CUSTOMER", "type": type, **fields}
+def session(wrong: Body, right: Body) -> Rule:
+    body = {"currency": "XAF", "line_items": [FREE]}
+    return Rule("CheckoutSessionCreate", "/checkout-sessions/", body, wrong, right)
+
+
+def line(kind: str, wrong: Body, right: Body, **fields: Any) -> Rule:
+    path, body = {"Checkout": ("/checkout-sessions/", {"currency": "XAF"}), "Invoice": ("/invoices/", BUYER)}[kind]
+    return Rule(f"{kind}LineInput", path, {**body, **fields}, {"line_items": [wrong]}, {"line_items": [right]})
+
+
+def link(wrong: Body, right: Body) -> Rule:
+    return Rule("PaymentLinkCreate", "/payment-links/", {"currency": "XAF", "name": "L"}, wrong, right)
+
+
+def method(type: str, wrong: Body) -> Rule:
+    return Rule("PaymentMethodCreate", "/payment-methods/", {**BUYER, "type": type}, wrong, METHODS[type])
 
 
 RULES = (
-    Rule(
-        "CheckoutSessionCreate",
-        "/checkout-sessions/",
-        SESSION | {"customer": "CUSTOMER", "customer_email": "awa@example.com"},
-        SESSION | {"customer": "CUSTOMER"},
-    ),
-    Rule(
-        "CheckoutSessionCreate",
-        "/checkout-sessions/",
-        SESSION | {"line_items": []},
-        SESSION | {"line_items": [], "mode": "setup", "customer": "CUSTOMER"},
-    ),
-    Rule(
-        "CheckoutSessionCreate",
-        "/checkout-sessions/",
-        SESSION | {"subscription_data": {"interval": "month"}},
-        SESSION | {"subscription_data": {"interval": "month"}, "mode": "subscription"},
-    ),
-    Rule("CheckoutLineInput", "/checkout-sessions/", SESSION | {"line_items": [{"description": "Basket"}]}, SESSION),
-    Rule(
-        "InvoiceLineInput",
-        "/invoices/",
-        {"customer": "CUSTOMER", "line_items": [{"description": "Basket"}]},
-        {"customer": "CUSTOMER", "line_items": [FREE]},
-    ),
-    Rule(
-        "InvoiceLineInput",
-        "/invoices/",
-        {"customer": "CUSTOMER", "line_items": [{"product": "PRODUCT", "description": "Basket"}]},
-        {"customer": "CUSTOMER", "line_items": [{"product": "PRODUCT"}]},
-    ),
-    Rule(
-        "CheckoutLineInput",
-        "/checkout-sessions/",
-        SESSION | {"line_items": [{"product": "PRODUCT", "description": "Basket"}]},
-        SESSION | {"line_items": [{"product": "PRODUCT"}]},
-    ),
-    Rule(
-        "CheckoutLineInput",
-        "/checkout-sessions/",
-        SESSION | {"mode": "subscription", "line_items": [{"plan": "PLAN", "quantity": 2}]},
-        SESSION | {"mode": "subscription", "line_items": [{"plan": "PLAN", "quantity": 1}]},
-    ),
-    Rule(
-        "PaymentLinkCreate",
-        "/payment-links/",
-        LINK | {"max_usage": 2},
-        LINK | {"validity_type": "limited", "max_usage": 2},
-    ),
-    Rule(
-        "PaymentLinkCreate",
-        "/payment-links/",
-        LINK | {"expires_at": LATER, "validity_type": "unlimited"},
-        LINK | {"expires_at": LATER, "validity_type": "limited"},
-    ),
-    Rule(
-        "PaymentLinkCreate",
-        "/payment-links/",
-        LINK | {"payment_link_type": "product", "products": []},
-        LINK | {"payment_link_type": "donation", "products": []},
-    ),
-    Rule(
-        "SubscriptionCreate",
-        "/subscriptions/",
-        {"customer": "CUSTOMER", "plan": "PLAN", "unit_amount": 5000},
-        {"customer": "CUSTOMER", "plan": "PLAN"},
-    ),
+    session(BUYER | {"customer_email": "awa@example.com"}, BUYER),
+    session({"line_items": []}, {"line_items": [], "mode": "setup", **BUYER}),
+    session(MONTHLY, MONTHLY | {"mode": "subscription"}),
+    line("Checkout", CALLED, FREE),
+    line("Checkout", SOLD | CALLED, SOLD),
+    line("Checkout", {"plan": "{plan}", "quantity": 2}, {"plan": "{plan}", "quantity": 1}, mode="subscription"),
+    line("Invoice", CALLED, FREE),
+    line("Invoice", SOLD | CALLED, SOLD),
+    link({"max_usage": 2}, {"max_usage": 2, "validity_type": "limited"}),
+    link({**LATER, "validity_type": "unlimited"}, {**LATER, "validity_type": "limited"}),
+    link({"payment_link_type": "product", "products": []}, {"payment_link_type": "donation", "products": []}),
+    Rule("SubscriptionCreate", "/subscriptions/", TO_PLAN, {"unit_amount": 5000}, {}),
     Rule(
         "WebhookCreate",
         "/webhooks/",
-        {"name": "Shop", "url": "INBOX", "events": ["*", "invoice.paid"]},
-        {"name": "Shop", "url": "INBOX", "events": ["*"]},
+        {"name": "Shop", "url": "{inbox}"},
+        {"events": ["*", "invoice.paid"]},
+        {"events": ["*"]},
     ),
     Rule(
         "OutcomeInput",
         "/_emulator/outcomes",
-        {"operation": "payment", "result": "succeeded", "code": "INSUFFICIENT_FUNDS"},
-        {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS"},
+        {"operation": "payment", "code": "INSUFFICIENT_FUNDS"},
+        {"result": "succeeded"},
+        {"result": "failed"},
     ),
-    *(
-        Rule("PaymentMethodCreate", "/payment-methods/", _method(type, {}), _method(type, fields))
-        for type, fields in METHODS.items()
-    ),
+    *(method(type, {}) for type in METHODS),
 )
 """One row for each condition, but for those of schemas that are written like another one."""
 
 FIELDS_OF_OTHER_TYPES = tuple(
-    Rule(
-        "PaymentMethodCreate",
-        "/payment-methods/",
-        _method(type, own | {name: value}),
-        _method(type, own),
-    )
+    method(type, own | {name: value})
     for type, own in METHODS.items()
     for name, value in ChainMap(*METHODS.values()).items()
     if name not in own
@@ -157,29 +114,14 @@ def test_each_condition_has_a_row() -> None:
 
 @pytest.mark.parametrize("rule", RULES + FIELDS_OF_OTHER_TYPES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
 def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
-    made = {"CUSTOMER": sandbox.customer(), "PLAN": sandbox.plan(), "PRODUCT": sandbox.product()}
-    values = {name: each["id"] for name, each in made.items()} | {"INBOX": f"{sandbox.url}/_emulator/inbox/rejected"}
-    wrong, right = (_filled(body, values) for body in rule[2:])
-    is_control = rule.path.startswith("/_emulator")
-    api, path = (sandbox.control, rule.path.removeprefix("/_emulator")) if is_control else (sandbox.api, rule.path)
+    made = {"customer": sandbox.customer(), "plan": sandbox.plan(), "product": sandbox.product()}
+    values = {name: each["id"] for name, each in made.items()} | {"inbox": f"{sandbox.url}/_emulator/inbox/rejected"}
+    wrong, right = (filled(rule.body | fields, values.__getitem__) for fields in (rule.wrong, rule.right))
+    name, api = ("control", sandbox.control) if rule.path.startswith("/_emulator") else ("service", sandbox.api)
+    path = rule.path.removeprefix("/_emulator")
     assert api.request("POST", path, json=wrong).status_code == 422
     assert api.request("POST", path, json=right).status_code == 201
-    for version in ("-3.0", "-3.1"):
-        document = bundles.load(("control" if is_control else "service") + version)
-        judge: Any = StrictJudge(document) if version == "-3.0" else Judge(document)
-        body = _body_schema(document, path)
-        assert judge.faults(body, wrong) != []
-        assert judge.faults(body, right) == []
-
-
-def _filled(value: Any, values: dict[str, str]) -> Any:
-    """Return a body with ids and addresses in the places of their names."""
-    if isinstance(value, dict):
-        return {key: _filled(each, values) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_filled(each, values) for each in value]
-    return values.get(str(value), value)
-
-
-def _body_schema(document: dict[str, Any], path: str) -> tuple[str, ...]:
-    return ("paths", path, "post", "requestBody", "content", "application/json", "schema")
+    schema = ("paths", path, "post", "requestBody", "content", "application/json", "schema")
+    judges: tuple[Any, ...] = (StrictJudge(bundles.load(f"{name}-3.0")), Judge(bundles.load(f"{name}-3.1")))
+    assert [judge.faults(schema, right) for judge in judges] == [[], []]
+    assert all(judge.faults(schema, wrong) for judge in judges)

@@ -1,4 +1,4 @@
-"""The schemas: no name is required that is not declared, and one name means one kind of thing."""
+"""The schemas: what is sent is closed and bounded, what is answered is complete, and one name means one kind of thing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contract_tests.contract.document.reader import (
     Document,
     Part,
     alternatives,
+    flat,
     operations,
     properties,
     request_schema,
@@ -19,27 +20,22 @@ from contract_tests.contract.document.reader import (
     schemas,
     subschemas,
 )
+from emulator.document.bundle import BOUNDED, FINITE
 from emulator.document.tree import fragment
 
-TWO_KINDS_OF_CONTROL = {
-    "body": "the text that an inbox received; anything that a fault answers",
-    "merchant": "what papers say about the merchant; the name of the App that asks a phone",
-    "seed": "the number that a world is reset with; the text that the ids of a saved world are drawn from",
-}
-
-TWO_KINDS_OF_PAGES = {
-    "amount": "an amount in minor units; the amount that a buyer types",
-}
-
 TWO_KINDS = {
+    "amount": "an amount in minor units; the amount that a buyer types",
+    "body": "the text that an inbox received; anything that a fault answers",
     "customer": "an id; who a buyer is",
     "data": "the objects of a list; what an event carries",
     "error": "the body of a nested error; the fault of one delivery attempt",
+    "merchant": "what papers say about the merchant; the name of the App that asks a phone",
     "method": "an HTTP method; what a buyer pays with",
     "object": "the kind of an object; the object that an event shows",
     "payment_link": "an id; the link's metadata that an event carries",
     "plan": "an id; the plan's metadata that an event carries",
     "product": "an id; the product's metadata that an event carries",
+    "seed": "the number that a world is reset with; the text that the ids of a saved world are drawn from",
     "status": "the state of an object; the HTTP status of an error",
 }
 """Names that mean different kinds of things in different schemas, and which; this should stay short."""
@@ -52,46 +48,33 @@ VARYING = {
 
 
 def test_every_required_name_is_a_declared_property(document: Document) -> None:
-    demanding = [part for part in schemas(document) if "required" in part.node]
-    assert len(demanding) > 10
-    assert list(_undeclared(document)) == []
-
-
-def _undeclared(document: Document) -> Iterator[str]:
-    """Required names without a property; a schema declares for those it combines as well."""
+    """A schema declares for those that it combines as well."""
     around: dict[tuple[str, ...], set[str]] = {}
+    undeclared = []
     for part in schemas(document):
         declared = set(properties(document, part)) | around.get(part.pointer, set())
         inner = [*alternatives(part), Part((*part.pointer, "not"), None)]
         around |= {each.pointer: declared for each in inner}
-        for name in set(part.node.get("required", ())) - declared:
-            yield f"{fragment(part.pointer)}: {name}"
+        undeclared += [f"{fragment(part.pointer)}: {name}" for name in {*part.node.get("required", ())} - declared]
+    assert undeclared == []
 
 
-def test_property_names_are_snake_case(document: Document) -> None:
-    names = {name for part in schemas(document) for name in part.node.get("properties", {})}
-    assert len(names) > 10
-    assert [name for name in names if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)] == []
-
-
-def test_every_property_is_described(document: Document) -> None:
-    described = [
-        (fragment((*part.pointer, "properties", name)), "description" in resolved(document, Part((), child)).node)
-        for part in schemas(document)
-        for name, child in part.node.get("properties", {}).items()
+def test_every_property_has_a_name_in_snake_case_and_a_description(document: Document) -> None:
+    found = [
+        (part, name, child) for part in schemas(document) for name, child in part.node.get("properties", {}).items()
     ]
-    assert described
-    assert [place for place, is_described in described if not is_described] == []
+    assert len(found) > 10
+    for part, name, child in found:
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name), fragment(part.pointer)
+        assert "description" in resolved(document, Part((), child)).node, f"{fragment(part.pointer)}: {name}"
 
 
-def test_one_property_name_means_one_kind_of_thing(document: Document) -> None:
-    allowed = TWO_KINDS | TWO_KINDS_OF_CONTROL | TWO_KINDS_OF_PAGES
-    assert {name: of for name, of in _of_two_kinds(document).items() if name not in allowed} == {}
-
-
-def test_the_exceptions_are_still_needed(service: Document, documents: dict[str, Document]) -> None:
-    assert TWO_KINDS.keys() - set().union(*map(_of_two_kinds, documents.values())) == set()
-    assert VARYING.keys() - service["components"]["schemas"].keys() == set()
+def test_one_property_name_means_one_kind_of_thing(documents: dict[str, Document]) -> None:
+    """And the exceptions are still needed."""
+    found = {name: of for each in documents.values() for name, of in _of_two_kinds(each).items()}
+    assert {name: of for name, of in found.items() if name not in TWO_KINDS} == {}
+    assert TWO_KINDS.keys() - found.keys() == set()
+    assert VARYING.keys() - documents["service"]["components"]["schemas"].keys() == set()
 
 
 def _of_two_kinds(document: Document) -> dict[str, set[str]]:
@@ -112,58 +95,58 @@ def _types(document: Document, schema: Part) -> set[str]:
     return set().union(*(_types(document, each) for each in alternatives(Part(pointer, node))))
 
 
-def test_every_format_is_one_that_is_checked(document: Document) -> None:
-    formats = {part.node["format"] for part in schemas(document) if "format" in part.node}
-    assert formats
-    assert formats - set(FORMATS) == set()
-
-
-def test_patterns_are_anchored(document: Document) -> None:
+def test_formats_are_checked_patterns_anchored_and_enums_without_null(document: Document) -> None:
     """A pattern finds its text anywhere, so one without anchors checks next to nothing."""
-    patterns = [part.node["pattern"] for part in schemas(document) if "pattern" in part.node]
-    assert patterns
+    every = list(schemas(document))
+    assert {part.node["format"] for part in every if "format" in part.node} - FORMATS.keys() == set()
+    patterns = [part.node["pattern"] for part in every if "pattern" in part.node]
     assert [pattern for pattern in patterns if not (pattern.startswith("^") and pattern.endswith("$"))] == []
+    assert [fragment(part.pointer) for part in every if None in part.node.get("enum", ())] == []
 
 
-def test_enums_do_not_list_null(document: Document) -> None:
-    enums = [part for part in schemas(document) if "enum" in part.node]
-    assert enums
-    assert [fragment(part.pointer) for part in enums if None in part.node["enum"]] == []
+def test_every_array_and_string_of_a_request_is_bounded(document: Document) -> None:
+    """B-26."""
+    sent = [schema for each in operations(document) if (schema := request_schema(document, each)) is not None]
+    for pointer, node in (each for schema in sent for each in _inside(document, schema)):
+        if node.get("type") == "array":
+            of_few = node.get("uniqueItems") and flat(document, Part((), node["items"])).node.get("format") in FINITE
+            assert of_few or "maxItems" in node, fragment(pointer)
+        if node.get("type") == "string":
+            assert node.get("format") in BOUNDED or {"enum", "maxLength"} & node.keys(), fragment(pointer)
 
 
-# What is sent is closed, what is answered is complete
+def _inside(document: Document, schema: Part) -> Iterator[Part]:
+    pointer, node = flat(document, schema)
+    yield Part(pointer, node)
+    for child in subschemas(Part(pointer, {key: value for key, value in node.items() if key != "allOf"})):
+        yield from _inside(document, child)
+
+
+# -- what the service is sent is closed, what it answers is complete
 
 
 def test_requests_of_the_service_reject_unknown_fields(service: Document) -> None:
     sent = [schema for each in operations(service) if (schema := request_schema(service, each)) is not None]
-    assert len(sent) > 20
     objects = [part for part in _reachable(service, sent) if "properties" in part.node]
+    assert len(objects) > 20
     assert [fragment(part.pointer) for part in objects if part.node.get("additionalProperties") is not False] == []
 
 
-def test_answers_of_the_service_are_complete(service: Document) -> None:
+def test_answers_of_the_service_are_complete_and_leave_room_for_new_fields(service: Document) -> None:
     """A client may count on every field being there, null where there is nothing to say."""
-    objects = [part for part in _reachable(service, _answered(service)) if "properties" in part.node]
-    assert len(objects) > 20
-    optional = {part.pointer[-1]: part.node["properties"].keys() - part.node.get("required", ()) for part in objects}
-    assert {name: names for name, names in optional.items() if names and name not in VARYING} == {}
-
-
-def test_answers_of_the_service_leave_room_for_new_fields(service: Document) -> None:
-    answered = list(_reachable(service, _answered(service)))
-    assert answered
-    assert [fragment(part.pointer) for part in answered if part.node.get("additionalProperties") is False] == []
-
-
-def _answered(document: Document) -> list[Part]:
-    """Return the schemas of all successful answers."""
-    return [
+    answered = [
         Part((*response.pointer, "content", media, "schema"), content["schema"])
-        for operation in operations(document)
-        for status, response in responses(document, operation)
+        for operation in operations(service)
+        for status, response in responses(service, operation)
         for media, content in response.node.get("content", {}).items()
         if status.startswith("2")
     ]
+    every = list(_reachable(service, answered))
+    objects = [part for part in every if "properties" in part.node]
+    assert len(objects) > 20
+    optional = {part.pointer[-1]: part.node["properties"].keys() - part.node.get("required", ()) for part in objects}
+    assert {name: names for name, names in optional.items() if names and name not in VARYING} == {}
+    assert [fragment(part.pointer) for part in every if part.node.get("additionalProperties") is False] == []
 
 
 def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.contract.document.judges import Quick
+from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import Document, request_schema
 from contract_tests.contract.document.request_bodies import request
 from contract_tests.contract.every.values import (
@@ -41,10 +41,10 @@ Body = dict[str, Any]
 
 
 @cache
-def served() -> list[tuple[Quick, Document]]:
+def served() -> list[tuple[Judge, Document]]:
     """Return the documents as they are served, each with its judge."""
     documents = [bundles.load(f"service-{version}") for version in ("3.0", "3.1")]
-    return [(Quick(document), document) for document in documents]
+    return [(Judge(document), document) for document in documents]
 
 
 LIMITS_OF_MONEY = {"AMOUNT_TOO_SMALL", "AMOUNT_TOO_LARGE"}

@@ -35,7 +35,6 @@ CHECKS = (
 )
 ABOUT_OTHERS = (
     "contract_tests/contract/document/test_bundles.py",
-    "contract_tests/contract/document/test_openapi31.py",
     "contract_tests/contract/every/test_schemathesis.py",
     "contract_tests/quality/drift/test_command_line.py",
     "contract_tests/quality/drift/test_private_names.py",
@@ -44,7 +43,7 @@ ABOUT_OTHERS = (
 )
 """Tests that take long, or need what the copy has not, and examine nothing that a recipe changes.
 
-They are about how bundles are stored, how schemas become those of OpenAPI 3.1, the command line, other packages, requests
+They are about how bundles are stored, the command line, other packages, requests
 as code of other languages, and links to the guide, which is not built in the copy.
 """
 
