@@ -1,4 +1,4 @@
-"""A command line that knows which world it is about, as under ``exec``."""
+"""The command line in this process, in one of its own, and on a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.cli.terminal import Ended, Screen, run
+from contract_tests.surfaces.cli.terminal import Begin, Ended, Screen, processes, run
 
 Cli = Callable[..., Ended]
 OnScreen = Callable[..., Screen]
@@ -16,7 +16,7 @@ OnScreen = Callable[..., Screen]
 
 @pytest.fixture
 def cli(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Calls the command line for the sandbox's world, which the environment names."""
+    """Calls the command line for the sandbox's world, which the environment names, as under ``exec``."""
     for name in [name for name in os.environ if name.startswith("PAYMENTS_EMULATOR_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PAYMENTS_EMULATOR_URL", sandbox.url)
@@ -25,8 +25,13 @@ def cli(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Cli:
 
 
 @pytest.fixture
+def begin() -> Iterator[Begin]:
+    with processes() as begin:
+        yield begin
+
+
+@pytest.fixture
 def screen() -> Iterator[OnScreen]:
-    """Starts the command line on a terminal, in a process of its own."""
     started: list[Screen] = []
 
     def start(*arguments: str, **variables: str) -> Screen:

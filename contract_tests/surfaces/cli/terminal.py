@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from emulator.cli.main import main
 
@@ -137,13 +137,29 @@ def processes() -> Iterator[Begin]:
         yield begin
 
 
+def until(output: IO[str] | None, text: str) -> str:
+    """Read the lines of a process up to the one with this text, and return it."""
+    assert output
+    line = next((line for line in output if text in line), "")
+    assert line, f"it ended before it said {text!r}"
+    return line
+
+
+def ended(process: subprocess.Popen[str], by: signal.Signals | None = None) -> Ended:
+    """Wait for the end of a process, after a signal if one is given."""
+    if by is not None:
+        process.send_signal(by)
+    output, errors = process.communicate(timeout=60)
+    return Ended(process.returncode, output, errors)
+
+
 def _hear_hang_ups() -> None:
     """Tests may run under ``nohup``, which has every process ignore SIGHUP."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
-    """What ends a process for which a test would wait for ever."""
+    """End a process for which a test would wait for ever."""
     end = threading.Timer(PATIENCE, process.kill)
     end.daemon = True
     end.start()
@@ -151,7 +167,5 @@ def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
 
 
 def clean(**variables: str) -> Mapping[str, str]:
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")},
-        **variables,
-    }
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    return {**own, **variables}

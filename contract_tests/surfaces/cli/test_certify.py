@@ -77,18 +77,6 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     assert "got: 204 to customer.created fix: Reject" in shown
     assert "2 of 21 checks failed" in shown, "the signature of another method has another header"
     assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
-    receiver.reply = lambda received: Reply(202) if careful(received).status == 200 else Reply(401)
-    assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
-    answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
-    receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
-    output = " ".join(certify(receiver.url).output.split())
-    assert "got: 400 to refund.failed; 500 to invoice.paid, saying" in output
-
-
-def test_json(receiver: Receiver) -> None:
-    receiver.reply = lambda received: Reply(
-        500 if "service-signature" not in received.headers else careful(received).status
-    )
     status, output, errors = certify(receiver.url, "--json")
     assert (status, errors) == (1, "")
     items: list[Any] = json.loads(output)["checks"]
@@ -97,15 +85,14 @@ def test_json(receiver: Receiver) -> None:
     (unsigned,) = [item for item in items if item["check"] == "unsigned"]
     (answer,) = unsigned.pop("answers")
     assert answer.pop("duration_ms") >= 0
-    assert answer == {"event": "customer.created", "status": 500, "passed": False, "error": None, "body": ""}
-    assert unsigned.pop("advice").startswith("Reject it with a 4xx")
-    assert unsigned == {
-        "check": "unsigned",
-        "passed": False,
-        "sent": "an event without a signature",
-        "expected": "refused",
-        "rule": "Delivery rule 1; B-83",
-    }
+    assert answer == {"event": "customer.created", "status": 204, "passed": False, "error": None, "body": ""}
+    assert {*unsigned} == {"check", "passed", "sent", "expected", "rule", "advice"}
+    receiver.reply = lambda received: Reply(202) if careful(received).status == 200 else Reply(401)
+    assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
+    answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
+    receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
+    output = " ".join(certify(receiver.url).output.split())
+    assert "got: 400 to refund.failed; 500 to invoice.paid, saying" in output
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -117,16 +104,8 @@ def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
     for more in ([], ["--json"]):
         ended = certify(receiver.url + "?token=t0ken", "--method", method, "--webhook", "wh_one", *more)
         assert ended.status == 1
-        assert SECRET not in ended.output + ended.errors
-        assert "d2hfb25lOn" not in ended.output, "nor the credentials, in base64"
-        assert "t0ken" not in ended.output
-
-
-def test_the_inbox_believes_everything(sandbox: Sandbox) -> None:
-    status, output, _ = certify(f"{sandbox.url}/_emulator/inbox/shop", "--json")
-    assert status == 1
-    found = {item["check"] for item in json.loads(output)["checks"] if not item["passed"]}
-    assert found == {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
+        said = ended.output + ended.errors
+        assert not any(each in said for each in (SECRET, "t0ken", "d2hfb25lOn")), "the last is credentials in base64"
 
 
 def test_a_receiver_that_reads_the_object_of_each_event(receiver: Receiver, sandbox: Sandbox) -> None:
@@ -164,6 +143,7 @@ def test_an_untrusted_certificate() -> None:
     ("arguments", "said"),
     [
         ([], "Give the URL of a receiver, or --export FOLDER"),
+        (["--export", "/dev/null/x"], "/dev/null/x: cannot be written"),
         (
             ["http://localhost:1/hooks", "--secret", ""],
             "Give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",
@@ -174,9 +154,7 @@ def test_an_untrusted_certificate() -> None:
         (["https://user:password@shop.example.com/hooks"], "must have no user name or password"),
         (["http://169.254.169.254/"], "is never called"),
         (["localhost:1/hooks?token=t0ken"], "No receiver answers at http://localhost:1/hooks: cannot connect"),
-        (["localhost:1", "--method", "HMAC"], "'HMAC' is not one of 'HMAC_SHA256', 'JWT', 'BASIC'"),
         (["localhost:1", "--method", "BASIC"], "give the id that your receiver expects with --webhook"),
-        (["localhost:1", "--timeout", "0"], "0.0 is not in the range 0<x<=60"),
         (["localhost:1", "--webhook", "wh one"], "an id such as"),
     ],
 )
@@ -195,7 +173,6 @@ def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
     accepted = [each for each in files if each["expected"] == "accepted"]
     rejected = f"{len(files) - len(accepted)} to be rejected"
     assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {rejected}.\n"
-    assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
     for each in files:
         assert verified(each, each["at"]) == (each["expected"] == "accepted"), each["check"]
     assert any(verified(each, each["at"] + 301) for each in accepted) == (method != "JWT")

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from contract_tests import ROOT
 from contract_tests.surfaces.cli.conftest import OnScreen
-from contract_tests.surfaces.cli.terminal import processes, run
+from contract_tests.surfaces.cli.terminal import Begin, clean, ended, run
+from contract_tests.surfaces.testing.test_examples import SHOPS
+from contract_tests.surfaces.testing.test_plugin import PLUGIN
+from emulator.engine.reference_data import named_assumptions
 
-SHOP = """
+PYTHON = ("--", sys.executable, "-c")
+
+CALL = """
 import json, os, sys, urllib.request
-url, key = os.environ["PAYMENTS_EMULATOR_URL"], os.environ["PAYMENTS_EMULATOR_KEY"]
-body = json.dumps({"email": "awa@example.com", "name": "Awa Diop"}).encode()
-headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
-request = urllib.request.Request(url + "/v1/customers/", body, headers)
-print(json.load(urllib.request.urlopen(request))["created_at"])
+URL, KEY = os.environ["PAYMENTS_EMULATOR_URL"], os.environ["PAYMENTS_EMULATOR_KEY"]
+
+def call(method, path, body=None):
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    return json.load(urllib.request.urlopen(urllib.request.Request(URL + path, data, headers, method=method)))
+"""
+"""How a program of somebody who uses the service begins."""
+
+SHOP = f"""{CALL}
+print(call("POST", "/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})["created_at"])
 sys.exit(7)
 """
-"""A program of somebody who uses the service."""
 
 WAITS = """
 import os, signal, sys, time
@@ -37,20 +50,7 @@ while True:
 """
 """A program that ends by a signal, and prints which. From Python 3.14 on ``signal.pause`` may wait for one that came before."""
 
-Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts ``exec`` without a terminal, as in CI."""
-    with processes() as begin:
-        yield lambda *arguments, **variables: begin("exec", *arguments, **variables)
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Exit status and both outputs."""
-    output, errors = process.communicate(timeout=60)
-    return process.returncode, output, errors
+START = ("--clock", "frozen@2026-01-01T00:00:00Z")
 
 
 def first_line(process: subprocess.Popen[str]) -> list[str]:
@@ -65,68 +65,71 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_a_python_script_finds_its_sandbox_and_its_status_is_passed_on(start: Start) -> None:
-    """Its output is its own: the server says nothing in it."""
-    clock = "frozen@2026-01-01T00:00:00Z"
-    process = start("--clock", clock, "--seed", "7", "--", sys.executable, "-c", SHOP)
-    assert ended(process) == (7, "2026-01-01T00:00:00.000Z\n", "")
+def test_a_script_finds_its_sandbox_and_a_snapshot_of_it_is_left(begin: Begin, tmp_path: Path) -> None:
+    """Its output is its own, its status is passed on, and what it did is left though it failed."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    made = begin("exec", "--export-on-exit", str(first), "--seed", "7", *START, *PYTHON, SHOP)
+    assert ended(made) == (7, "2026-01-01T00:00:00.000Z\n", "")
+    list_customers = f"{sys.executable} -m emulator.cli.main events --json | wc -l"
+    again = begin("exec", "--import", str(first), "--export-on-exit", str(second), "--", "sh", "-c", list_customers)
+    status, output, errors = ended(again)
+    assert (status, output.strip(), errors) == (0, "1", "")
+    assert second.stat().st_size > 1000
 
 
-def test_commands_that_it_runs_find_the_sandbox_too(start: Start) -> None:
+def test_commands_that_it_runs_find_the_sandbox_too(begin: Begin) -> None:
     """Also one that demands a token; options of the command are the command's."""
     script = f"{sys.executable} -m emulator.cli.main clock advance 31d --json && exit 3"
-    clock = "frozen@2026-01-01T00:00:00Z"
-    status, output, errors = ended(
-        start("--clock", clock, "--control-token", "s3cret", "--key", "sk_test_shop", "sh", "-c", script)
-    )
+    options = (*START, "--control-token", "s3cret", "--key", "sk_test_shop")
+    status, output, errors = ended(begin("exec", *options, "sh", "-c", script))
     assert (status, errors) == (3, "")
     assert '"now": "2026-02-01T00:00:00.000Z"' in output
 
 
-def test_the_port_is_free_whatever_the_environment_says_about_servers(start: Start, tmp_path: Path) -> None:
-    """A variable of ``serve`` that names a port or a file is about another server."""
-    file = tmp_path / "port"
-    script = "import os; print(os.environ['PAYMENTS_EMULATOR_URL'])"
-    process = start(
-        "--", sys.executable, "-c", script, PAYMENTS_EMULATOR_PORT="1", PAYMENTS_EMULATOR_PORT_FILE=str(file)
+def test_the_port_is_free_whatever_the_environment_says_about_servers_and_proxies(begin: Begin, tmp_path: Path) -> None:
+    """A variable of ``serve`` is about another server; a proxy, as in CI, cannot reach this machine's loopback."""
+    nowhere, file = "http://127.0.0.1:9", tmp_path / "port"
+    script = (
+        f"{CALL}call('GET', '/v1/customers/'); print(URL, os.environ['NO_PROXY'], os.environ['no_proxy'], sep='\\n')"
     )
-    status, output, errors = ended(process)
+    variables = {"PAYMENTS_EMULATOR_PORT": "1", "PAYMENTS_EMULATOR_PORT_FILE": str(file)}
+    variables |= {"http_proxy": nowhere, "HTTP_PROXY": nowhere, "no_proxy": "example.com"}
+    status, output, errors = ended(begin("exec", *PYTHON, script, **variables))
     assert (status, errors) == (0, "")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}\n", output)
+    url, *proxies = output.splitlines()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", url)
+    assert proxies == ["example.com,127.0.0.1"] * 2
     assert not file.exists()
 
 
 @pytest.mark.parametrize(
     ("by", "expected"), [(signal.SIGINT, 8), (signal.SIGTERM, 9), (signal.SIGHUP, 128 + signal.SIGHUP)]
 )
-def test_a_signal_ends_both(start: Start, by: signal.Signals, expected: int) -> None:
+def test_a_signal_ends_both(begin: Begin, by: signal.Signals, expected: int) -> None:
     """The command receives the signal, may clean up, and its status is passed on; then the port is closed."""
-    process = start("--", sys.executable, "-c", WAITS)
+    process = begin("exec", *PYTHON, WAITS)
     url, pid = first_line(process)
-    process.send_signal(by)
-    assert ended(process) == (expected, "", "")
+    assert ended(process, by) == (expected, "", "")
     assert gone(int(pid))
     with pytest.raises(httpx.ConnectError):
         httpx.get(url, trust_env=False, timeout=60)
 
 
-def test_no_orphan_is_left(start: Start) -> None:
-    """What the command started hears the signal too."""
-    process = start("--", "sh", "-c", f"{sys.executable} -c '{WAITS}'; true")
-    _, pid = first_line(process)
-    process.send_signal(signal.SIGTERM)
-    assert ended(process) == (128 + signal.SIGTERM, "", "")
-    assert gone(int(pid))
+STUBBORN = WAITS.replace("lambda *_: sys.exit(9)", "signal.SIG_IGN")
 
 
-@pytest.mark.long
-def test_a_command_that_will_not_end_is_ended(start: Start) -> None:
-    """It has a few seconds."""
-    stubborn = WAITS.replace("lambda *_: sys.exit(9)", "signal.SIG_IGN")
-    process = start("--", sys.executable, "-c", stubborn)
+@pytest.mark.parametrize(
+    ("command", "by"),
+    [
+        pytest.param(["sh", "-c", f"{sys.executable} -c '{WAITS}'; true"], signal.SIGTERM, id="what it started"),
+        pytest.param([sys.executable, "-c", STUBBORN], signal.SIGKILL, id="what ignores it", marks=pytest.mark.long),
+    ],
+)
+def test_no_orphan_is_left(begin: Begin, command: list[str], by: signal.Signals) -> None:
+    """What the command started hears the signal too, and what will not end is ended after a few seconds."""
+    process = begin("exec", "--", *command)
     _, pid = first_line(process)
-    process.send_signal(signal.SIGTERM)
-    assert ended(process) == (128 + signal.SIGKILL, "", "")
+    assert ended(process, signal.SIGTERM) == (128 + by, "", "")
     assert gone(int(pid))
 
 
@@ -139,31 +142,12 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
         "signal.sigwait([signal.SIGINT])\n"
         "again = signal.sigtimedwait([signal.SIGINT], 0.5); sys.exit(6 if again else 5)\n"
     )
-    terminal = screen("exec", "--", sys.executable, "-c", script)
+    terminal = screen("exec", *PYTHON, script)
     terminal.until("name?")
     terminal.type("Awa\n")
     terminal.until("ready Awa")
     terminal.type("\x03")
     assert terminal.status() == 5, "6 would be that it came twice"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--export-on-exit", "x.json", "--assumptions", "all", "--", "true"], "--assumptions makes many"),
-        (["--seed", "x", "--", "true"], "--seed"),
-        (["--prot", "1", "--", "true"], "did you mean `--port`?"),
-        (["--fixtures", "/nowhere.yaml", "true"], "/nowhere.yaml: cannot be read"),
-        (["--import", "wrong.json", "--", "true"], "wrong.json: is not JSON"),
-        (["--assume", "search=error", "--", "true"], "search_nothing_found"),
-    ],
-)
-def test_what_cannot_be_run_is_reported_in_one_line(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.json").write_text("[")
-    assert said in run("exec", *arguments).usage_error
 
 
 @pytest.mark.parametrize("first", [[], ["--assumptions", "all"]])
@@ -175,55 +159,106 @@ def test_a_command_that_cannot_be_run_has_the_status_of_shells(first: list[str])
         assert run("exec", *first, "--", program) == (status, "", f"payments-emulator: {said}\n")
 
 
-ASKS = """
-import os, urllib.error, urllib.request
-request = urllib.request.Request(os.environ["PAYMENTS_EMULATOR_URL"] + "/v1/customers/")
-try:
-    urllib.request.urlopen(request)
-except urllib.error.HTTPError as error:
-    print(error.code, os.environ["NO_PROXY"], os.environ["no_proxy"])
-"""
-
-
-def test_the_command_uses_no_proxy_for_its_sandbox(start: Start) -> None:
-    """A proxy that is set for the machine, as in CI, cannot reach this machine's loopback."""
-    nowhere = "http://127.0.0.1:9"
-    process = start("--", sys.executable, "-c", ASKS, http_proxy=nowhere, HTTP_PROXY=nowhere, no_proxy="example.com")
-    assert ended(process) == (0, "401 example.com,127.0.0.1 example.com,127.0.0.1\n", "")
-
-
-def test_a_snapshot_is_taken_in_and_another_is_left(start: Start, tmp_path: Path) -> None:
-    """Also by a command that fails."""
-    first, second = tmp_path / "first.json", tmp_path / "second.json"
-    made = start(
-        "--export-on-exit", str(first), "--clock", "frozen@2026-01-01T00:00:00Z", "--", sys.executable, "-c", SHOP
-    )
-    assert ended(made) == (7, "2026-01-01T00:00:00.000Z\n", "")
-    list_customers = "payments-emulator events --json | wc -l".replace(
-        "payments-emulator", f"{sys.executable} -m emulator.cli.main"
-    )
-    again = start("--import", str(first), "--export-on-exit", str(second), "--", "sh", "-c", list_customers)
-    status, output, errors = ended(again)
-    assert (status, output.strip(), errors) == (0, "1", "")
-    assert second.stat().st_size > 1000
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes in folders")
-def test_the_command_does_not_wait_for_its_server(start: Start, tmp_path: Path) -> None:
+def test_the_command_does_not_wait_for_its_server(begin: Begin, tmp_path: Path) -> None:
     """Here the server waits for the command, which writes what it reads; requests wait until it answers."""
     fixtures = tmp_path / "shop.yaml"
     os.mkfifo(fixtures)
     script = f"echo 'settings: {{}}' > {fixtures}; {sys.executable} -m emulator.cli.main health"
-    status, output, errors = ended(start("--fixtures", str(fixtures), "--", "sh", "-c", script))
+    status, output, errors = ended(begin("exec", "--fixtures", str(fixtures), "--", "sh", "-c", script))
     assert (status, errors) == (0, "")
     assert output.startswith("ok: ")
 
 
-def test_a_server_that_cannot_start_ends_the_command(start: Start, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Path) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: [")
-    status, output, errors = ended(start("--fixtures", str(fixtures), "--", sys.executable, "-c", WAITS))
+    status, output, errors = ended(begin("exec", "--fixtures", str(fixtures), *PYTHON, WAITS))
     assert (status, output.count("\n") <= 1, errors.count("\n")) == (2, True, 1)
     assert errors.startswith(f"payments-emulator: {fixtures}: is not YAML")
-    if output:
-        assert gone(int(output.split()[1]))
+    assert not output or gone(int(output.split()[1]))
+
+
+@pytest.mark.needs("node")
+def test_the_emulator_of_a_node_script_that_is_killed_ends(tmp_path: Path) -> None:
+    """As when a test runner gives up on a worker: no handler of the script runs."""
+    module = ROOT / "docs/examples/node/payments-emulator/index.cjs"
+    status, emulator = tmp_path / "status", tmp_path / "emulator"
+    os.mkfifo(status)
+    emulator.write_text(f'#!/bin/sh\n"{sys.executable}" -m emulator.cli.main "$@"\necho "$?" > "{status}"\n')
+    emulator.chmod(0o755)
+    script = "payments.Emulator.open().then(({ url }) => { console.log(url); setInterval(() => {}, 1e6); });"
+    script = f"const payments = require({str(module)!r}); {script}"
+    own = clean(PAYMENTS_EMULATOR_COMMAND=str(emulator), PYTHONPATH=str(ROOT))
+    with subprocess.Popen(["node", "-e", script], env=own, stdout=subprocess.PIPE, text=True) as node:
+        assert first_line(node)[0].startswith("http://127.0.0.1:")
+        pipe = os.open(status, os.O_RDWR | os.O_NONBLOCK)
+        node.kill()
+        assert select.select([pipe], [], [], 60)[0], "the emulator still runs"
+        assert os.read(pipe, 9) == b"0\n"
+        os.close(pipe)
+
+
+# -- ``--assume`` and ``--assumptions all``: a command under other assumptions
+
+OTHERS = sum(len(each.values) - 1 for each in named_assumptions().values())
+"""How many values there are that are no defaults."""
+
+SEARCH = """
+assert call("GET", "/v1/customers/?search=nobody")["data"] == []
+"""
+
+TRUSTS_2XX = """
+call("PUT", "/_emulator/inbox/shop/response", {"status": 204})
+endpoint = call("POST", "/v1/webhooks/", {"name": "Shop", "url": f"{URL}/_emulator/inbox/shop", "events": ["*"]})["id"]
+call("POST", "/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+call("POST", "/_emulator/clock/advance", {"by": "0s"})
+deliveries = call("GET", f"/v1/webhooks/{endpoint}/deliveries/")["data"]
+assert [each["status"] for each in deliveries] == ["succeeded"]
+"""
+
+
+def findings(output: str) -> list[str]:
+    return [line.partition(". ")[2] for line in output.splitlines() if ". Your tests" in line]
+
+
+def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(tmp_path: Path) -> None:
+    report, suite = tmp_path / "report.xml", (*PYTHON, CALL + SEARCH)
+    assert run("exec", *suite).status == 0
+    assert run("exec", "--assume", "search_nothing_found=error", *suite).status == 1
+    done = run("exec", "--assumptions", "all", "--junit", str(report), *suite)
+    assert done.status == 1
+    assert findings(done.output) == ["Your tests fail when search_nothing_found is error."]
+    assert f"depends on 1 of {OTHERS} other values" in done.output
+    cases = ElementTree.parse(report).getroot()
+    assert len(cases) == OTHERS + 1
+    failed = [case for case in cases if case.find("failure") is not None]
+    assert [case.get("name") for case in failed] == ["when search_nothing_found is error"]
+    assert "HTTP Error 404" in str(failed[0].findtext("failure"))
+
+
+@pytest.mark.long
+def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Path) -> None:
+    """Its own fixture file may choose that one: then the default is among the other values."""
+    done = run("exec", "--assumptions", "all", "--json", *PYTHON, CALL + TRUSTS_2XX)
+    assert done.status == 1
+    first, *others = json.loads(done.output)["runs"]
+    assert first == {"assumption": None, "value": None, "status": 1, "depends": False}
+    assert len(others) == OTHERS
+    assert [row for row in others if row["depends"]] == [
+        {"assumption": "webhook_success", "value": "2xx", "status": 0, "depends": True}
+    ]
+    fixtures = tmp_path / "fixtures.yaml"
+    fixtures.write_text("settings: {assumptions: {webhook_success: 2xx}}\n")
+    done = run("exec", "--fixtures", str(fixtures), "--assumptions", "all", *PYTHON, CALL + TRUSTS_2XX)
+    assert findings(done.output) == ["Your tests fail when webhook_success is 200."]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shop", ["python-shop", pytest.param("node-shop", marks=pytest.mark.needs("node"))])
+def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SHOPS / shop)
+    python = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
+    done = run("exec", "--assumptions", "all", "--", *(python if shop == "python-shop" else ("node", "--test")))
+    assert (done.status, findings(done.output)) == (0, []), done.output
+    assert f"depends on none of {OTHERS} other values" in done.output

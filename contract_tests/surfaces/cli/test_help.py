@@ -1,20 +1,24 @@
-"""The help of commands, and what commands print on a terminal."""
+"""What one sees first: help, completion, the demo, and the next command."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
 
 from contract_tests import ROOT
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.cli.terminal import Screen, run
+from contract_tests.surfaces.cli.conftest import Cli, OnScreen
+from contract_tests.surfaces.cli.terminal import run
 from emulator.cli.groups import LazyGroup
 from emulator.cli.main import COMMANDS, cli
-
-OnScreen = Callable[..., Screen]
+from emulator.core.event_types import EVENTS
 
 GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
@@ -24,61 +28,117 @@ def shown(command: click.Command) -> str:
 
 
 def test_the_help_has_a_line_for_each_command_which_begins_with_what_can_be_typed() -> None:
-    """Under headings, with the first sentence of the command's own help."""
+    """Under headings, with the first sentence of the command's own help, which is not cut in 80 columns."""
     listed = {name: sentence for names in COMMANDS.values() for name, sentence in names.items()}
     assert listed == {name: cli.commands[name].get_short_help_str(100) for name in cli.listed()}
     lines = shown(cli).splitlines()
     for heading, names in COMMANDS.items():
         start = lines.index(f"{heading}:") + 1
         assert [line.split()[0] for line in lines[start : start + len(names)]] == [*names]
-
-
-GROUPS = [cli, *(each for each in cli.commands.values() if isinstance(each, LazyGroup))]
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
-def test_a_list_of_commands_is_not_cut_in_80_columns(group: LazyGroup) -> None:
-    assert [line for line in shown(group).splitlines()[1:] if line.endswith("...")] == []
+    for group in (cli, *(each for each in cli.commands.values() if isinstance(each, LazyGroup))):
+        assert [line for line in shown(group).splitlines()[1:] if line.endswith("...")] == []
+    alone = "\n".join(run().lines)
+    assert re.findall(r"^  payments-emulator (\w+)", alone, re.M) == ["demo", "serve", "exec"]
+    assert "'payments-emulator --help'" in alone
+    assert run("-h") == run("--help")
 
 
 def test_the_guide_explains_each_option_of_serve() -> None:
     page = GUIDE.read_text("utf-8")
     rows = {name for line in page.splitlines() if line.startswith("| `-") for name in re.findall(r"`(--[a-z-]+)", line)}
-    assert rows == {
-        name
-        for each in cli.commands["serve"].params
-        for name in (*each.opts, *each.secondary_opts)
-        if name.startswith("--")
-    }
+    serve = cli.commands["serve"].params
+    assert rows == {name for each in serve for name in (*each.opts, *each.secondary_opts) if name.startswith("--")}
 
 
-@pytest.mark.parametrize("width", [40, 80])
-@pytest.mark.parametrize("command", ["events", "logs", "schedule", "emails"])
-def test_lines_go_on_below_on_a_narrow_terminal(sandbox: Sandbox, screen: OnScreen, command: str, width: int) -> None:
-    """Whole words, however narrow it is; a pipe gets one line for each object."""
+@pytest.fixture
+def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """What a line that was typed so far can go on with."""
+
+    def complete(line: str) -> list[str]:
+        words = ["payments-emulator", *line.split(" ")]
+        monkeypatch.setenv("_PAYMENTS_EMULATOR_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", " ".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        result = cli()
+        assert (result.status, result.errors) == (0, "")
+        return [row.partition(",")[2] for row in result.output.split()]
+
+    return complete
+
+
+def test_commands_options_and_what_a_running_emulator_has_complete(
+    sandbox: Sandbox, complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no emulator is nothing completes and nothing is said."""
+    for name in ("before-renewal", "after-renewal"):
+        sandbox.control.post("/snapshots", {"name": name})
     sandbox.subscribe()
-    terminal = screen(command, "--url", sandbox.url, "--key", sandbox.key, COLUMNS=str(width), NO_COLOR="1")
+    (email,) = sandbox.control.get("/emails")["data"]
+    for line, words in {
+        "wo": ["world"],
+        "clock ": ["show", "advance", "next", "freeze", "run"],
+        "clock advance --u": ["--until-event", "--url"],
+        "emails --kind re": ["receipt", "renewal_failed", "refund"],
+        "emails ": [email["id"]],
+        "trigger ": list(EVENTS),
+        "events --type inv": ["invoice.paid", "invoice.payment_overdue"],
+        "world load b": ["before-renewal"],
+        f"world load --app other-{sandbox.key.removeprefix('sk_test_')} ": [],
+    }.items():
+        assert complete(line) == words
+    assert len(complete("world rewind req_")) >= 3
+    for url in ("http://127.0.0.1:1", "ftp://nowhere"):
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
+        assert complete("world load ") == []
+
+
+def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:
+    """The shell itself asks the program that is on its path. Each shell has its script."""
+    program = tmp_path / "payments-emulator"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m emulator.cli.main "$@"\n')
+    program.chmod(0o755)
+    function = "_payments_emulator_completion payments-emulator"
+    asking = f"COMP_WORDS=(payments-emulator sch) COMP_CWORD=1; {function}; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f"{cli('completion', 'bash').output}\n{asking}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.stdout.split() == ["schedule"], done.stderr
+    for shell, word in (("zsh", "#compdef payments-emulator"), ("fish", "complete")):
+        assert word in cli("completion", shell).output
+
+
+def test_the_demo_shows_two_paid_months_and_correct_signatures(screen: OnScreen) -> None:
+    """README: the demo plays a customer's first two months, showing each step with the request that did it."""
+    terminal = screen("demo", "--leave", NO_COLOR="1")
     assert terminal.status() == 0
-    lines = terminal.text.splitlines()
-    assert [line for line in lines if len(line) > width and len(line.split()) > 1] == []
-    assert "\x1b[3" not in terminal.text, "NO_COLOR"
+    assert [line for line in terminal.text.splitlines() if len(line) > 80] == []
+    for part in (
+        *("POST /v1/webhooks/", "POST /v1/customers/", "POST /v1/subscriptions/", "POST /_emulator/clock/advance"),
+        *("the period runs from 2026-02-01 to 2026-03-01", "INV-2026-000002: 5,000 XAF, paid."),
+        "What to do next:",
+    ):
+        assert part in terminal.text
+    assert terminal.text.count("signature correct") == 8
+    assert "WRONG" not in terminal.text
 
 
 def test_a_terminal_is_shown_the_next_command(sandbox: Sandbox, screen: OnScreen) -> None:
     """For the same emulator and App. JSON and pipes have none."""
     subscription = sandbox.subscribe()["id"]
-    request = sandbox.control.get("/requests")["data"][0]["id"]
     where = ("--url", sandbox.url, "--key", sandbox.key)
     expected = {
         ("events", "--object", subscription): f"explain {subscription}",
-        ("logs", request): f"explain {subscription}",
-        ("schedule",): "clock next",
         ("clock", "advance", "1d"): "schedule",
-        ("trigger", "subscription.canceled", "-o", f"subscription={subscription}"): f"explain {subscription}",
     }
     for command, following in expected.items():
         terminal = screen(*command, *where, COLUMNS="200")
         assert terminal.status() == 0
         assert f"next: payments-emulator {following} --url {sandbox.url} --key {sandbox.key}" in terminal.text
-    assert "next:" not in screen("events", *where, "--json").text
+    as_json = screen("events", *where, "--json")
+    assert (as_json.status(), "next:" in as_json.text) == (0, False)
     assert "next:" not in run("events", *where).errors

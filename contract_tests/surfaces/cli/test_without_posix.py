@@ -7,15 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from contract_tests import ROOT
+from contract_tests.surfaces.cli.terminal import Begin, clean, ended, until
 from emulator.cli.main import cli
-
-HERE = Path(__file__).parent
-MAIN = (sys.executable, "-m", "emulator.cli.main")
 
 LINES = """
 clock show
@@ -67,60 +65,36 @@ for line in sys.argv[1:]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Variables under which Python has no POSIX names."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
-    root = str(HERE.parents[2])
-    return {**own, "PYTHONPATH": os.pathsep.join([str(HERE / "without_posix"), root]), "HOME": str(tmp_path)}
-
-
-@contextmanager
-def started(*line: str, environment: dict[str, str], until: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A command in a process of its own, once it has said this; it is ended if it has not ended by itself."""
-    command = subprocess.Popen(
-        [*MAIN, *line], env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        said = []
-        for each in command.stdout or ():
-            said.append(each)
-            if until in each:
-                break
-        assert until in said[-1], "".join(said)
-        yield command
-    finally:
-        if command.poll() is None:
-            command.kill()
-        command.communicate()
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Variables under which Python has no POSIX names; the files are in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    path = os.pathsep.join([str(Path(__file__).parent / "without_posix"), str(ROOT)])
+    return {**clean(), "PYTHONPATH": path, "HOME": str(tmp_path)}
 
 
 @pytest.fixture
-def url(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+def url(environment: dict[str, str], begin: Begin) -> Iterator[str]:
     """A server without POSIX names, whose worlds are in a file."""
     line = ("serve", "--port", "0", "--port-file", "port", "--state", "tinydb:served.json")
-    with started(*line, environment=environment, until="Ready.", folder=tmp_path) as server:
-        yield f"http://127.0.0.1:{(tmp_path / 'port').read_text().strip()}"
-        server.terminate()
-        output, _ = server.communicate(timeout=60)
-        assert (server.returncode, "Traceback" in output) == (0, False), output
+    server = begin(*line, **environment)
+    until(server.stdout, "Ready.")
+    yield f"http://127.0.0.1:{Path('port').read_text().strip()}"
+    status, _, errors = ended(server, signal.SIGTERM)
+    assert (status, "Traceback" in errors) == (0, False), errors
 
 
 def test_the_names_are_gone(environment: dict[str, str]) -> None:
     code = "import os, signal; print(hasattr(os, 'fork'), hasattr(signal, 'SIGKILL'), hasattr(os, 'getpid'))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
-
-
-def test_every_command_is_tried() -> None:
     assert {line.split()[0] for line in LINES} | ALONE | ELSEWHERE == set(cli.commands)
 
 
 @pytest.mark.long
-def test_commands_of_a_running_server(url: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_commands_of_a_running_server(url: str, environment: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CALL, *LINES],
         env={**environment, "PAYMENTS_EMULATOR_URL": url},
-        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
@@ -129,40 +103,23 @@ def test_commands_of_a_running_server(url: str, environment: dict[str, str], tmp
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
 
 
-def test_exec_passes_on_the_exit_status(environment: dict[str, str], tmp_path: Path) -> None:
-    code = "import os, sys; sys.exit(7 if os.environ['PAYMENTS_EMULATOR_URL'] else 1)"
-    line = [*MAIN, "exec", "--", sys.executable, "-c", code]
-    done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (7, "")
-
-
-def test_exec_leaves_ctrl_c_to_the_command(environment: dict[str, str], tmp_path: Path) -> None:
+def test_exec_passes_on_the_exit_status_and_leaves_ctrl_c_to_the_command(
+    begin: Begin, environment: dict[str, str]
+) -> None:
     """The console sends it to both; the command ends by it, and exec with the command's status."""
-    code = (
-        "import signal, sys; signal.signal(2, lambda *_: sys.exit(5)); print('started', flush=True); sys.stdin.read()"
-    )
-    command = subprocess.Popen(
-        [*MAIN, "exec", "--", sys.executable, "-c", code],
-        env=environment,
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    assert command.stdout
-    assert "started" in command.stdout.readline()
+    code = "import os, sys; sys.exit(7 if os.environ['PAYMENTS_EMULATOR_URL'] else 1)"
+    assert ended(begin("exec", "--", sys.executable, "-c", code, **environment)) == (7, "", "")
+    code = "import signal, sys, time; signal.signal(2, lambda *_: sys.exit(5)); print('on', flush=True); time.sleep(60)"
+    command = begin("exec", "--", sys.executable, "-c", code, **environment)
+    until(command.stdout, "on")
     os.killpg(command.pid, signal.SIGINT)  # this process has the name
-    command.wait(60)
-    output, _ = command.communicate()
-    assert (command.returncode, "Traceback" in output) == (5, False), output
+    status, _, errors = ended(command)
+    assert (status, "Traceback" in errors) == (5, False), errors
 
 
-def test_listen_and_the_demo_end_on_a_signal(url: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_listen_and_the_demo_end_on_a_signal(url: str, begin: Begin, environment: dict[str, str]) -> None:
     target = ("listen", "--forward-to", f"{url}/_emulator/inbox/x", "--url", url)
-    for line, until in ((target, "http"), (("demo", "--port", "0"), "")):
-        with started(*line, environment=environment, until=until, folder=tmp_path) as command:
-            command.terminate()
-            output, _ = command.communicate(timeout=60)
-            assert "Traceback" not in output, output
+    for line, said in ((target, "http"), (("demo", "--port", "0"), "")):
+        command = begin(*line, **environment)
+        until(command.stdout, said)
+        assert "Traceback" not in ended(command, signal.SIGTERM).errors
