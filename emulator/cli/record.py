@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,10 @@ def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | No
     return out
 
 
-def _well_formed(_context: click.Context, _parameter: click.Parameter, expected: tuple[str, ...]) -> tuple[str, ...]:
-    if any(not re.match(r"[^.=]+(\.[^.=]+)+=", text) for text in expected):
-        raise click.BadParameter("must be ID.FIELD=VALUE, such as sub_….status=past_due")
-    return expected
-
-
 @click.command()
 @click.option("--as", "form", type=click.Choice([*FORMS]), help="The form of the test. [default: pytest]")
-@click.option("--start", "is_start", is_flag=True, help="Start recording; prints the mark of this moment.")
+@click.option("--start", "is_start", is_flag=True, help="Start recording here.")
 @click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
-@click.option("--since", metavar="MARK", help="Only what came after this, and what that depends on.")
-@click.option(
-    "--expect",
-    "expected",
-    multiple=True,
-    metavar="ID.FIELD=VALUE",
-    callback=_well_formed,
-    help="Expect this instead of the events that came. May be repeated.",
-)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -55,15 +39,12 @@ def record(
     *,
     is_start: bool,
     is_stop: bool,
-    since: str | None,
-    expected: tuple[str, ...],
     out: Path | None,
 ) -> None:
     """Write a test of what was done in the world.
 
     \b
     payments-emulator record --out test_recorded.py
-    payments-emulator record --as pytest --expect sub_8fKq9ZsT1mVbX7cR2yLdH8wN.status=past_due
     payments-emulator record --start
     payments-emulator record --stop --as node --out recorded.test.mjs
 
@@ -71,19 +52,13 @@ def record(
     numbers and secrets are replaced by test values.
     """
     if is_start:
-        if is_stop or form or since or expected or out:
-            raise click.UsageError("--start stands alone; --stop takes the form and what is expected")
-        mark = emulator.post("/recording/start")["since_request"]
-        if mark is not None:
-            click.echo(mark)
+        if is_stop or form or out:
+            raise click.UsageError("--start stands alone; --stop takes --as and --out")
+        emulator.post("/recording/start")
         click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
         return
-    marks: dict[str, Any] = {"since": since or None}
-    if is_stop:
-        if since:
-            raise click.UsageError("--stop writes what came since --start; leave out --since")
-        marks = _under_way(emulator)
-    recording = msgspec.convert(emulator.get("/recording", **marks, expect=list(expected) or None), Recording)
+    marks = _under_way(emulator) if is_stop else {}
+    recording = msgspec.convert(emulator.get("/recording", **marks), Recording)
     if not recording.steps:
         raise click.ClickException("there is nothing to record: no request changed anything")
     text = FORMS[form or next(iter(FORMS))](recording)

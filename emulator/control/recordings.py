@@ -20,7 +20,7 @@ from emulator.web.context import Response
 async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
     """GET /recording."""
     await runtime.catch_up()
-    found = recording(runtime, query.get("since"), query.get("until"), query.get("expect", ()))
+    found = recording(runtime, query.get("since"), query.get("until"))
     if query["as"] == "steps":
         return msgspec.to_builtins(found)
     return Response(200, FORMS[query["as"]](found).encode(), media_type=b"text/plain; charset=utf-8")

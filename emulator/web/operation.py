@@ -76,7 +76,7 @@ def _instant(text: str) -> str:
 
 
 def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
-    """Return the values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
+    """Return the values of a parameter that is an array: ``?expand=a&expand=b``, or parts of one text."""
     return [cast(text, schema["items"]) for text in texts]
 
 

@@ -17,11 +17,6 @@ class PastDue(NamedTuple):
     subscription: str
     customer: str
 
-    @property
-    def expected(self) -> str:
-        """The value of ``--expect``."""
-        return f"{self.subscription}.status=past_due"
-
 
 def customers(payments: Emulator, first: int, number: int) -> None:
     """Customers with cards, names that change, and products: nothing that the subscription needs."""

@@ -24,7 +24,6 @@ from emulator.insight.recording.exchanges import (
     Exchange,
     ObjectList,
     RecordedStart,
-    Wanted,
     ids_in,
     request_ids,
 )
@@ -33,7 +32,6 @@ from emulator.insight.recording.model import (
     URL,
     Call,
     ClockMove,
-    ExpectedField,
     RecordedStep,
     Recording,
     Reference,
@@ -220,18 +218,15 @@ class Builder:
         self._sought: set[str] = set()
         self._steps: list[RecordedStep] = []
 
-    def build(
-        self, among: Container[str], wanted: Sequence[Wanted], events: Sequence[CausedEvent], jobs_until: str | None
-    ) -> Recording:
+    def build(self, among: Container[str], events: Sequence[CausedEvent], jobs_until: str | None) -> Recording:
         """Return the recording of the exchanges with these ids, and of those before that they depend on.
 
-        Where nothing is ``wanted``, those of the events are expected that these exchanges caused. ``jobs_until`` is the
-        instant of the last job that ran after the last exchange.
+        Those of the events are expected that these exchanges caused. ``jobs_until`` is the instant of the last job that
+        ran after the last exchange.
         """
-        chosen = self._chosen(among, wanted)
+        chosen = self._chosen(among)
         first = self._exchanges[chosen[0]].now if chosen else self._now
-        self._add_steps(chosen, first, jobs_until, is_timed=bool(wanted))
-        expectations = [self._expected(one) for one in wanted]
+        self._add_steps(chosen, first, jobs_until)
         if not self._steps and self._lookup.past:
             raise without_its_past("No request changed anything by itself")
         for number, index in self._added.items():
@@ -243,8 +238,7 @@ class Builder:
             url=self._start.url,
             settings=self._start.settings,
             steps=self._steps,
-            expectations=expectations,
-            events=None if wanted else self._caused(events, chosen),
+            events=self._caused(events, chosen),
         )
         return renumbered(recording)
 
@@ -256,13 +250,11 @@ class Builder:
 
     # -- which exchanges become steps
 
-    def _chosen(self, among: Container[str], wanted: Sequence[Wanted]) -> list[int]:
+    def _chosen(self, among: Container[str]) -> list[int]:
         """Return the numbers of the exchanges that become calls, in order, with those that they depend on."""
         steps = [(number, each) for number, each in enumerate(self._exchanges) if self._is_step(each)]
         found = {number for number, each in steps if each.id in among or each.operation == "updateApp"}
         waiting = [*found]
-        ids = {id for one in wanted for id in self._origins(one.id)}
-        waiting += [number for id in ids if (number := self._source(id)) is not None]
         while waiting:
             number = waiting.pop()
             found.add(number)
@@ -291,18 +283,15 @@ class Builder:
 
     # -- steps
 
-    def _add_steps(self, chosen: Sequence[int], first: str, jobs_until: str | None, *, is_timed: bool) -> None:
-        """Add the calls and the moves. With ``is_timed`` the clock is where it was at each call and move.
-
-        Else it is moved only as far as it was asked to, and for the jobs that ran.
-        """
+    def _add_steps(self, chosen: Sequence[int], first: str, jobs_until: str | None) -> None:
+        """Add the calls, and the moves: the clock goes as far as it was asked to, and for the jobs that ran."""
         included, time = set(chosen), first
         for number, exchange in enumerate(self._exchanges):
             if not included or number < min(included):
                 continue
             is_move = exchange.operation == MOVE and exchange.status < 300
             did_jobs = exchange.jobs_until is not None and exchange.jobs_until > time and exchange.operation != MOVE
-            if exchange.now > time and (did_jobs or (is_timed and (is_move or number in included))):
+            if exchange.now > time and did_jobs:
                 time = self._move({"to": exchange.now}, exchange.now)
             if is_move:
                 following = self._exchanges[number + 1].now if number + 1 < len(self._exchanges) else self._now
@@ -429,13 +418,6 @@ class Builder:
             if is_new and found is not None and found.index == 0 and self._reference(owner, place) != owner:
                 return found
         return lists[0] if lists else self._lookup.find(id, None, place)
-
-    def _expected(self, one: Wanted) -> ExpectedField:
-        place = self._exchanges[-1].place + 1_000_000 if self._exchanges else 0
-        operation, path = self._lookup.operation_that_reads(one.id) or ("getObject", "/_emulator/objects/{id}")
-        id = self._reference(one.id, place)
-        read = Call(operation=operation, method="GET", path=path.replace("{id}", id), status=200, parameters={"id": id})
-        return ExpectedField(read, one.field, self._referring(one.value, place))
 
 
 def _cuts(exchange: Exchange) -> bool:

@@ -49,14 +49,6 @@ class RecordedStart(NamedTuple):
     cards: Mapping[str, str]
 
 
-class Wanted(NamedTuple):
-    """What is to be expected at the end: the field, which may have dots, of the object with an id."""
-
-    id: str
-    field: str
-    value: Any
-
-
 class CausedEvent(NamedTuple):
     """The type of an event, and the id of the request that caused it, or planned the job that did.
 

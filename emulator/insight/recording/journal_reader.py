@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from emulator.core.events import Event
-from emulator.core.records import Record, to_wire
+from emulator.core.records import Record
 from emulator.core.world import encode
 from emulator.document import bundles
 from emulator.document.tree import operations
@@ -235,17 +235,6 @@ class JournalReader:
                     found[change.record.id] = change.old, number
         return [*found.values()]
 
-    def operation_that_reads(self, id: str) -> tuple[str, str] | None:
-        """Return the operation that reads an object and its path, with ``{id}``, or None without such an object."""
-        record = self._record(id)
-        if record is None:
-            return None
-        return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
-
-    def shown(self, id: str) -> Any:
-        """Return an object as the service shows it, as a JSON value, or raise 404."""
-        return msgspec.to_builtins(to_wire(names.find(self._world, id)))
-
     def receiver_status(self, endpoint: str) -> int | None:
         """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
         deliveries = self._world.table(WebhookDelivery).where("webhook", endpoint)
@@ -308,21 +297,9 @@ def _parameters(operation: str | None, path: str) -> dict[str, str]:
 
 @cache
 def _paths() -> dict[str, str]:
-    return {operation["operationId"]: path for path, _, operation in _operations()}
-
-
-@cache
-def _readers() -> dict[str, tuple[str, str]]:
-    """Return the operation that reads an object of each kind of the service, and its path."""
-    found = {}
-    for path, method, operation in _operations():
-        if method == "get" and re.fullmatch(r"/v1/[\w-]+/\{\w+\}/", path):
-            kind = re.sub("(?<!^)(?=[A-Z])", "_", operation["operationId"].removeprefix("get")).lower()
-            kind = {"webhook": "webhook_endpoint"}.get(kind, kind)
-            found[kind] = operation["operationId"], re.sub(r"\{\w+\}", "{id}", path)
-    return found
-
-
-def _operations() -> Iterator[tuple[str, str, Any]]:
-    for name, base in BASES.items():
-        yield from ((base + path, method, operation) for path, method, operation in operations(bundles.load(name)))
+    """Return the path of each operation of both documents."""
+    return {
+        operation["operationId"]: base + path
+        for name, base in BASES.items()
+        for path, _, operation in operations(bundles.load(name))
+    }

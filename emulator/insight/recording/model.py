@@ -50,24 +50,12 @@ class ClockMove(msgspec.Struct, frozen=True, tag="move"):
 RecordedStep = Call | ClockMove
 
 
-class ExpectedField(msgspec.Struct, frozen=True):
-    """What the field of an object has to be at the end: ``read`` is the GET, ``field`` may have dots."""
-
-    read: Call
-    field: str
-    value: Any
-
-    @property
-    def path(self) -> tuple[str | int, ...]:
-        return tuple(int(key) if key.isdigit() else key for key in self.field.split("."))
-
-
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """A world at its start, the steps that were made in it, and what is expected at the end.
+    """A world at its start, the steps that were made in it, and the events that are expected.
 
     ``clock`` is the instant (UTC) at which the frozen clock starts, ``settings`` those that differ from the defaults,
-    ``url`` the emulator that recorded it. ``events`` are the types of all events, oldest first, where they are
-    expected.
+    ``url`` the emulator that recorded it. ``events`` are the types of all events, oldest first; None if they are too
+    many to be expected.
     """
 
     app: str
@@ -76,7 +64,6 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     settings: dict[str, Any] = {}
     steps: list[RecordedStep] = []
-    expectations: list[ExpectedField] = []
     events: list[str] | None = None
 
     @property
@@ -85,7 +72,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     def referenced(self) -> dict[str, set[Reference]]:
         found: dict[str, set[Reference]] = {}
-        for step in (*self.steps, *(each.read for each in self.expectations)):
+        for step in self.steps:
             for reference in references(step):
                 found.setdefault(reference.name, set()).add(reference)
         return found

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from emulator.core.errors import ApiError, invalid_field
+from emulator.core.errors import invalid_field
 from emulator.engine.runtime import Runtime
 from emulator.insight.recording.builder import Builder
-from emulator.insight.recording.exchanges import Exchange, Wanted
+from emulator.insight.recording.exchanges import Exchange
 from emulator.insight.recording.journal_reader import JournalReader
 from emulator.insight.recording.model import Recording
 
@@ -32,13 +28,10 @@ class _Span(NamedTuple):
         return {each.id for each in self.exchanges[self.first :]}
 
 
-def recording(
-    runtime: Runtime, since: str | None = None, until: str | None = None, expected: Sequence[str] = ()
-) -> Recording:
-    """Return what was done in a world, between two requests where they are named; ``expected`` as ``ID.FIELD=VALUE``."""
+def recording(runtime: Runtime, since: str | None = None, until: str | None = None) -> Recording:
+    """Return what was done in a world, between two requests where they are named."""
     reader = JournalReader(runtime)
     span = _span(runtime, reader, since, until)
-    wanted = [_wanted(text, reader) for text in expected]
     # Of a world with a past only a part can be done again: what its own requests did, and the events that they caused.
     among, is_part = span.ids, span.first > 0 or bool(reader.past)
     if is_part and (objects := reader.objects_of(span.exchanges[span.first :], span.done)):
@@ -46,7 +39,7 @@ def recording(
     answered = reader.last_unit(span.exchanges)
     builder = Builder(reader.start(), span.exchanges, span.now, reader)
     events = reader.events(span.done, of_any=not is_part)
-    return builder.build(among, wanted, events, reader.jobs_until(answered, span.done))
+    return builder.build(among, events, reader.jobs_until(answered, span.done))
 
 
 def _span(runtime: Runtime, reader: JournalReader, since: str | None, until: str | None) -> _Span:
@@ -59,35 +52,3 @@ def _span(runtime: Runtime, reader: JournalReader, since: str | None, until: str
     if end == len(exchanges):
         return _Span(exchanges, first, runtime.journal.count, runtime.now())
     return _Span(exchanges[:end], first, exchanges[end].place, exchanges[end].now)
-
-
-def _wanted(text: str, reader: JournalReader) -> Wanted:
-    name, _, value = text.partition("=")
-    id, _, field = name.partition(".")
-    _require(id, "expect", reader)
-    _require_field(reader.shown(id), field)
-    return Wanted(id, field, _value(value))
-
-
-def _require(id: str, param: str, reader: JournalReader) -> None:
-    if reader.operation_that_reads(id) is None:
-        raise ApiError("NOT_FOUND", param=param, message=f"There is no object {id[:60]}.")
-
-
-def _require_field(shown: Any, field: str) -> None:
-    """Raise 422 if an object, as it is shown now, has no such field."""
-    for name in field.split("."):
-        if isinstance(shown, list) and name.isdigit() and int(name) < len(shown):
-            shown = shown[int(name)]
-        elif isinstance(shown, dict) and name in shown:
-            shown = shown[name]
-        else:
-            present = f"the fields are {', '.join(shown)}" if isinstance(shown, dict) and shown else "there are none"
-            raise invalid_field("expect", f"there is no field {field[:60]} ({name[:60]}): {present}")
-
-
-def _value(text: str) -> Any:
-    """Return the value as JSON if it is a number, true, false or null, else as text."""
-    if re.fullmatch(r"null|true|false|-?\d{1,15}(\.\d+)?", text):
-        return msgspec.json.decode(text)
-    return text

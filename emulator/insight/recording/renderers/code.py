@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.insight.recording.model import Call, ClockMove, ExpectedField, Recording, Reference, parts
+from emulator.insight.recording.model import Call, ClockMove, Recording, Reference, parts
 
 # -- literals
 
@@ -78,14 +78,11 @@ class Statements(NamedTuple):
 
     move: Callable[[ClockMove], str]
     call: Callable[[Call], str]
-    expected: Callable[[ExpectedField], str]
     events: Callable[[list[str]], str]
 
     def of(self, recording: Recording) -> Iterator[str]:
         """Yield the steps, then what is expected at the end."""
         for step in recording.steps:
             yield self.move(step) if isinstance(step, ClockMove) else self.call(step)
-        for expected in recording.expectations:
-            yield self.expected(expected)
         if recording.events is not None:
             yield self.events(recording.events)

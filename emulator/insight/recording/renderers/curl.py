@@ -13,7 +13,6 @@ from emulator.insight.recording.model import (
     URL,
     Call,
     ClockMove,
-    ExpectedField,
     Recording,
     Reference,
     parts,
@@ -38,8 +37,6 @@ def _lines(recording: Recording) -> Iterator[str]:
             yield _call(step)
             for reference in sorted(captured.get(step.name or "", ())):
                 yield f"{_variable(reference)}=$(text {quote(_filter(reference.path))})"
-    for expected in recording.expectations:
-        yield from _expected(expected)
     if recording.events is not None:
         yield "call 200 GET '/_emulator/events?page_size=100'"
         yield f"expect '[.data[].type] | reverse' {_word(_json(recording.events))}"
@@ -50,11 +47,6 @@ def _call(call: Call) -> str:
     text = call.body if isinstance(call.body, str) else _json(call.body)
     body = "" if call.body is None else f" \\\n  -d {_word(text)}"
     return f"call {call.status} {call.method} {_word(call.path)}{''.join(headers)}{body}"
-
-
-def _expected(expected: ExpectedField) -> Iterator[str]:
-    yield _call(expected.read)
-    yield f"expect {quote(_filter(expected.path))} {_word(_json(expected.value))}"
 
 
 def _json(value: Any) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.insight.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
+from emulator.insight.recording.model import URL, Call, ClockMove, Recording, Reference
 from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 2
@@ -87,14 +87,8 @@ def _call(call: Call) -> str:
     return f"{name}await {request};"
 
 
-def _assertion(expected: ExpectedField) -> str:
-    read = f"(await payments.api.get({JAVASCRIPT.string(expected.read.path)})){_keys(expected.path)}"
-    comparison = "deepEqual" if isinstance(expected.value, dict | list) else "equal"
-    return f"assert.{comparison}({read}, {JAVASCRIPT.literal(expected.value)});"
-
-
 def _events(types: list[str]) -> str:
     return f"assert.deepEqual(await payments.events.types(), {JAVASCRIPT.literal(types, used=55)});"
 
 
-STATEMENTS = Statements(_move, _call, _assertion, _events)
+STATEMENTS = Statements(_move, _call, _events)

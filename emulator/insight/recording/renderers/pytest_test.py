@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from emulator.insight.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
+from emulator.insight.recording.model import URL, Call, ClockMove, Recording, Reference
 from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 4
@@ -82,15 +82,8 @@ def _raw_call(call: Call, name: str) -> str:
     return f"{request}\n{check}{captured}"
 
 
-def _assertion(expected: ExpectedField) -> str:
-    field = _keys(Reference("", expected.path))
-    value, read = PYTHON.literal(expected.value), f"payments.api.get({PYTHON.string(expected.read.path)}){field}"
-    operator = "is" if expected.value is None or isinstance(expected.value, bool) else "=="
-    return f"assert {read} {operator} {value}"
-
-
 def _events(types: list[str]) -> str:
     return f"assert payments.events.types == {PYTHON.literal(types, used=40)}"
 
 
-STATEMENTS = Statements(_move, _call, _assertion, _events)
+STATEMENTS = Statements(_move, _call, _events)
