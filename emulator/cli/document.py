@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
 from emulator.cli.groups import FOUND
-from emulator.cli.options import DEFAULT_URL, FILE, option, require_extra
+from emulator.cli.options import DEFAULT_URL, option, require_extra
 from emulator.cli.report_output import ReportOutput, with_report
-from emulator.cli.service import ask, drift, made_profile, reject_live_key, service_url
+from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
     from emulator.checks.document.report import DocumentResults
-    from emulator.checks.service.verdicts import CalibrationReport
 
 
 @click.command()
@@ -30,17 +26,8 @@ if TYPE_CHECKING:
 @click.option(
     "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
 )
-@click.option(
-    "--rules", is_flag=True, help="Also ask the probes of compare service, with time where the server offers it."
-)
-@click.option(
-    "--against",
-    type=FILE,
-    metavar="PROFILE",
-    help="With --rules: fail where the server is not as a profile says.",
-)
 @with_report
-def document(*, url: str, key: str, rules: bool, against: Path | None, output: ReportOutput, **choices: Any) -> int:
+def document(*, url: str, key: str, output: ReportOutput, **choices: Any) -> int:
     """Check the server at URL against the OpenAPI document.
 
     \b
@@ -49,23 +36,13 @@ def document(*, url: str, key: str, rules: bool, against: Path | None, output: R
 
     Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
     /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
-    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it.
-
-    --rules also asks which assumptions hold at the server. Exit status 1 if a response violates the document, or if the
-    server is not as the profile of --against says.
+    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it. Exit status 1 if a response
+    violates the document.
     """
     require_extra("check", "schemathesis")
     reject_live_key(url, key)
-    if against and not rules:
-        raise click.UsageError("--against is about the rules; add --rules")
     base_url, document = server_and_document(url)
-    # The rules come first: generated security profiles may forbid requests, and a generated reset deletes objects.
-    verdicts = ask_rules(base_url.removesuffix("/v1"), key) if rules else None
     report = _report(document, base_url, key, **choices)
-    if verdicts is not None:
-        from emulator.document.probes import collected
-
-        report.rules, report.drift = verdicts, drift(against, made_profile(collected(), verdicts)) if against else []
     output.show(report.report())
     return 0 if report.passed else FOUND
 
@@ -109,38 +86,3 @@ def _report(
     with webhook_receiver() as own, console.status("checking") as line:
         objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
         return Suite(document, base_url, key, examples, seed, objects).run(progress)
-
-
-MOST = 1_000
-"""Requests that the probes make at most, repeated ones included."""
-
-RATE = 1_000.0
-"""Requests each second at most, as many as the server takes: the rest of a check has no limit either."""
-
-
-def ask_rules(url: str, key: str) -> CalibrationReport:
-    """Return the verdicts about a server at a URL (without ``/v1``).
-
-    Probes of webhooks need a server on this machine; those of time one whose clock can be moved.
-    """
-    import httpx
-
-    from emulator.checks.service.runner import Help
-    from emulator.checks.service.service import EventReceiver
-    from emulator.document.probes import collected
-    from emulator.engine.redaction import redact_value
-    from emulator.server.address import is_loopback
-
-    def advance(days: int) -> None:
-        http.post("/clock/advance", json={"by": f"{days}d"}).raise_for_status()
-
-    known, is_near = collected(), is_loopback(urlsplit(url).hostname or "")
-    headers = {"Authorization": f"Bearer {key}"}
-    with (
-        httpx.Client(base_url=f"{url}/_emulator", headers=headers, timeout=60) as http,
-        EventReceiver() if is_near else nullcontext() as receiver,
-    ):
-        clock = http.get("/clock")
-        has_clock = clock.status_code == 200 and b'"mode"' in clock.content
-        helpers = Help(redact_value, receiver, advance=advance if has_clock else None)
-        return ask(known, [*known.probes], url, key, helpers, rate=RATE, most=MOST)

@@ -8,17 +8,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from emulator.cli.control_client import ControlClient, Rejected
-from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Parsed, instant, option
+from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
 from emulator.client.connections import ConnectionFailed, Connections, Timeouts
 from emulator.client.messages import ApiRequest
 
@@ -32,33 +30,12 @@ PAUSE = 0.5
 LAST_SECONDS = Timeouts(connect=1, response=1)
 """Seconds that the emulator has, at the end, to remove the endpoint."""
 
-MAX_PAST_EVENTS = 100_000
-
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def since_when(value: str) -> datetime | timedelta:
-    """Return an instant (a day begins in UTC), or how long ago it was."""
-    if ago := re.fullmatch(r"(\d{1,6})([smhdw])", value, re.ASCII):
-        return timedelta(**{UNITS[ago[2]]: int(ago[1])})
-    try:
-        start = datetime.fromisoformat(instant(value))
-    except ValueError:
-        allowed = "a duration such as 1h, or an instant such as 2026-03-01T00:00:00Z"
-        raise ValueError(f"{value!r}: {allowed}") from None
-    return start.replace(tzinfo=start.tzinfo or UTC)
-
-
-SINCE = Parsed("INSTANT|DURATION", since_when)
-
 
 @click.command()
 @click.option(
     "--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL, or port of this machine."
 )
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
-@click.option("--object", "about", type=ID, metavar="ID", help="Forward only events about this object.")
-@click.option("--since", type=SINCE, help="First forward the events since then, or of the last 1h.")
 @option("--secret", metavar="SECRET", help="Sign with this secret. [default: one made from the key and the URL]")
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; needs no emulator.")
 @option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")
@@ -69,8 +46,6 @@ def listen(
     forward_to: str,
     *,
     events: str,
-    about: str | None,
-    since: datetime | timedelta | None,
     secret: str | None,
     print_secret: bool,
     url: str,
@@ -99,14 +74,11 @@ def listen(
     # The context managers below remove the endpoint and stop the receiver.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with ControlClient(url, key, token=control_token) as emulator, Connections(target, RECEIVER_SECONDS) as receivers:
-        forwarder = Forwarder(receivers, target, secret, about=about, as_json=as_json)
+        forwarder = Forwarder(receivers, target, secret, as_json=as_json)
         with HttpReceiver(forwarder.answer) as receiver:
             listener = Listener(emulator, forwarder, f"{receiver.url}/", events.split(","))
-            past = list(past_events(emulator, since, listener.events)) if since else []
             with listener:
                 introduce(listener.endpoint, target, secret, as_json=as_json)
-                for event in past:
-                    forwarder.send(event)
                 listener.run()
 
 
@@ -144,7 +116,7 @@ class Listener:
     """The endpoint at the emulator: registered, registered again when it is gone, and removed at the end."""
 
     def __init__(self, emulator: ControlClient, forwarder: Forwarder, url: str, events: list[str]) -> None:
-        self.events = events
+        self._events = events
         self.endpoint: Any = None
         self._emulator = emulator
         self._forwarder = forwarder
@@ -155,7 +127,6 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-
         id = self.endpoint["id"]
         try:
             self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeouts=LAST_SECONDS)
@@ -174,7 +145,7 @@ class Listener:
             click.echo(f"-- listening again, as {self.endpoint['id']}", err=True)
 
     def _register(self) -> None:
-        body = {"name": "payments-emulator listen", "url": self._url, "events": self.events}
+        body = {"name": "payments-emulator listen", "url": self._url, "events": self._events}
         self.endpoint = self._emulator.post("/v1/webhooks/", body)
         self._forwarder.verify_with(self.endpoint["secret"])
 
@@ -201,17 +172,6 @@ class Listener:
 
     def _exists(self) -> bool:
         return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
-
-
-def past_events(emulator: ControlClient, since: datetime | timedelta, types: Iterable[str]) -> list[Any]:
-    if isinstance(since, datetime):
-        start = since
-    else:
-        now = datetime.fromisoformat(emulator.get("/clock")["now"])
-        start = now - min(since, now - datetime.min.replace(tzinfo=UTC))
-    every = emulator.pages("/events", MAX_PAST_EVENTS)
-    newer = takewhile(lambda event: datetime.fromisoformat(event["created_at"]) >= start, every)
-    return [event for event in newer if "*" in types or event["type"] in types][::-1]
 
 
 def destination(text: str, given_as: str) -> str:
@@ -245,15 +205,13 @@ class Forwarder:
     """Answers webhooks with what another server answers to them, and prints each delivery.
 
     The emulator gives each endpoint a secret of its own. So that the server behind can have one that stays, genuine
-    deliveries are signed again with ``secret``; any other is forwarded as it came. With ``about`` only events about
-    this object are forwarded.
+    deliveries are signed again with ``secret``; any other is forwarded as it came.
     """
 
-    def __init__(self, receivers: Connections, target: str, secret: str, *, about: str | None, as_json: bool) -> None:
+    def __init__(self, receivers: Connections, target: str, secret: str, *, as_json: bool) -> None:
         self._receivers = receivers
         self._target = target
         self._secret = secret
-        self._about = about
         self._as_json = as_json
         self._endpoint_secret = ""
         self._registered = threading.Event()
@@ -276,27 +234,13 @@ class Forwarder:
         from emulator.resources.webhooks.deliveries import signature
 
         event = json_object(request.body)
-        if event.get("type") == "webhook.ping" or not self._concerns(event):
+        if event.get("type") == "webhook.ping":
             return ReceiverReply()
         self._registered.wait(PATIENCE)
         given = request.headers.get(SIGNATURE, "")
         if hmac.compare_digest(given.encode(), signature(self._endpoint_secret, request.body).encode()):
             request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
         return self.forward(event, request)
-
-    def send(self, event: Mapping[str, Any]) -> None:
-        """Forward a past event as a delivery of it would have been."""
-        from email.message import Message
-
-        from emulator.client.webhook_receiver import ReceivedRequest
-        from emulator.resources.webhooks.deliveries import signature
-
-        if self._concerns(event):
-            body = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
-            headers = Message()
-            headers["Content-Type"] = "application/json"
-            headers[SIGNATURE] = signature(self._secret, body)
-            self.forward(event, ReceivedRequest("/", headers, body))
 
     def forward(self, event: Mapping[str, Any], request: ReceivedRequest) -> ReceiverReply:
         """Send the same bytes under the same headers, so that the signature stays valid, and print what came of it."""
@@ -325,11 +269,6 @@ class Forwarder:
         click.echo(json.dumps(shown) if self._as_json else line(shown))
         sys.stdout.flush()
         return reply
-
-    def _concerns(self, event: Mapping[str, Any]) -> bool:
-        from emulator.client.webhook_receiver import event_object
-
-        return self._about in (None, event_object(event).get("id"))
 
 
 def line(shown: Mapping[str, Any]) -> str:

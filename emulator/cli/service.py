@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writin
 from emulator.cli.report_output import ReportOutput, with_report
 
 if TYPE_CHECKING:
+    import httpx
+
     from emulator.checks.service.runner import Help
     from emulator.checks.service.verdicts import CalibrationReport, Verdict
     from emulator.document.probes import Collected
@@ -37,14 +40,10 @@ LOCAL = "local"
     "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
 )
 @click.option(
-    "--resume", type=OUTPUT_FILE, metavar="FILE", help="Store the progress here, and go on from what is stored."
-)
-@click.option(
     "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
 )
 @click.option("--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver.")
 @click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
-@click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
 @with_report
 def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, **chosen: Any) -> int:
     """Find out which assumptions hold at the service at URL.
@@ -55,29 +54,27 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     payments-emulator compare service https://sandbox.example.com --key sk_test_mine --against profile.yaml
 
     Makes the requests of the probes, with a test key and /v1 alone, and removes what it created as far as the service
-    lets it. Prints at first how many requests it makes at most. Each assumption is confirmed, differs, or was not
-    answered or not asked. Exit status 1 only with --against, 3 if --max-requests ended it.
+    lets it. Days pass only where the service has a clock that can be moved, as this emulator has. Prints at first how many
+    requests it makes at most. Each assumption is confirmed, differs, or was not answered or not asked. Exit status 1 only
+    with --against, 3 if --max-requests ended it.
     """
     from emulator.document.probes import collected
     from emulator.document.profile import save
 
     reject_live_key(url, key)
-    if chosen["with_time"] and chosen["resume"] is None:
-        raise click.UsageError("--time needs --resume FILE, from which the probes go on days later")
-    known = collected()
+    url, known = service_url(url), collected()
     names = chosen_probes(known, only)
 
     def report_one(verdict: Verdict) -> None:
         if sys.stderr.isatty():
             click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
 
-    with _helpers(chosen) as helpers:
-        asked = [name for name in names if not helpers.missing(known.probes[name], time=chosen["with_time"])]
+    with _helpers(url, key, chosen) as helpers:
+        asked = [name for name in names if not helpers.missing(known.probes[name])]
         most, rate = chosen["max_requests"], chosen["rate"]
         budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
         click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
-        limits = {"rate": rate, "most": most, "resume": chosen["resume"], "with_time": chosen["with_time"]}
-        report = ask(known, names, service_url(url), key, helpers, **limits, after=report_one)
+        report = _ask(known, names, url, key, helpers, rate=rate, most=most, after=report_one)
     profile = made_profile(known, report)
     if chosen["out"]:
         with writing(chosen["out"]):
@@ -118,7 +115,7 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
     return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
-def ask(
+def _ask(
     known: Collected,
     names: Sequence[str],
     url: str,
@@ -127,33 +124,29 @@ def ask(
     *,
     rate: float,
     most: int,
-    resume: Path | None = None,
-    with_time: bool = False,
-    after: Callable[[Verdict], None] = lambda _: None,
+    after: Callable[[Verdict], None],
 ) -> CalibrationReport:
     """Return the verdicts of probes about the service at a URL (without ``/v1``), by at most so many requests."""
     import httpx
 
-    from emulator.checks.service.runner import Runner, new_word
+    from emulator.checks.service.runner import Runner
     from emulator.checks.service.service import NothingListens, Service
-    from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
+    from emulator.checks.service.verdicts import CalibrationReport
 
-    try:
-        progress = CalibrationProgress(resume, helpers.mask(url), new_word(), helpers.mask)
-    except (ValueError, OSError) as error:
-        raise click.ClickException(f"{resume}: {error}") from None
     with httpx.Client(base_url=f"{url}/v1", timeout=60) as http:
         service = Service(http, key, rate, most)
         try:
-            verdicts = Runner(service, known, helpers, progress).run(names, time=with_time, after=after)
+            verdicts = Runner(service, known, helpers).run(names, after)
         except NothingListens as error:
             raise click.ClickException(f"{url} cannot be reached: {error}") from None
-    date = f"{helpers.now():%Y-%m-%d}"
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
     return CalibrationReport(url=helpers.mask(url), date=date, requests=service.sent, verdicts=verdicts)
 
 
 @contextmanager
-def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
+def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
+    import httpx
+
     from emulator.checks.service.runner import Help
     from emulator.checks.service.service import EventReceiver
     from emulator.engine.redaction import redact_value
@@ -162,16 +155,32 @@ def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
         click.echo(text, err=True)
         click.pause("Press a key when it is done.", err=True)
 
-    buyer = ask_buyer if chosen["buyer"] else None
-    if chosen["receiver"] is None:
-        yield Help(redact_value, buyer=buyer)
-        return
+    def advance(days: int) -> None:
+        control.post("/clock/advance", json={"by": f"{days}d"}).raise_for_status()
+
+    wanted, port = chosen["receiver"], chosen["receiver_port"]
+    with ExitStack() as stack:
+        try:
+            at = None if wanted == LOCAL else wanted
+            receiver = stack.enter_context(EventReceiver(at, port)) if wanted else None
+        except OSError as error:
+            raise click.ClickException(f"port {port}: cannot listen: {error.strerror}") from None
+        headers = {"Authorization": f"Bearer {key}"}
+        control = stack.enter_context(httpx.Client(base_url=f"{url}/_emulator", headers=headers, timeout=60))
+        yield Help(
+            redact_value, receiver, ask_buyer if chosen["buyer"] else None, advance if _has_clock(control) else None
+        )
+
+
+def _has_clock(control: httpx.Client) -> bool:
+    """Return whether a service has a clock that can be moved; that none can be reached is found by the first probe."""
+    import httpx
+
     try:
-        receiver = EventReceiver(None if chosen["receiver"] == LOCAL else chosen["receiver"], chosen["receiver_port"])
-    except OSError as error:
-        raise click.ClickException(f"port {chosen['receiver_port']}: cannot listen: {error.strerror}") from None
-    with receiver:
-        yield Help(redact_value, receiver, buyer)
+        clock = control.get("/clock")
+    except httpx.HTTPError:
+        return False
+    return clock.status_code == 200 and b'"mode"' in clock.content
 
 
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:

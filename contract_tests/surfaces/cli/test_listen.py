@@ -114,32 +114,6 @@ def test_the_secret_is_known_before_and_a_forgery_stays_a_forgery(
     assert [received.signed_with(secret) for received in receiver.received] == [True, False]
 
 
-@pytest.mark.parametrize(("since", "number"), [("1h", 1), ("999999w", 2)])
-def test_past_events_are_loaded(
-    sandbox: Sandbox, receiver: Receiver, listening: Start, since: str, number: int
-) -> None:
-    """More than there is time for is all of it."""
-    sandbox.customer()
-    sandbox.advance("2h")
-    sandbox.customer()
-    process = listening(receiver, "--since", since, "--secret", "whsec_mine")
-    for _ in range(number):
-        until(process.stdout, "customer.created")
-    assert receiver.events == sandbox.events()[-number:]
-    assert all(received.signed_with("whsec_mine") for received in receiver.received)
-
-
-def test_only_events_about_one_object(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
-    mine = sandbox.customer()
-    process = listening(receiver, "--since", "2026-01-01", "--object", mine["id"])
-    until(process.stdout, "customer.created")
-    sandbox.customer()
-    sandbox.settle()
-    sandbox.api.delete(f"/customers/{mine['id']}/")
-    sandbox.settle()
-    assert [each.event["type"] for each in receiver.received] == ["customer.created", "customer.deleted"]
-
-
 def test_whatever_is_posted_is_forwarded(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
     listening(receiver)
     (endpoint,) = sandbox.api.get("/webhooks/")["data"]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from emulator.checks.report import Finding, Report, printable
-from emulator.checks.service.verdicts import CalibrationReport
 
 CHECKED = "everything could be checked"
 
@@ -49,8 +48,7 @@ class DocumentResults:
     """All results.
 
     ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
-    ``notes`` name objects that the server did not create, so that requests for them could not succeed. ``rules`` are
-    the verdicts about the assumptions, if they were asked; ``drift`` is what of them is not as a profile says.
+    ``notes`` name objects that the server did not create, so that requests for them could not succeed.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)
@@ -59,8 +57,6 @@ class DocumentResults:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    rules: CalibrationReport | None = None
-    drift: list[str] = field(default_factory=list)
 
     def count_of(self, operation: str) -> OperationCount:
         """Return the counts of an operation, given by its method and path."""
@@ -72,9 +68,8 @@ class DocumentResults:
 
     @property
     def passed(self) -> bool:
-        """Whether every response passed every check, and the service is as the profile says, if there is one."""
-        failed = self.problems or self.drift or any(count.failures for count in self.operations.values())
-        return not failed
+        """Whether every response passed every check."""
+        return not self.problems and not any(count.failures for count in self.operations.values())
 
     @property
     def requests(self) -> int:
@@ -87,28 +82,19 @@ class DocumentResults:
         return sum(0 < status < 300 for status in self.links.values())
 
     def report(self) -> Report:
-        """Return what was found: each response that does not match the document, and what is not as a profile says."""
-        rules = f"the rules: {self.rules.counted()}" if self.rules else ""
+        """Return what was found: each response that does not match the document."""
         failed = [(each, count.operation) for count in self.operations.values() for each in count.failures.values()]
         findings = [
             Finding(operation, f"{operation}: {each.check}", _evidence(each), again=printable(each.curl))
             for each, operation in failed
         ]
         findings += [Finding(CHECKED, printable(each)) for each in self.problems]
-        findings += [Finding(rules, f"not as the profile says: {line}") for line in self.drift]
         verdict = "All responses match the document."
         if failed or self.problems:
             verdict = "Some responses do not match the document."
-        elif self.drift:
-            verdict = "The server is not as the profile says."
         right = [count.operation for count in self.operations.values() if not count.failures]
         right += [] if self.problems else [CHECKED]
-        right += [rules] if rules and not self.drift else []
-        notes = [
-            *self._table(),
-            *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes)),
-            *self._rules(),
-        ]
+        notes = [*self._table(), *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes))]
         notes.append(
             f"{self.requests} requests in {self.seconds:.0f} s; {len(self.checks)} kinds of check; "
             f"{self.followed} of {len(self.links)} links succeeded."
@@ -123,12 +109,6 @@ class DocumentResults:
         for count in counts:
             numbers = f"{count.requests:>8}  {count.valid:>5}  {count.rate:>9.0%}  {len(count.failures):>8}"
             yield f"{count.operation.ljust(width)}  {numbers}"
-
-    def _rules(self) -> Iterator[str]:
-        """Yield the differences from the emulator's assumptions, and the counts."""
-        if self.rules is not None:
-            yield from (printable(verdict.line) for verdict in self.rules.of("differs"))
-            yield f"Rules: {self.rules.counted()}; {self.rules.requests} requests."
 
     def _facts(self) -> dict[str, Any]:
         rows = [
@@ -148,8 +128,6 @@ class DocumentResults:
             "links": self.links,
             "problems": self.problems,
             "not_created": self.notes,
-            "rules": self.rules and self.rules.as_json(),
-            "drift": self.drift,
         }
 
 

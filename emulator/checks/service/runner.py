@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection
+from itertools import count
 from typing import Any, NamedTuple
 
 from emulator.checks.service.service import (
@@ -15,23 +15,12 @@ from emulator.checks.service.service import (
     holds,
     resolved,
 )
-from emulator.checks.service.verdicts import Answered, CalibrationProgress, Evidence, Verdict
+from emulator.checks.service.verdicts import Answered, Evidence, Verdict
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
 from emulator.document.references import MISSING, value_at
 
 SHARED = "shared objects"
 """The owner of what probes share; it is removed last."""
-
-ATTRIBUTES = ("exchange", "headers")
-"""What is added to an answer's fields and is not stored with them."""
-
-
-class Waiting(Exception):
-    """A probe goes on after this instant."""
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__(f"goes on after {until:%Y-%m-%d %H:%M} UTC, with --resume")
-        self.until = until
 
 
 class Help(NamedTuple):
@@ -43,48 +32,52 @@ class Help(NamedTuple):
     mask: Callable[[Any], Any]
     receiver: EventReceiver | None = None
     buyer: Callable[[str], None] | None = None
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     advance: Callable[[int], None] | None = None
 
-    def missing(self, probe: Probe, *, time: bool) -> str:
+    def missing(self, probe: Probe) -> str:
         """Return why a probe cannot be asked; empty if it can."""
-        no_time = not time and self.advance is None
-        lacks = {"receiver": self.receiver is None, "buyer": self.buyer is None, "time": no_time}
-        missing = [need for need in probe.needs if lacks.get(need)]
-        return f"It needs --{' and --'.join(missing)}." if missing else ""
+        lacks = {
+            "receiver": self.receiver is None and "--receiver",
+            "buyer": self.buyer is None and "--buyer",
+            "time": self.advance is None and "a service with a clock that can be moved",
+        }
+        missing = [lack for need in probe.needs if (lack := lacks.get(need))]
+        return f"It needs {' and '.join(missing)}." if missing else ""
 
 
 class Runner:
-    """Asks the probes of ``collected`` by name and collects verdicts; ``progress`` survives an interruption."""
+    """Asks the probes of ``collected`` by name, collects verdicts, and removes what was created."""
 
-    def __init__(self, service: Service, collected: Collected, helpers: Help, progress: CalibrationProgress) -> None:
+    def __init__(self, service: Service, collected: Collected, helpers: Help) -> None:
         self._service = service
         self._collected = collected
         self.help = helpers
-        self._progress = progress
-        self._shared: dict[str, dict[str, Any]] = dict(progress.objects)
+        word = f"probe{secrets.token_hex(4)}"  # no other run has it
+        self._words = (f"{word}{number}" for number in count())
+        self._created: dict[str, dict[str, list[str]]] = {}
+        self._shared: dict[str, dict[str, Any]] = {}
         self._failed: dict[str, str] = {}
 
-    def run(self, names: Collection[str], *, time: bool, after: Callable[[Verdict], None]) -> list[Verdict]:
-        """Return the verdicts of these probes; ``after`` is called with each. With ``time`` probes may wait for days."""
-        found = {name: self._progress.verdicts[name] for name in names if name in self._progress.verdicts}
-        for name in [each for each in names if each not in found]:
-            probe = self._collected.probes[name]
-            why = self.help.missing(probe, time=time)
-            verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
-            verdict = verdict if why else self._asked(name, probe)
-            if verdict.verdict != "not_asked":
-                self._progress.done(verdict)
-                self._clean(name)
-            self._progress.save()
-            after(verdict)
-            found[name] = verdict
-        if not self._progress.waiting:
+    def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
+        """Return the verdicts of these probes; ``after`` is called with each. An interrupted run removes its objects too."""
+        found = []
+        try:
+            for name in names:
+                probe = self._collected.probes[name]
+                why = self.help.missing(probe)
+                verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
+                try:
+                    verdict = verdict if why else self._asked(name, probe)
+                finally:
+                    self._clean(name)
+                after(verdict)
+                found.append(verdict)
+        finally:
             self._clean(SHARED)
-        return [found[name] for name in names]
+        return found
 
     def _asked(self, name: str, probe: Probe) -> Verdict:
-        run = _ProbeRun(self, name, self._progress.words(), self._progress.waiting.pop(name, {}))
+        run = _ProbeRun(self, name, next(self._words))
         assumptions: dict[str, str] = {}
         settings: dict[str, Any] = {}
         learnt: dict[str, Any] = {}
@@ -97,9 +90,6 @@ class Runner:
             if outcome:
                 assumptions, settings = outcome.assumptions, resolved(outcome.settings, run.at)
             learnt = {name: value for name, path in probe.learn.items() if (value := run.found(path)) is not None}
-        except Waiting as waiting:
-            self._progress.wait(name, run.stored())
-            kind, why = "not_asked", f"It {waiting}."
         except (NoAnswer, LookupError) as error:
             why = str(error)
         looked = {path for outcome in (probe.confirms, *probe.otherwise) for path in outcome.when}
@@ -133,13 +123,12 @@ class Runner:
         if name in self._failed:
             raise NoAnswer(self._failed[name])
         if name not in self._shared:
-            run = _ProbeRun(self, SHARED, self._progress.words(), {})
+            run = _ProbeRun(self, SHARED, next(self._words))
             try:
                 self._shared[name] = run.step(self._collected.objects[name])
             except NoAnswer as error:
                 self._failed[name] = str(error)
                 raise
-            self._progress.add(name, {k: v for k, v in self._shared[name].items() if k not in ATTRIBUTES})
         return self._shared[name]
 
     def knows(self, name: str) -> bool:
@@ -156,12 +145,12 @@ class Runner:
         headers = resolved(step.headers, at)
         answer = self._service.send(method, path, resolved(step.body, at), resolved(step.raw, at), headers)
         if method == "POST" and answer["http"] == 201 and path in self._collected.cleanup and "id" in answer:
-            self._progress.made(owner, path, answer["id"])
+            self._created.setdefault(owner, {}).setdefault(path, []).append(answer["id"])
         return answer
 
     def _clean(self, owner: str) -> None:
         """Remove what can be removed of what was created for a probe; what is gone already is no failure."""
-        created = self._progress.created.pop(owner, {})
+        created = self._created.pop(owner, {})
         for path, request in self._collected.cleanup.items():
             for id in created.get(path, []):
                 method, _, where = request.partition(" ")
@@ -169,17 +158,16 @@ class Runner:
                     self._service.send(method, where.replace("{id}", id), None, None, {})
                 except NoAnswer:
                     continue
-        self._progress.save()
 
 
 class _ProbeRun:
     """One probe, or one shared object, with what was answered so far."""
 
-    def __init__(self, runner: Runner, owner: str, word: str, answers: Mapping[str, Any]) -> None:
+    def __init__(self, runner: Runner, owner: str, word: str) -> None:
         self._runner = runner
         self._owner = owner
         self._word = word
-        self.answers: dict[str, Any] = dict(answers)
+        self.answers: dict[str, Any] = {}
         self.exchanges: list[ProbeExchange] = []
 
     def outcome(self, probe: Probe) -> ProbeOutcome | None:
@@ -187,22 +175,18 @@ class _ProbeRun:
         for name in self._runner.in_order(probe.roots()):
             self._value(name)
         for step in probe.steps:
-            if step.name not in self.answers:
-                self.answers[step.name] = self.step(step)
+            self.answers[step.name] = self.step(step)
         for outcome in (probe.confirms, *probe.otherwise):
             if all(holds(condition, self._value(path), self.at) for path, condition in outcome.when.items()):
                 return outcome
         return None
 
-    def stored(self) -> dict[str, Any]:
-        """Return the answers so far, without what cannot be stored."""
-        kept = {name: answer for name, answer in self.answers.items() if not self._runner.knows(name)}
-        return {name: {k: v for k, v in answer.items() if k not in ATTRIBUTES} for name, answer in kept.items()}
-
     def step(self, step: ProbeStep) -> dict[str, Any]:
-        """Return the answer of one step. Raises :class:`NoAnswer`, :class:`Waiting` and ``LookupError``."""
+        """Return the answer of one step. Raises :class:`NoAnswer` and ``LookupError``."""
         if step.wait is not None:
-            return self._waited(step.name, step.wait)
+            assert self._runner.help.advance is not None
+            self._runner.help.advance(step.wait)
+            return {}
         if step.buyer is not None:
             assert self._runner.help.buyer is not None
             self._runner.help.buyer(resolved(step.buyer, self.at))
@@ -238,22 +222,6 @@ class _ProbeRun:
             low, high = (low, middle) if succeeds(middle) else (middle, high)
         return {"found": high} if high < boundary.high else {}
 
-    def _waited(self, name: str, days: int) -> dict[str, Any]:
-        """Wait: the first time :class:`Waiting` is raised, and again until the time has come.
-
-        Where the service lets time pass on request, it passes at once.
-        """
-        if self._runner.help.advance is not None:
-            self._runner.help.advance(days)
-            return {}
-        begun = self.answers.get(f"{name} since")
-        now = self._runner.help.now()
-        since = datetime.fromisoformat(begun["at"]) if begun else now
-        self.answers[f"{name} since"] = {"at": since.isoformat()}
-        if now < since + timedelta(days=days):
-            raise Waiting(since + timedelta(days=days))
-        return {}
-
     def at(self, path: str) -> Any:
         """Return the value of a reference. Raises ``LookupError`` if there is none."""
         value = self._value(path)
@@ -277,8 +245,3 @@ class _ProbeRun:
             if exchange := self.answers[root].get("exchange"):
                 self.exchanges.append(exchange)
         return value_at(self.answers, path)
-
-
-def new_word() -> str:
-    """Return a word that no other run has."""
-    return f"probe{secrets.token_hex(4)}"

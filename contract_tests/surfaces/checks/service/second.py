@@ -7,7 +7,6 @@ import random
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -18,9 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from contract_tests.support.client import NO_AUTHORITIES, http_client
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.checks.service.deviations import DEVIATIONS, SWITCHES, Deviation
-from emulator.checks.service.runner import Help, Runner, new_word
+from emulator.checks.service.runner import Help, Runner
 from emulator.checks.service.service import EventReceiver, Service, Timing
-from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport, Verdict
+from emulator.checks.service.verdicts import CalibrationReport, Verdict
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value
@@ -136,13 +135,11 @@ def serving(
 
 
 class Calibration(NamedTuple):
-    """A calibration of a server: how its requests are paced, what it stores its progress in, and whom it trusts."""
+    """A calibration of a server: how its requests are paced, and whom it trusts."""
 
     url: str
     time: VirtualTime
-    progress: Path | None = None
     most: int = MOST
-    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     trusting: ssl.SSLContext = NO_AUTHORITIES
 
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
@@ -151,10 +148,8 @@ class Calibration(NamedTuple):
         timing = Timing(self.time.clock, self.time.sleep)
         with http_client(base_url=f"{self.url}/v1", verify=self.trusting) as http, EventReceiver() as receiver:
             service = Service(http, KEY, 2, self.most, timing)
-            helpers = Help(redact_value, receiver, more.get("buyer"), lambda: self.now)
-            progress = CalibrationProgress(self.progress, self.url, new_word(), redact_value)
-            runner = Runner(service, KNOWN, helpers, progress)
-            verdicts = runner.run(chosen, time=self.progress is not None, after=more.get("after", lambda verdict: None))
+            helpers = Help(redact_value, receiver, more.get("buyer"))
+            verdicts = Runner(service, KNOWN, helpers).run(chosen, more.get("after", lambda verdict: None))
         return CalibrationReport(url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts)
 
 

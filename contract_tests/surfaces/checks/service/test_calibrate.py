@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +64,12 @@ def test_again_in_another_order_nothing_differs_and_nothing_is_left(itself: Runn
     order = random.Random(5).sample([*KNOWN.probes], len(KNOWN.probes))
     report = Calibration(itself.url, VirtualTime()).run(order)
     assert names(report, "differs") | names(report, "not_answered") == set()
-    with http_client(base_url=f"{itself.url}/v1", headers={"Authorization": f"Bearer {KEY}"}) as http:
-        left = {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
-    assert set(left.values()) == {0}, left
+    assert left(itself) == dict.fromkeys(REMOVED, 0)
+
+
+def left(server: RunningServer) -> dict[str, int]:
+    with http_client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {KEY}"}) as http:
+        return {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
 
 
 def test_each_probe_can_be_asked_alone(itself: RunningServer) -> None:
@@ -90,30 +92,15 @@ def test_it_names_what_was_switched_and_what_deviates_and_nothing_else() -> None
     assert all(each.evidence for each in differing)
 
 
-def test_an_interrupted_run_goes_on(itself: RunningServer, tmp_path: Path) -> None:
-    file, chosen = tmp_path / "progress.json", [name for name, probe in KNOWN.probes.items() if not probe.needs]
-
+def test_an_interrupted_run_leaves_nothing(itself: RunningServer) -> None:
     def interrupt(verdict: Verdict) -> None:
         if verdict.probe == chosen[40]:
             raise KeyboardInterrupt
 
+    chosen = [name for name, probe in KNOWN.probes.items() if not probe.needs]
     with pytest.raises(KeyboardInterrupt):
-        Calibration(itself.url, VirtualTime(), file).run(chosen, after=interrupt)
-    asked: list[str] = []
-    report = Calibration(itself.url, VirtualTime(), file).run(chosen, after=lambda verdict: asked.append(verdict.probe))
-    assert asked == chosen[41:]
-    assert names(report, "confirmed") == set(chosen)
-
-
-def test_a_probe_that_takes_days_goes_on_after_them(tmp_path: Path) -> None:
-    with serving(NOTHING) as server:
-        begun = Calibration(server.url, VirtualTime(), tmp_path / "progress.json")
-        first = begun.run(["renewal"])
-        assert [verdict.verdict for verdict in first.verdicts] == ["not_asked"]
-        assert "2026-01-03" in first.verdicts[0].why
-        control(server, "/clock/advance", by="2d")
-        second = begun._replace(now=datetime(2026, 1, 3, tzinfo=UTC)).run(["renewal"])
-    assert names(second, "confirmed") == {"renewal"}, second.verdicts
+        Calibration(itself.url, VirtualTime()).run(chosen, after=interrupt)
+    assert left(itself) == dict.fromkeys(REMOVED, 0)
 
 
 @pytest.mark.parametrize("value", ["made", "none"])
@@ -150,13 +137,30 @@ def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServe
 
 
 def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
+    """Days pass by the clock that the server offers, so that only the probes that need a buyer are not asked."""
     ended = CliRunner().invoke(
         cli,
-        ["compare", "service", itself.url, "--key", KEY, "--rate", "1000", "--json", "--receiver", "local"],
+        [
+            "compare",
+            "service",
+            itself.url,
+            "--key",
+            KEY,
+            "--rate",
+            "1000",
+            "--json",
+            "--receiver",
+            "local",
+            "--max-requests",
+            "300",
+        ],
         standalone_mode=False,
     )
     report = json.loads(ended.stdout)
     assert report["differs"] == report["not_answered"] == []
+    assert {row["probe"] for row in report["not_asked"]} == {
+        name for name, probe in KNOWN.probes.items() if "buyer" in probe.needs
+    }
     row = next(each for each in report["confirmed"] if each["assumption"] == "unknown_fields")
     assert (row["number"], row["value"]) == ("B-13", "reject")
     assert row["evidence"][0]["request_id"].startswith("req_")
@@ -173,7 +177,6 @@ def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
         (["127.0.0.1:1", "--key", "sk_test_x"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-07"], "would erase the data"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is not an assumption"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x", "--time"], "--resume"),
         (["http://127.0.0.1:1", "--key", "sk_test_x"], "http://127.0.0.1:1 cannot be reached: "),
     ],
 )
