@@ -51,13 +51,9 @@ def problems(root: Path, version: str) -> Iterator[str]:
 NPM = "docs/examples/node/payments-emulator/package.json"
 """The package for Node."""
 
-FEATURE = "docs/examples/devcontainer/payments-emulator/devcontainer-feature.json"
-"""The feature of development containers."""
-
 VERSIONS = {
     "emulator/version.py": r'(?<=^VERSION = ").*(?="$)',
     NPM: r'(?<=^  "version": ").*(?=",$)',
-    FEATURE: r'(?<=^  "version": ").*(?=",$)',
     "server.json": r'(?<="version": ").*(?=",$)',
 }
 """Where a version stands, as a pattern."""
@@ -69,7 +65,6 @@ PLACEHOLDERS = {
     "ghcr.io/example/payments-emulator:1": "ghcr.io/{image}:{major}",
     "include: [payments-emulator.gitlab-ci.yml]": 'include: [{{remote: "https://raw.githubusercontent.com/{repository}/v{major}/'
     'docs/examples/gitlab/payments-emulator.gitlab-ci.yml"}}]',
-    '"./payments-emulator": {}': '"ghcr.io/{image}/payments-emulator:{major}": {{}}',
     "export PATH=$PWD/.venv/bin:$PATH PAYMENTS": "export PAYMENTS",
     "pip install ../payments-emulator pytest      # a clone": "pip install payments-emulator pytest",
     '"package": ""': '"package": "payments-emulator=={version}"',
@@ -94,7 +89,7 @@ def stamp(root: Path, version: str, repository: str) -> None:
     """Write the version and the repository to every place that has them."""
     for name, pattern in VERSIONS.items():
         # Semantic versioning writes 1.2.3rc1 as 1.2.3-rc.1.
-        written = re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version) if name in (NPM, FEATURE) else version
+        written = re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version) if name == NPM else version
         text, count = re.subn(pattern, written, (root / name).read_text("utf-8"), flags=re.M)
         if not count:
             raise SystemExit(f"{name} has no version")

@@ -100,37 +100,3 @@ def test_the_marketplace_takes_the_action() -> None:
     assert action.keys() >= {"name", "description", "author", "branding"}
     assert len(action["description"]) < 125
     assert [name for name, given in action["inputs"].items() if not given["description"]] == []
-
-
-FEATURE = "docs/examples/devcontainer/payments-emulator"
-
-
-def feature(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Play the script of the feature, with a folder in the place of /usr/local."""
-    (folder / "bin").mkdir()
-    script = (ROOT / FEATURE / "install.sh").read_text("utf-8").replace("/usr/local/", f"{folder}/")
-    return play(folder, [script], **variables)
-
-
-@pytest.mark.long
-def test_the_feature_of_development_containers_installs_the_command(tmp_path: Path, package: str) -> None:
-    described = loaded(f"{FEATURE}/devcontainer-feature.json")
-    assert described["id"] == Path(FEATURE).name
-    assert [*described["options"]] == ["package"]
-    ended = feature(tmp_path, PACKAGE=package)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    ended = play(tmp_path, ["bin/payments-emulator exec -- sh -c 'exit 5'"])
-    assert ended.returncode == 5
-
-
-def test_the_feature_says_what_it_needs(tmp_path: Path) -> None:
-    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "python3").chmod(0o755)
-    ended = feature(tmp_path, PACKAGE="payments-emulator", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert "needs Python 3.11 or newer" in ended.stderr
-
-
-def test_modules_of_testcontainers_stay_small() -> None:
-    for file in (ROOT / "docs/examples/testcontainers").iterdir():
-        assert len(file.read_text("utf-8").splitlines()) < 100

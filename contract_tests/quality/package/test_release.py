@@ -19,8 +19,7 @@ from contract_tests import ROOT
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
 
 NPM = "docs/examples/node/payments-emulator/package.json"
-FEATURE = "docs/examples/devcontainer/payments-emulator/devcontainer-feature.json"
-STAMPED = ("emulator/version.py", "pyproject.toml", "README.md", "server.json", NPM, FEATURE, "docs/guide/**/*.md")
+STAMPED = ("emulator/version.py", "pyproject.toml", "README.md", "server.json", NPM, "docs/guide/**/*.md")
 
 RELEASED = "## [0.2.0] - 2026-11-22\n\n### Added\n\n- More.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
 READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
@@ -60,13 +59,12 @@ def stamped(tmp_path: Path) -> Mapping[str, str]:
 
 def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, str]) -> None:
     assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
-    npm, server, feature = (json.loads(stamped[name]) for name in (NPM, "server.json", FEATURE))
+    npm, server = (json.loads(stamped[name]) for name in (NPM, "server.json"))
     assert (npm["version"], npm["config"]["package"]) == ("7.8.9-rc.1", "payments-emulator==7.8.9rc1")
     assert npm["config"]["image"] == "ghcr.io/acme/payments:7.8.9rc1"
     assert (server["name"], server["packages"][0]["version"]) == ("io.github.Acme/payments", "7.8.9rc1")
     assert f"mcp-name: {server['name']}" in stamped["README.md"]
     assert len(server["description"]) <= 100
-    assert feature["version"] == "7.8.9-rc.1"
     links = re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"])
     assert links == []
     assert (
