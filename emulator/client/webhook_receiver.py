@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
@@ -15,13 +15,6 @@ POLL = 0.02
 
 HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
 """Headers of the connection, which are not forwarded."""
-
-
-def event_object(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object that an event is about; empty if the body was no event."""
-    data = event.get("data")
-    found = data.get("object") if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 class ReceivedRequest(NamedTuple):
