@@ -1,32 +1,33 @@
 """The contract: says of any answer whether the document allows it, by the tests' own means and not by the server's.
 
-It is stricter than the published document: an object that declares its properties may have no others.
+It is stricter than the document: an object that declares its properties may have no others.
 """
 
 from __future__ import annotations
 
-import copy
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from contract_tests.contract.document.judges import Judge, StrictJudge
 from contract_tests.contract.document.reader import (
-    Document,
     Operation,
     Part,
     Pointer,
     alternatives,
     at,
     operations,
+    parameters,
     properties,
+    request_schema,
     resolved,
     responses,
 )
 from emulator.document import bundles
 from emulator.document.paths import fixture
-from emulator.document.tree import component_name, pointer_of
+from emulator.document.tree import pointer_of
 
 INPUT_ERRORS = {400, 409, 422}
 """Statuses of answers that name what is wrong with a request."""
@@ -40,45 +41,18 @@ ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
 
 
-def closed(document: Document) -> Document:
-    """Return the document with every object schema closed that is not combined with another one."""
-    strict = copy.deepcopy(document)
-    combined = _combined(strict)
-    for name, schema in strict["components"]["schemas"].items():
-        if name not in combined and "allOf" not in schema:
-            _close(schema)
-    return strict
-
-
-def _combined(node: Any) -> set[str]:
-    """Return the names of the schemas that stand within an ``allOf`` of several."""
-    if isinstance(node, list):
-        return set().union(*map(_combined, node))
-    if not isinstance(node, dict):
-        return set()
-    parts = node.get("allOf", [])
-    here = {component_name(part["$ref"]) for part in parts if "$ref" in part} if len(parts) > 1 else set()
-    return here.union(*map(_combined, node.values()))
-
-
-def _close(schema: Any) -> None:
-    if "properties" in schema:
-        schema.setdefault("additionalProperties", False)
-    for part in schema.get("properties", {}).values():
-        _close(part)
-    if "items" in schema:
-        _close(schema["items"])
-
-
 class Contract:
-    """One document, closed, as a judge of answers."""
+    """One document as a judge of answers."""
 
     def __init__(self, name: str) -> None:
-        self.document = closed(bundles.load(name))
+        self.document = bundles.load(name)
         self.base_path = urlsplit(self.document["servers"][0]["url"]).path
         self.judge = Judge(self.document)
         self.strict = StrictJudge(bundles.load(f"{name}-3.0"))
         self.operations = list(operations(self.document))
+        self._by_length: dict[tuple[str, int], list[Operation]] = defaultdict(list)
+        for operation in self.operations:
+            self._by_length[operation.method, operation.path.count("/") + 1].append(operation)
         self._properties: dict[Pointer, dict[str, Part]] = {}
 
     def operation(self, method: str, path: str) -> Operation | None:
@@ -86,27 +60,19 @@ class Contract:
         segments = path.removeprefix(self.base_path).split("/")
         if segments == ["", "reset", ""]:
             segments.pop()  # the one path with two spellings (B-06)
-        fitting = [
-            operation
-            for operation in self.operations
-            if operation.method == method and _fits(operation.path.split("/"), segments)
-        ]
+        own = self._by_length.get((method, len(segments)), ())
+        fitting = [operation for operation in own if _fits(operation.path.split("/"), segments)]
         return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
 
     def faults(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> list[str]:
         """Return everything in an answer that the document does not allow."""
-        found = self._header_faults(headers)
+        found = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
         operation = self.operation(method, path)
         if operation is None:
-            pointer = ("components", "schemas", "AnyError")
-            expected = status in ROUTING_ANSWERS
-            return (
-                found
-                + ([] if expected else [f"status {status} where there is no operation"])
-                + self._body(pointer, body)
-            )
-        answers = dict(responses(self.document, operation))
-        answer = answers.get(str(status))
+            if status not in ROUTING_ANSWERS:
+                found.append(f"status {status} where there is no operation")
+            return found + self._body(("components", "schemas", "AnyError"), body)
+        answer = dict(responses(self.document, operation)).get(str(status))
         if answer is None:
             return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
         return found + self._answer_faults(answer, headers, body)
@@ -134,18 +100,10 @@ class Contract:
     def _takes(self, operation: Operation, name: str) -> bool:
         if operation.node.get("operationId") in NAMING_THEIR_OBJECT and name in ("customer", "due_date"):
             return True
-        parameters = (
-            resolved(self.document, Part((), each)).node["name"] for each in operation.node.get("parameters", ())
-        )
-        if name in parameters:
+        if name in {each["name"] for each in parameters(self.document, operation)}:
             return True
-        own = Part((*operation.pointer, "requestBody"), operation.node.get("requestBody", {}))
-        pointer, body = resolved(self.document, own)
-        schemas = (
-            Part((*pointer, "content", media, "schema"), each["schema"])
-            for media, each in body.get("content", {}).items()
-        )
-        return any(self._has(schema, name.split(".")) for schema in schemas)
+        schema = request_schema(self.document, operation) if "requestBody" in operation.node else None
+        return schema is not None and self._has(schema, name.split("."))
 
     def _has(self, schema: Part, names: list[str]) -> bool:
         schema = resolved(self.document, schema)
@@ -162,13 +120,8 @@ class Contract:
     def event_faults(self, body: bytes) -> list[str]:
         """Return everything in a webhook's body that the document does not allow."""
         event = json.loads(body)
-        hook = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]["application/json"][
-            "schema"
-        ]
-        return self._body(pointer_of(hook["$ref"]), body)
-
-    def _header_faults(self, headers: Mapping[str, str]) -> list[str]:
-        return [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
+        content = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]
+        return self._body(pointer_of(content["application/json"]["schema"]["$ref"]), body)
 
     def _answer_faults(self, answer: Part, headers: Mapping[str, str], body: bytes) -> list[str]:
         required = (
@@ -193,7 +146,7 @@ class Contract:
         return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
     def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
-        """Yield the fields that no part of a schema declares; closing cannot find them where several are combined."""
+        """Yield the fields that no part of a schema declares."""
         schema = resolved(self.document, schema)
         if isinstance(value, list):
             items = Part((*schema.pointer, "items"), schema.node.get("items", {}))

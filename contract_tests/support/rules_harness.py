@@ -22,7 +22,6 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.registry import OPERATIONS, REGISTRY
 
@@ -30,6 +29,7 @@ FACTS = ReferenceData()
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
+    "createProduct": {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True},
     "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
     "cancelSubscription": {"cancel_at_period_end": False},
     "finalizeInvoice": {"auto_send": False},
@@ -125,13 +125,8 @@ class RulesHarness:
 
     def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
         """Another mobile money method of a customer."""
-        details = {"operator": None, "phone": phone, "country": None}
-        made: PaymentMethod = self.run(
-            payment_methods.add,
-            customer=customer,
-            instrument=PaymentDetails(type="mobile_money", details=details),
-            is_default=is_default,
-        )
+        method = {"customer": customer, "type": "mobile_money", "phone": phone, "is_default": is_default}
+        made: PaymentMethod = self.do("createPaymentMethod", **method)
         return made
 
     def change_phone(self, customer: str, phone: str) -> None:
@@ -141,40 +136,16 @@ class RulesHarness:
             self.run(lambda world: world.replace(method, details={**method.details, "phone": phone}))
 
     def drop_method(self, customer: str) -> None:
-        """The customer's default method is gone."""
         method = payment_methods.default(self.world, customer)
         if method is not None:
-            self.run(lambda world: world.remove(method))
+            self.do("deletePaymentMethod", method.id)
 
     def delete_customer(self, id: str) -> None:
-        """As a hard delete does: the customer goes, its methods go, and customer.deleted is emitted."""
-
-        def delete(world: World) -> None:
-            customer = world.require(Customer, id)
-            for method in payment_methods.of_customer(world, id):
-                world.remove(method)
-            world.remove(customer)
-            world.emit("customer.deleted", customer)
-
-        self.run(delete)
+        self.do("deleteCustomer", id)
 
     def product(self, **fields: Any) -> Product:
         """Return a product at a fixed price of 1500 XAF."""
-        world = self.world
-        defaults = {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True}
-        record = Product(
-            id=f"prod_{len(world.table(Product)):024d}",
-            app=world.app,
-            description=None,
-            images=(),
-            sku=None,
-            metadata={},
-            livemode=False,
-            created_at=world.now,
-            updated_at=world.now,
-            **{**defaults, **fields},
-        )
-        made: Product = self.run(lambda world: world.add(record))
+        made: Product = self.do("createProduct", **fields)
         return made
 
     def open_invoice(self, subscription: Subscription) -> Invoice:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.contract.document.reader import Operation, Part, properties, resolved, responses
+from contract_tests.contract.document.reader import Operation, Part, flat, properties, resolved, responses
 from contract_tests.contract.document.request_bodies import OBJECTS, WITH, request
 from contract_tests.contract.every.values import (
     BY_ID,
@@ -18,7 +18,6 @@ from contract_tests.contract.every.values import (
     SERVICE,
     example,
     fields_of,
-    flat,
     id_of,
     of_service,
 )
@@ -29,22 +28,18 @@ from emulator.document.tree import at
 
 Answer = dict[str, Any]
 
-WRITE_ONLY: dict[str, str] = {
-    "createPaymentMethod.number": "the number of a card is not stored; its last four digits are shown",
-    "createPaymentMethod.cvc": "the code of a card is not stored",
-    "createPaymentMethod.iban": "the number of an account is not shown; its last four digits are",
-    "createCheckoutSession.subscription_data": "it is shown by the subscription that the session starts",
-    "finalizeInvoice.auto_send": "it has an email sent; test_invoices looks at that",
+WRITE_ONLY = {
+    "createPaymentMethod.number",  # not stored; its last four digits are shown
+    "createPaymentMethod.cvc",  # not stored
+    "createPaymentMethod.iban",  # its last four digits are shown
+    "createCheckoutSession.subscription_data",  # shown by the subscription that the session starts
+    "finalizeInvoice.auto_send",  # it has an email sent; test_invoices looks at that
 }
-"""Fields that no answer shows, each with the cause."""
+"""Fields that no answer shows."""
 
 
-def days(since: str, until: str) -> int:
-    return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).days
-
-
-def seconds(since: str, until: str) -> int:
-    return round((datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds())
+def span(since: str, until: str) -> float:
+    return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds()
 
 
 def name_of(customer: Answer) -> str:
@@ -55,15 +50,15 @@ SHOWN: dict[str, Callable[[Answer], Any]] = {
     "createCustomer.name": name_of,
     "updateCustomer.name": name_of,
     "createSubscription.trial_period_days": lambda answer: (
-        days(answer["trial_start"], answer["trial_end"]) if answer["trial_end"] else None
+        span(answer["trial_start"], answer["trial_end"]) / 86_400 if answer["trial_end"] else None
     ),
-    "createCheckoutSession.expires_in": lambda answer: seconds(answer["created_at"], answer["expires_at"]),
+    "createCheckoutSession.expires_in": lambda answer: span(answer["created_at"], answer["expires_at"]),
     "capturePaymentIntent.amount": lambda answer: answer["amount_received"],
     "testWebhook.event": lambda answer: answer["event_type"],
-    "createPaymentMethod.phone": lambda answer: answer["details"]["phone"],
-    "createPaymentMethod.exp_month": lambda answer: answer["details"]["exp_month"],
-    "createPaymentMethod.exp_year": lambda answer: answer["details"]["exp_year"],
-    "createPaymentMethod.email": lambda answer: answer["details"]["email"],
+    **{
+        f"createPaymentMethod.{field}": lambda answer, field=field: answer["details"][field]
+        for field in ("phone", "exp_month", "exp_year", "email")
+    },
 }
 """What of an answer shows a field that is shown by another name or in another form: the value as it was sent."""
 
@@ -114,45 +109,35 @@ class Sender:
     def __init__(self, case: Case, factory: ObjectFactory) -> None:
         self._case, self._factory = case, factory
 
-    def without_field(self) -> Answer:
-        """Return the answer to a request that does without the field if it can."""
-        return self.send(self._body({}))
+    def body(self, scene: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return a body that does without the field if it can; ``path`` is that of an object of its own."""
+        self.path, body = request(self._factory, self._case.operation, self._case.field, {} if scene is None else scene)
+        return dict(body)
 
     def with_field(self, unlike: Any) -> dict[str, Any]:
         """Return a body in which the field is another than this one; a change has no other field."""
-        scene: dict[str, Any] = {}
-        body = self._body(scene)
-        others = body if self._case.operation.method == "POST" else {}
-        return {**others, self._case.field: self._value(scene, unlike)}
-
-    def with_null(self) -> ApiResponse:
-        """Return the response to a request in which the field is null."""
-        return self._respond(self._body({}) | {self._case.field: None})
-
-    def left_out(self) -> ApiResponse:
-        """Return the response to the same request without the field."""
-        body = self._body({})
-        body.pop(self._case.field, None)
-        return self._respond(body)
-
-    def _body(self, scene: dict[str, Any]) -> dict[str, Any]:
-        self.path, body = request(self._factory, self._case.operation, self._case.field, scene)
-        return dict(body)
-
-    def _value(self, scene: dict[str, Any], unlike: Any) -> Any:
-        case, factory = self._case, self._factory
+        case, factory, scene = self._case, self._factory, dict[str, Any]()
+        body = self.body(scene)
+        if case.operation.method == "PATCH":
+            body = {}
         # Other objects than those of the scene, but of the same customer.
         others = {"customer": scene["customer"]} if case.field != "customer" and "customer" in scene else {}
         if case.name in VALUES:
-            return factory.filled(VALUES[case.name], others)
-        value = example(case.schema, unlike)
-        return factory.with_references({case.field: value}, others)[case.field] if case.field in OF_FIELD else value
+            return {**body, case.field: factory.filled(VALUES[case.name], others)}
+        value = {case.field: example(case.schema, unlike)}
+        return {**body, **(factory.with_references(value, others) if case.field in OF_FIELD else value)}
 
-    def _respond(self, body: dict[str, Any]) -> ApiResponse:
+    def left_out(self) -> ApiResponse:
+        """Return the response to a request without the field."""
+        body = self.body()
+        body.pop(self._case.field, None)
+        return self.respond(body)
+
+    def respond(self, body: dict[str, Any]) -> ApiResponse:
         return self._factory.send(self._case.operation.method, self.path, body)
 
     def send(self, body: dict[str, Any]) -> Answer:
-        response = self._respond(body)
+        response = self.respond(body)
         assert response.is_success, f"{self._case.name}: {body} -> {response.text}"
         answer: Answer = response.json()
         return answer
@@ -172,7 +157,7 @@ def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox
     """It is in the answer, and without it the answer is another one. A PATCH changes that field alone (B-21)."""
     case = CASES[name]
     sender = Sender(case, factory)
-    former = case.shown(sender.without_field())
+    former = case.shown(sender.send(sender.body()))
     body = sender.with_field(former)
     before = sandbox.api.get(sender.path) if case.operation.method == "PATCH" else {}
     sandbox.advance("1h")
@@ -190,9 +175,9 @@ def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox
 
 
 DEFAULTS = {
-    name: flat(case.schema).node["default"]
+    name: flat(SERVICE, case.schema).node["default"]
     for name, case in CASES.items()
-    if case.operation.method == "POST" and "default" in flat(case.schema).node and name not in WRITE_ONLY
+    if case.operation.method == "POST" and "default" in flat(SERVICE, case.schema).node and name not in WRITE_ONLY
 }
 
 
@@ -235,7 +220,7 @@ GETS = {operation.path: operation for operation in of_service("GET")}
 def is_kept(case: Case) -> bool:
     """Return whether null does not take a field away: one that the POST of the resource requires, and a plan (B-12)."""
     create = next((id for id in SCHEMAS if BY_ID[id].path == case.operation.path.rpartition("{")[0]), None)
-    required = flat(SCHEMAS[create]).node.get("required", ()) if create else ()
+    required = flat(SERVICE, SCHEMAS[create]).node.get("required", ()) if create else ()
     return case.operation.method == "PATCH" and (case.field in required or case.name == "updateSubscription.plan")
 
 
@@ -246,7 +231,7 @@ def test_null_is_as_left_out_or_clears_or_is_wrong(name: str, factory: ObjectFac
     """
     case = CASES[name]
     sender = Sender(case, factory)
-    response = sender.with_null()
+    response = sender.respond(sender.body() | {case.field: None})
     if is_kept(case) or not shows_null(case):
         assert (response.status_code, [*response.json()["errors"]]) == (422, [case.field]), response.text
     elif case.operation.method == "PATCH":

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from contract_tests.contract.document.judges import Judge
-from contract_tests.contract.document.reader import Document, request_schema
+from contract_tests.contract.document.reader import Document, flat, request_schema
 from contract_tests.contract.document.request_bodies import request
 from contract_tests.contract.every.values import (
     BY_ID,
     NOT_ALONE,
     SCHEMAS,
+    SERVICE,
     Place,
     example,
     fields_of,
-    flat,
     forbidden,
     just_allowed,
     of_service,
@@ -98,7 +98,7 @@ def of_field(field: str, schema: Any) -> list[tuple[Place, dict[str, Any], Any]]
 def _entry(place: Place, node: dict[str, Any]) -> Any:
     if node.get("type") != "array":
         return None
-    return ENTRIES.get(place[-1], example(flat(SCHEMAS["createCustomer"])._replace(node=node["items"])))
+    return ENTRIES.get(place[-1], example(flat(SERVICE, SCHEMAS["createCustomer"])._replace(node=node["items"])))
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
@@ -151,7 +151,7 @@ def test_a_required_field_is_missed_and_an_unknown_one_named(factory: ObjectFact
         if place and node.get("type") == "object" and node.get("properties"):
             code, errors = subject.errors(with_value(valid, (*place, "colour"), 1))
             assert errors[".".join((*place, "colour"))] == ["unknown field"], (code, errors)
-    for field in flat(SCHEMAS[id]).node.get("required", ()):
+    for field in flat(SERVICE, SCHEMAS[id]).node.get("required", ()):
         code, errors = subject.errors({name: value for name, value in valid.items() if name != field})
         assert (code, [*errors]) == ("MISSING_FIELD", [field])
 

@@ -10,12 +10,13 @@ from contract_tests.contract.document.reader import (
     Operation,
     Part,
     alternatives,
+    flat,
     operations,
     parameters,
     properties,
     request_schema,
-    resolved,
 )
+from emulator.checks.document.object_factory import ObjectFactory
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service")
@@ -66,13 +67,10 @@ OTHER_FORMS: dict[str, tuple[str, ...]] = {
 """Texts that are not of a format."""
 
 FORMATS: dict[str | None, str] = {
-    None: "Okoumé",
-    "not-blank": "Okoumé",
+    **dict.fromkeys((None, "not-blank"), "Okoumé"),
+    **dict.fromkeys(("uri", "https-uri", "page-url"), "https://other.example.com/"),
     "email": "other@example.com",
     "e164": "+24166123456",
-    "uri": "https://other.example.com/",
-    "https-uri": "https://other.example.com/",
-    "page-url": "https://other.example.com/",
     "app-url": "myapp://other.example.com/",
     "date": "2026-03-01",
     "date-time": "2026-03-01T00:00:00.000Z",
@@ -95,12 +93,23 @@ def id_of(operation: Operation) -> str:
 
 BY_ID = {id_of(operation): operation for operation in of_service()}
 
+NESTED = [each for each in of_service() if each.path.count("{") > 1]
+"""Operations on what belongs to another object."""
+
 SCHEMAS: dict[str, Part] = {
     id: schema
     for id, operation in BY_ID.items()
     if (schema := request_schema(SERVICE, operation)) and properties(SERVICE, schema)
 }
 """The schema of the body of each operation that takes fields."""
+
+
+def valid_request(factory: ObjectFactory, operation: Operation, scene: dict[str, Any]) -> tuple[str, Any]:
+    """Return path and body of a request that succeeds; the scene gets the objects that it needs."""
+    id = id_of(operation)
+    path = operation.path.format(**factory.parameters(id, operation.path, scene))
+    has_body = operation.method in ("POST", "PATCH")
+    return path, factory.body(id, operation.path, operation.method, scene) if has_body else None
 
 
 def fields_of(id: str) -> dict[str, Part]:
@@ -111,19 +120,12 @@ def fields_of(id: str) -> dict[str, Part]:
 def query_of(operation: Operation, document: Document = SERVICE) -> dict[str, Part]:
     """Return the schemas of the query parameters of an operation."""
     found = (each for each in parameters(document, operation) if each["in"] == "query")
-    return {each["name"]: flat(Part((), each["schema"]), document) for each in found}
-
-
-def flat(part: Part, document: Document = SERVICE) -> Part:
-    """Return a schema with the keywords of the one that it refers to or combines with its own."""
-    pointer, node = resolved(document, part)
-    combined = [flat(each, document).node for each in alternatives(Part(pointer, node))] if "allOf" in node else []
-    return Part(pointer, {key: value for each in (*combined, node) for key, value in each.items()})
+    return {each["name"]: flat(document, Part((), each["schema"])) for each in found}
 
 
 def places(part: Part, within: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield each place of a value of this schema, with its keywords."""
-    pointer, node = flat(part)
+    pointer, node = flat(SERVICE, part)
     yield within, node
     for name, each in properties(SERVICE, part).items():
         yield from places(each, (*within, name))
@@ -158,10 +160,8 @@ def just_allowed(node: dict[str, Any], valid: Any) -> Iterator[Any]:
         yield [valid] * node["maxItems"]
 
 
-NOT_ALONE: dict[str, str] = {
-    "createPaymentMethod.type": "another type takes other fields; those are sent, each with its type",
-}
-"""Fields that are not tried by themselves, each with the cause."""
+NOT_ALONE = {"createPaymentMethod.type"}
+"""Fields that are not tried by themselves: another type takes other fields; those are sent, each with its type."""
 
 
 def with_value(body: Any, place: Place, value: Any) -> Any:
@@ -179,7 +179,7 @@ def with_value(body: Any, place: Place, value: Any) -> Any:
 
 def example(part: Part, unlike: Any = None) -> Any:
     """Return a value of a schema that is another than its default and than this one."""
-    pointer, node = flat(part)
+    pointer, node = flat(SERVICE, part)
     other_than = unlike if unlike is not None else node.get("default")
     if "type" not in node:
         return example(next(iter(alternatives(Part(pointer, node)))), other_than)

@@ -14,7 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -24,7 +26,6 @@ import psycopg
 
 from contract_tests import ROOT
 from contract_tests.simulator import world_rules
-from contract_tests.simulator.crashes.load import HEADERS, Load, ask_again, at_last
 from contract_tests.support import postgres
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.servers import CLIENT, ServerProcess, free_port
@@ -50,6 +51,149 @@ APPS = ("shop", "store", "crash", "other")
 """Apps of both schemas, as nginx divides them."""
 
 Disturbance = Callable[[], object]
+
+
+# -- the load
+
+
+KEY = "sk_test_crash"
+HEADERS = {"Authorization": f"Bearer {KEY}"}
+
+HOURS = 20
+"""How far the clock is moved at most while answers may still be asked for again: keys are stored for a day (B-16)."""
+
+PATIENCE = 60.0
+"""Seconds in which a service that is disturbed must answer at last."""
+
+
+class Write:
+    """One write: what was asked, and the answer, if it came."""
+
+    def __init__(self, key: str, path: str, body: dict[str, Any]) -> None:
+        self.key, self.path, self.body = key, path, body
+        self.answer: bytes | None = None
+
+
+class Stopped(Exception):
+    """The load is over."""
+
+
+class Clients:
+    """Threads of which each does its work again and again until it is over."""
+
+    def __init__(self, *works: Callable[[], object]) -> None:
+        self.over = threading.Event()
+        self._failures: list[BaseException] = []
+        self._threads = [threading.Thread(target=self._run, args=(work,), daemon=True) for work in works]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Wait until every client has noticed that it is over. Raises what a client has raised."""
+        self.over.set()
+        for thread in self._threads:
+            thread.join(PATIENCE + 30)
+            assert not thread.is_alive()
+        if self._failures:
+            raise self._failures[0]
+
+    def _run(self, work: Callable[[], object]) -> None:
+        try:
+            while not self.over.is_set():
+                work()
+        except Stopped:
+            pass
+        except BaseException as failure:
+            self._failures.append(failure)
+
+
+class Load:
+    """A few clients who buy and subscribe, and ask again until they are answered; one moves the clock all the time.
+
+    Each write has a key of its own, so that a lost answer can be asked for again.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.writes: list[Write] = []
+        self.instant = ""
+        self._numbers = count(1)
+        self._name = f"{time.time_ns():x}"
+        self._begun = threading.Event()
+        self.clients = Clients(self._buy, self._buy, self._buy, self._move)
+        self.clients.start()
+        assert self._begun.wait(PATIENCE), "nothing is answered"
+
+    def _buy(self) -> None:
+        """A customer who pays once and subscribes by the day."""
+        number = next(self._numbers)
+        contact = {"email": f"{self._name}-{number}@example.com", "name": "Awa Diop", "phone": f"+2417{number:07}0"}
+        customer = self._write("/v1/customers/", contact)
+        card = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2090, "cvc": "123"}
+        method = self._write("/v1/payment-methods/", {"customer": customer["id"], **card})
+        bill = {"amount": 1000 + number, "currency": "XAF", "customer": customer["id"], "payment_method": method["id"]}
+        intent = self._write("/v1/payment-intents/", bill)
+        self._write(f"/v1/payment-intents/{intent['id']}/confirm/", {})
+        self._write("/v1/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "day"})
+
+    def _write(self, path: str, body: dict[str, Any]) -> Any:
+        if self.clients.over.is_set():
+            raise Stopped
+        write = Write(f"{self._name}-{next(self._numbers)}", path, body)
+        self.writes.append(write)
+        response = at_last(
+            partial(CLIENT.post, self.url + path, json=body, headers={**HEADERS, "Idempotency-Key": write.key})
+        )
+        assert response.is_success, response.text
+        write.answer = response.content
+        self._begun.set()
+        return response.json()
+
+    def _move(self) -> None:
+        now = datetime.fromisoformat(
+            at_last(partial(CLIENT.get, f"{self.url}/_emulator/clock", headers=HEADERS)).json()["now"]
+        )
+        for hours in range(1, HOURS + 1):
+            if self.clients.over.is_set():
+                return
+            # To an instant, so that one whose outcome is unknown can be asked for again.
+            to = {"to": f"{now + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"}
+            response = at_last(partial(CLIENT.post, f"{self.url}/_emulator/clock/advance", json=to, headers=HEADERS))
+            assert response.is_success, response.text
+            assert response.json()["failures"] == []
+            self.instant = max(self.instant, response.json()["now"])
+        self.clients.over.wait(PATIENCE)
+
+
+def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """Return the answer of whichever server there is, asked for as often as it takes while one takes another one's place."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        with suppress(httpx.HTTPError):
+            response = ask()
+            # 409: what was asked before is still being done. 500: the database is not there, which a page says in words.
+            is_page = response.headers["content-type"].startswith("text/html")
+            is_away = response.status_code == 500 and (is_page or response.json()["code"] == "DATABASE_ERROR")
+            if response.status_code not in (409, 502, 503, 504) and not is_away:
+                return response
+        assert time.monotonic() < until, "the server no longer answers"
+        time.sleep(0.05)
+
+
+def ask_again(url: str, writes: list[Write]) -> None:
+    """Ask for every answer once more: the same bytes if it was given, and if not, it is given now."""
+    for write in writes:
+        headers = {**HEADERS, "Idempotency-Key": write.key}
+        response = at_last(partial(CLIENT.post, url + write.path, json=write.body, headers=headers))
+        assert response.is_success, f"{write.path}: {response.text}"
+        if write.answer is not None:
+            assert response.headers.get("idempotent-replayed") == "true", f"lost: {write.path} {write.answer!r}"
+            assert response.content == write.answer
+
+
+# -- rounds
 
 
 class Round(NamedTuple):
@@ -108,7 +252,6 @@ def one(
     openers = Openers(*urls)
     pages = [page(url, app) for app in APPS]
     threading.Thread(target=follow, args=(url, over), daemon=True).start()
-    load.start()
     for act in chance.sample(disturb, min(len(disturb), chance.randint(1, 3))):
         if chance.random() < 0.5:
             openers.await_opening()
@@ -119,8 +262,8 @@ def one(
         taken.append(until_all_serve(urls, servers))
         for path in pages:
             assert at_last(partial(CLIENT.get, url + path)).is_success
-    openers.stop()
-    load.stop()
+    openers.clients.stop()
+    load.clients.stop()
     over.set()
     now = look(url, load, receiver)
     for (opened, key), id in openers.made.items():
@@ -176,37 +319,22 @@ class Openers:
 
     def __init__(self, *urls: str) -> None:
         self.made: dict[tuple[str, str], str] = {}
-        self._opening, self._over = threading.Event(), threading.Event()
-        self._failures: list[BaseException] = []
-        self._threads = [threading.Thread(target=self._run, args=(url,), daemon=True) for url in urls]
-        for thread in self._threads:
-            thread.start()
+        self._opening = threading.Event()
+        self.clients = Clients(*(partial(self._open, url) for url in urls))
+        self.clients.start()
 
     def await_opening(self) -> None:
         """Wait until a world is about to be opened."""
         self._opening.clear()
         self._opening.wait(1)
 
-    def stop(self) -> None:
-        """End; raises what a client has raised."""
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-        if self._failures:
-            raise self._failures[0]
-
-    def _run(self, url: str) -> None:
-        try:
-            for number in range(NEW_WORLDS):
-                if self._over.is_set():
-                    return
-                key = f"sk_test_{time.time_ns():x}{number}"
-                headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": key}
-                self._opening.set()
-                body = {"email": "a@example.com", "name": "Awa"}
-                self.made[url, key] = ask(url, "/v1/customers/", body, headers)["id"]
-        except BaseException as failure:
-            self._failures.append(failure)
+    def _open(self, url: str) -> None:
+        if len(self.made) >= NEW_WORLDS:
+            raise Stopped
+        key = f"sk_test_{time.time_ns():x}"
+        self._opening.set()
+        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": key}
+        self.made[url, key] = ask(url, "/v1/customers/", {"email": "a@example.com", "name": "Awa"}, headers)["id"]
 
 
 def follow(url: str, over: threading.Event) -> None:
@@ -275,10 +403,10 @@ def look(url: str, load: Load, receiver: Receiver) -> str:
 
 def faults(rows: world_rules.Rows) -> list[str]:
     """Return everything that is not as it must be in a world of the load."""
-    return [*world_rules.flags(rows), *of_the_load(rows)]
+    return [*world_rules.flags(rows), *_of_the_load(rows)]
 
 
-def of_the_load(rows: world_rules.Rows) -> Iterator[str]:
+def _of_the_load(rows: world_rules.Rows) -> Iterator[str]:
     """What holds in this world alone: every charge succeeds, each customer has one phone, and all deliveries arrive."""
     invoices, methods = rows.by("invoice", "subscription"), rows.by("payment_method", "customer", type="mobile_money")
     for subscription in rows.all("subscription"):

@@ -1,30 +1,36 @@
 """The budget played: for each limit, a client that sends as much as it allows, and one that sends more.
 
-Each of the functions here sends an amount in the limit's unit and returns what came of it in a word: the status of the
-answer, or ``closed`` for a connection that was closed without one.
+Each play sends an amount in the limit's unit and returns the status of the answer, ``closed`` for a connection that was
+closed without one, or what else came of it. The table of the guide has limits and answers from the code, memory and time
+as they were measured.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple, Self
+import re
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from contract_tests import ROOT
 from contract_tests.contract.http.line import Line
 from contract_tests.support.client import http_client
+from contract_tests.support.servers import ServerProcess
 from contract_tests.surfaces.pages.buyer import Buyer
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.core import limits
-from emulator.core.limits import Limit
+from emulator.core.limits import KIB, MIB, Limit
 
 JSON = b"Content-Type: application/json"
 CLOSED = "closed"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 LIST = b"GET /v1/customers/ HTTP/1.1"
 CREATE = b"POST /v1/customers/ HTTP/1.1"
-CUSTOMERS, PRODUCTS = "/v1/customers/", "/v1/products/"
+CUSTOMERS, PRODUCTS, SNAPSHOT = "/v1/customers/", "/v1/products/", "/_emulator/snapshots/x"
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 
 
@@ -35,24 +41,18 @@ class Target:
         self.url, self.key = url, key
         self.http = http_client(base_url=url, headers={"Authorization": f"Bearer {key}"})
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self.http.close()
 
     def line(self) -> Line:
-        """Return a new connection."""
         return Line(self.url, self.key, timeout=120)
 
     def status(self, method: str, path: str, body: object) -> str:
-        """Return the status of a request with a JSON body, which may be given as bytes."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         return str(self.http.request(method, path, content=content, headers=headers).status_code)
 
     def post(self, path: str, body: object) -> Any:
-        """Return the JSON of a POST that succeeds."""
         return self.http.post(path, json=body).raise_for_status().json()
 
 
@@ -84,29 +84,22 @@ def head(target: Target, amount: int) -> str:
 
 def headers(target: Target, amount: int) -> str:
     with target.line() as line:
-        start = LIST + b"\r\n" + line.polite
-    return _raw(target, start, b"a: b\r\n" * (amount - 2), b"\r\n")
+        return _raw(target, LIST + b"\r\n" + line.polite, b"a: b\r\n" * (amount - 2), b"\r\n")
 
 
-def chunked(parts: Callable[[int], Sequence[bytes]]) -> Play:
+def chunked(start: bytes, part: Callable[[int], bytes], end: bytes) -> Play:
     """What is sent after the head of a body in chunks."""
+    head = CREATE + b"\r\n" + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     def play(target: Target, amount: int) -> str:
         with target.line() as line:
-            start = CREATE + b"\r\n" + line.polite + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
-        return _raw(target, start, *parts(amount))
+            return _raw(target, head.replace(b"\r\n", b"\r\n" + line.polite, 1), start, part(amount), end)
 
     return play
 
 
-def posted(path: str, body: Callable[[int], object]) -> Play:
-    """A POST with this body."""
-    return lambda target, amount: target.status("POST", path, body(amount))
-
-
-def put(body: Callable[[int], object]) -> Play:
-    """A snapshot that is imported."""
-    return lambda target, amount: target.status("PUT", "/_emulator/snapshots/x", body(amount))
+def posted(path: str, body: Callable[[int], object], method: str = "POST") -> Play:
+    return lambda target, amount: target.status(method, path, body(amount))
 
 
 def pipelined(target: Target, amount: int) -> str:
@@ -169,20 +162,13 @@ def query(target: Target, amount: int) -> str:
 
 def array(target: Target, amount: int) -> str:
     networks = [f"10.{number // 256}.{number % 256}.0/24" for number in range(amount - 1)]
-    with ExitStack() as stack:
-        profile = {"name": "Office", "allowed_ips": ["127.0.0.1", *networks]}
-        stack.callback(target.post, "/v1/reset", {})
-        return target.status("POST", "/v1/security-profiles/", profile)
+    profile = {"name": "Office", "allowed_ips": ["127.0.0.1", *networks]}
+    status = target.status("POST", "/v1/security-profiles/", profile)
+    target.post("/v1/reset", {})
+    return status
 
 
-def _session(target: Target, **fields: Any) -> Any:
-    line = {"description": "Basket", "unit_amount": 15000, "quantity": 1}
-    return {"success_url": "https://shop.example.com/", "currency": "XAF", "line_items": [line], **fields}
-
-
-def string(target: Target, amount: int) -> str:
-    url = "https://shop.example.com/".ljust(amount, "a")
-    return target.status("POST", "/v1/checkout-sessions/", _session(target, cancel_url=url))
+SESSION = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 15000}]}
 
 
 def _noted(metadata: dict[str, str]) -> object:
@@ -201,7 +187,7 @@ def event(target: Target, amount: int) -> str:
 
 
 def form(target: Target, amount: int) -> str:
-    page = target.post("/v1/checkout-sessions/", _session(target))["url"]
+    page = target.post("/v1/checkout-sessions/", SESSION)["url"]
     with Buyer(target.url, "/checkout/" + page.rpartition("/")[2]) as buyer:
         fields = urlencode({**buyer.open().fields, "do": "pay", "number": ""}).encode()
         return str(buyer.http.post(buyer.path, content=fields.ljust(amount, b"1"), headers=FORM).status_code)
@@ -304,9 +290,9 @@ class Row(NamedTuple):
 ROWS = (
     Row(limits.HEAD, head, "200", "400"),
     Row(limits.HEADERS, headers, "200", "400"),
-    Row(limits.FRAMING, chunked(lambda n: (b"0\r\n", b"X: a\r\n" * ((n - 5) // 6), b"\r\n")), "422", "400", "Trailers"),
-    Row(limits.FRAMING, chunked(lambda n: (b"0\r\nX: ", b"a" * (n - 10), b"\r\n\r\n")), "422", "400", "One trailer"),
-    Row(limits.FRAMING, chunked(lambda n: (b"0;", b"a" * (n - 6), b"\r\n\r\n")), "422", "400", "Chunk extension"),
+    Row(limits.FRAMING, chunked(b"0\r\n", lambda n: b"X: a\r\n" * ((n - 5) // 6), b"\r\n"), "422", "400", "Trailers"),
+    Row(limits.FRAMING, chunked(b"0\r\nX: ", lambda n: b"a" * (n - 10), b"\r\n\r\n"), "422", "400", "One trailer"),
+    Row(limits.FRAMING, chunked(b"0;", lambda n: b"a" * (n - 6), b"\r\n\r\n"), "422", "400", "Chunk extension"),
     Row(limits.PIPELINED, pipelined, "200", CLOSED),
     Row(limits.CONNECTIONS, connections, "200", "503", times=1.2),
     Row(limits.HEAD_SECONDS, slow_head, "200", "408"),
@@ -315,10 +301,17 @@ ROWS = (
     Row(limits.UNREAD_BODY, unread_body, "200", CLOSED),
     Row(limits.DEPTH, posted(CUSTOMERS, lambda n: b'{"a":' * n + b"1" + b"}" * n), "422", "400"),
     Row(limits.DIGITS, posted(CUSTOMERS, lambda n: b'{"a":' + b"9" * n + b"}"), "422", "400"),
-    Row(limits.VALUES, put(lambda n: b'{"a":[' + b"0," * (n - 3) + b"0]}"), "422", "400"),
+    Row(limits.VALUES, posted(SNAPSHOT, lambda n: b'{"a":[' + b"0," * (n - 3) + b"0]}", "PUT"), "422", "400"),
     Row(limits.QUERY, query, "422 for each", "422"),
     Row(limits.ITEMS, array, "201", "422"),
-    Row(limits.STRING, string, "201", "422"),
+    Row(
+        limits.STRING,
+        posted(
+            "/v1/checkout-sessions/", lambda n: {**SESSION, "cancel_url": "https://shop.example.com/".ljust(n, "a")}
+        ),
+        "201",
+        "422",
+    ),
     Row(limits.METADATA, posted(PRODUCTS, lambda n: _noted({str(number): "x" for number in range(n)})), "201", "422"),
     Row(limits.METADATA_KEY, posted(PRODUCTS, lambda n: _noted({"x" * n: "x"})), "201", "422"),
     Row(limits.METADATA_VALUE, posted(PRODUCTS, lambda n: _noted({"x": "x" * n})), "201", "422"),
@@ -333,8 +326,73 @@ ROWS = (
     Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
     Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
     Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
-    Row(limits.SNAPSHOT, put(b"{}".ljust), "422", "400"),
+    Row(limits.SNAPSHOT, posted(SNAPSHOT, b"{}".ljust, "PUT"), "422", "400"),
     Row(limits.SNAPSHOTS, snapshots, "201", "422"),
     Row(limits.BODY, posted("/_emulator/reset", b"{}".ljust), "200", "400", "Uploaded fixture"),
 )
 """Every row of the table in the guide, in its order."""
+
+
+# -- the table of the guide
+
+
+PAGE = ROOT / "docs" / "guide" / "security.md"
+START, END = "<!-- budget -->", "<!-- /budget -->"
+TITLES = ("Input", "Limit", "Beyond it", "At the limit", "Ten times as much¹")
+
+
+def allow_open_files(count: int) -> None:
+    """Let this process have so many open files, if the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < count:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard) if hard >= 0 else count, hard))
+
+
+def amount(limit: Limit) -> str:
+    """Return a limit with its unit."""
+    if limit.unit.startswith("bytes"):
+        for size, name in ((MIB, "MiB"), (KIB, "KiB")):
+            if limit.most % size == 0:
+                return f"{limit.most // size} {name}{limit.unit.removeprefix('bytes')}"
+    return f"{limit.most:,} {limit.unit}"
+
+
+def measured(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each row, or of those that are named. Each has servers of its own: memory is not given back."""
+    allow_open_files(10_000)
+    for row in [row for row in ROWS if not names or row.name in names]:
+        cells = [row.name, amount(row.limit), row.limit.beyond]
+        for times, expected in ((1, row.within), (row.times, row.beyond)):
+            with ServerProcess() as server:
+                cells.append(_cost(server, row, times, expected))
+        print(" | ".join(cells), flush=True)
+        yield tuple(cells)
+
+
+def _cost(server: ServerProcess, row: Row, times: float, expected: str) -> str:
+    server.wait()
+    with closing(Target(server.url, "sk_test_budget")) as target:
+        target.http.get("/v1/customers/").raise_for_status()
+        target.http.post("/v1/customers/", json={}).close()
+        before, started = server.memory(), time.perf_counter()
+        with server.highest_memory() as highest:
+            result = row.play(target, int(times * row.limit.most))
+        seconds = time.perf_counter() - started
+    assert result.split(",")[0] == expected, f"{row.name}, times {times}: {result}, not {expected}"
+    return f"{max(0, highest[0] - before) / MIB:.1f} MiB, {seconds:.2f} s"
+
+
+def write(rows: Iterable[tuple[str, ...]]) -> None:
+    """Put the table between its markers in the page."""
+    every = {cells[0]: cells for cells in (*read(), *rows)}
+    found = [every[row.name] for row in ROWS if row.name in every]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (TITLES, ("---",) * len(TITLES), *found)]
+    table = f"{START}\n" + "\n".join(lines) + f"\n{END}"
+    text = re.sub(f"{START}.*{END}", lambda _: table, PAGE.read_text("utf-8"), flags=re.DOTALL)
+    PAGE.write_text(text, "utf-8")
+
+
+def read() -> list[list[str]]:
+    """Return the cells of the rows that stand in the page."""
+    table = PAGE.read_text("utf-8").partition(START)[2].partition(END)[0].strip()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from contract_tests.contract.engine.state.conftest import Serve
 from contract_tests.simulator.crashes import rounds
-from contract_tests.simulator.crashes.load import HEADERS
+from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli, one_line

@@ -16,7 +16,7 @@ import httpx
 import psycopg
 import pytest
 
-from contract_tests.simulator.crashes.load import HEADERS
+from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support import postgres
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
