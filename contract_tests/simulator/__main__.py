@@ -7,18 +7,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 
 import click
 
 from contract_tests.simulator import search
 from contract_tests.simulator.crashes import rounds
-from contract_tests.simulator.hostile import table
+from contract_tests.simulator.hostile import budget
 from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.simulation import Outcome
+from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.walks import Transition, walk
 from contract_tests.support import postgres
 from emulator.testing import LocalServer
@@ -46,13 +45,16 @@ def stories(seed: int | None, steps: int, runs: int, minutes: float | None, repl
         _say(outcome)
         sys.exit(1 if outcome.violation else 0)
     first = (int(time.time()) if minutes else 1) if seed is None else seed
-    began, number, total = time.monotonic(), 0, 0
-    for number, (played, outcome, failure) in enumerate(search.search(_seeds(first, runs, minutes), steps), 1):
-        total += outcome.steps
-        if failure is not None:
-            click.echo(f"seed {played}: after {outcome.steps} steps")
-            _say(failure.outcome)
-            search.write(out, failure.story)
+    began, total, number = time.monotonic(), 0, 0
+    while (time.monotonic() - began < 60 * minutes) if minutes else number < runs:
+        story = draw_story(first + number, steps)
+        outcome = search.played(story)
+        number, total = number + 1, total + outcome.steps
+        if outcome.violation is not None:
+            click.echo(f"seed {story.seed}: after {outcome.steps} steps")
+            story, outcome = search.shrunk(story, outcome)
+            _say(outcome)
+            search.write(out, story)
             again = f"python -m contract_tests.simulator stories --replay {out}"
             click.echo(f"{out.read_text('utf-8')}Written to {out}; again: {again}")
             sys.exit(1)
@@ -62,19 +64,10 @@ def stories(seed: int | None, steps: int, runs: int, minutes: float | None, repl
     click.echo(f"{number} seeds from {first}, {total} steps, no broken invariant, {seconds:.0f} s")
 
 
-def _seeds(first: int, runs: int, minutes: float | None) -> Iterator[int]:
-    until = None if minutes is None else time.monotonic() + 60 * minutes
-    for seed in count(first):
-        if (time.monotonic() >= until) if until is not None else (seed >= first + runs):
-            return
-        yield seed
-
-
 def _say(outcome: Outcome) -> None:
     violation = outcome.violation
-    click.echo(
-        f"{violation.rule}: {violation.text}" if violation else f"no broken invariant; trace {outcome.trace[:16]}"
-    )
+    said = f"{violation.rule}: {violation.text}" if violation else "no broken invariant"
+    click.echo(f"{said}; trace {outcome.trace[:16]}")
 
 
 @main.command()
@@ -127,7 +120,7 @@ def crashes(kind: str, store: str | None, most: int, minutes: float | None, seed
 @click.argument("rows", nargs=-1)
 def limits(rows: tuple[str, ...]) -> None:
     """Measure each limit of hostile input, or some ROWS, and write the table of the guide."""
-    table.write(table.measured(rows))
+    budget.write(budget.measured(rows))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from contract_tests.simulator import world_rules
-from contract_tests.simulator.disk import Disk
-from contract_tests.simulator.network import Network
 from contract_tests.simulator.server import Server
-from contract_tests.simulator.virtual_time import VirtualTime
+from contract_tests.simulator.surroundings import Disk, Network, VirtualTime
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import Job
@@ -56,13 +54,11 @@ class Violation(NamedTuple):
 
 
 def dump(runtime: Runtime) -> Dump:
-    """Return all there is in a world, by kind and id, with the names of its snapshots."""
     tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
     return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
 
 
 def differences(before: Dump, after: Dump) -> Iterator[str]:
-    """Yield the records that are not the same, with the name of their kind."""
     for kind in sorted(before.keys() | after.keys()):
         old, new = before.get(kind, {}), after.get(kind, {})
         for id in sorted(old.keys() | new.keys()):
@@ -114,18 +110,16 @@ class Invariants(logging.Handler):
         before, found = self.expected.pop(key, None), dump(runtime)
         possible = (content[key] for content in self._possible if key in content)
         if before is not None and all(any(differences(each, found)) for each in possible):
-            self._compare("restart", before, runtime)
+            self.same("restart", before, runtime)
 
     def watch(self, runtime: Runtime) -> None:
         runtime.observers.append(lambda unit: self._committed(runtime, unit))
 
     def closed(self, server: Server, runtime: Runtime) -> None:
-        """A world is put away, or dropped."""
         if server.engine.store:
             self.expected[Key(runtime.world.name, runtime.world.livemode)] = dump(runtime)
 
     def expect_all(self, server: Server) -> None:
-        """All that is open now must be there after the next start."""
         self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
 
     def saving(self, server: Server) -> Any:
@@ -173,10 +167,6 @@ class Invariants(logging.Handler):
             self.violated("restart", f"the world {key} is lost")
 
     def same(self, rule: str, before: Dump, runtime: Runtime) -> None:
-        """A world is as it was."""
-        self._compare(rule, before, runtime)
-
-    def _compare(self, rule: str, before: Dump, runtime: Runtime) -> None:
         found = next(differences(before, dump(runtime)), None)
         if found is not None:
             self.violated(rule, f"{runtime.world.name}: {found}")
@@ -202,9 +192,8 @@ class Invariants(logging.Handler):
 
     def _check_deliveries(self, world: World, unit: UnitOfWork) -> None:
         """Each event has one delivery for each endpoint that listens to it."""
-        made = [
-            change.new.event for change in unit.changes if isinstance(change.new, WebhookDelivery) and not change.old
-        ]
+        new = (change.new for change in unit.changes if not change.old)
+        made = [each.event for each in new if isinstance(each, WebhookDelivery)]
         endpoints = world.table(WebhookEndpoint).where("enabled", True)
         for event in unit.events:
             wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
@@ -226,7 +215,6 @@ class Invariants(logging.Handler):
     # -- after each step
 
     def before_step(self, server: Server) -> None:
-        """Remember what may not change."""
         self.touched.clear()
         self._states = {each: _state(each) for each in server.engine.runtimes.values() if is_still(each)}
 
@@ -274,13 +262,11 @@ class Invariants(logging.Handler):
     # -- from time to time
 
     def check_all(self, server: Server) -> None:
-        """Sums, and deliveries."""
         for runtime in list(server.engine.runtimes.values()):
             self._check_sums(runtime)
             self._check_outcomes(runtime)
 
     def _check_sums(self, runtime: Runtime) -> None:
-        """What the objects of a world say of each other, and of its books."""
         world = runtime.world
         kinds = {kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)] for kind in world.kinds}
         rows = world_rules.Rows(kinds, runtime.now(), msgspec.to_builtins(settings(world).assumptions))
@@ -311,5 +297,4 @@ def is_still(runtime: Runtime) -> bool:
 
 
 def _state(runtime: Runtime) -> tuple[Any, ...]:
-    """What changes with every change of a world."""
     return runtime.world, runtime.journal.count, runtime.clock.now(), dict(runtime.world.counters)

@@ -19,7 +19,6 @@ MOVED = 1203
 """The amount of the plan that it is moved to."""
 LIVE = ("trialing", "active", "past_due", "unpaid", "paused")
 
-
 ANSWERS = {
     "works": (timedelta(0), True),
     "fails": (timedelta(0), False),
@@ -48,6 +47,25 @@ TRANSITIONS = {
     *((status, end) for status in LIVE for end in ("canceled", "expired")),
 }
 """The transitions of the table of the specification and of the assumptions, which walks have to reach."""
+
+
+ALLOWED = {
+    "pause": ("trialing", "active"),
+    "resume": ("paused",),
+    "cancel": ("trialing", "active", "past_due", "unpaid"),
+    "cancel_later": ("trialing", "active", "past_due"),
+    "reactivate": ("canceled",),
+    **dict.fromkeys(("take_back", "collect_by_invoice", "collect_by_charge", "move"), LIVE),
+}
+"""The statuses in which an action is allowed."""
+
+SETS = {
+    "take_back": ("cancels", False),
+    "collect_by_invoice": ("sends", True),
+    "collect_by_charge": ("sends", False),
+    "move": ("next_amount", MOVED),  # B-40: "the new amount applies from the next period"
+}
+"""The actions that set one attribute."""
 
 
 class NotAllowed(Exception):
@@ -159,8 +177,8 @@ class Life:
             found.append((max(self.trial_end - 3 * DAY, self.now), 1, "notice"))
         if self.retry_at is not None and self.status in ("active", "past_due"):
             found.append((max(self.retry_at, self.now), 2, "retry"))
-        if any(bill.status == "open" and not bill.overdue for bill in self.bills):
-            found.append((max(min(map(overdue_at, self.unsettled())), self.now), 3, "fall_overdue"))
+        if unsettled := self.unsettled():
+            found.append((max(min(map(overdue_at, unsettled)), self.now), 3, "fall_overdue"))
         if self.status in LIVE:
             found.append((max(self.end, self.now), 4, "renew"))
         return found
@@ -293,25 +311,23 @@ class Life:
 
     def act(self, action: str) -> None:
         """Do it, or raise :class:`NotAllowed`. Names of phones and statuses are those that are set from now on."""
+        if self.status not in ALLOWED.get(action, (self.status,)):
+            raise NotAllowed
         if action in ANSWERS:
             self.phone = action
+        elif action in SETS:
+            setattr(self, *SETS[action])
         elif action.startswith("put "):
             self.put(action.removeprefix("put "))
         else:
             getattr(self, f"do_{action}")()
         self.run()
 
-    def require(self, *statuses: str) -> None:
-        if self.status not in statuses:
-            raise NotAllowed
-
     def do_pause(self) -> None:
-        self.require("trialing", "active")
         self.paused_in, self.status = self.status, "paused"
 
     def do_resume(self) -> None:
         """B-46."""
-        self.require("paused")
         in_trial = self.paused_in == "trialing" and self.trial_end is not None and self.trial_end > self.now
         self.status = "trialing" if in_trial else "active"
         self.try_again()
@@ -324,23 +340,16 @@ class Life:
             self.owed = self.failed_at = None
 
     def do_cancel(self) -> None:
-        self.require("trialing", "active", "past_due", "unpaid")
         self.end_it()
 
     def do_cancel_later(self) -> None:
         """B-47: past due it is canceled at once."""
-        self.require("trialing", "active", "past_due")
         if self.status == "past_due":
             self.end_it()
         self.cancels = self.cancels or self.status != "canceled"
 
-    def do_take_back(self) -> None:
-        self.require(*LIVE)
-        self.cancels = False
-
     def do_reactivate(self) -> None:
         """B-48."""
-        self.require("canceled")
         assert self.canceled_at is not None
         if self.canceled_at + 30 * DAY < self.now or (self.ends_at is not None and self.ends_at <= self.now):
             raise NotAllowed
@@ -349,48 +358,34 @@ class Life:
             self.next_period()
         self.try_again()
 
-    def do_collect_by_invoice(self) -> None:
-        self.require(*LIVE)
-        self.sends = True
+    def last(self, *statuses: str, takes_over: bool = False) -> Bill:
+        """Return the last invoice; it cannot be acted on in other states than these.
 
-    def do_collect_by_charge(self) -> None:
-        self.require(*LIVE)
-        self.sends = False
-
-    def do_move(self) -> None:
-        """B-40: "the new amount applies from the next period"."""
-        self.require(*LIVE)
-        self.next_amount = MOVED
-
-    def last(self, *statuses: str) -> Bill:
-        """Return the last invoice; it cannot be acted on in other states than these."""
-        if not self.bills or self.bills[-1].status not in statuses:
+        B-62: a second payment is rejected; what takes over cancels the one that is under way.
+        """
+        bill = self.bills[-1] if self.bills else None
+        if bill is None or bill.status not in statuses or (self.is_under_way(bill) and not takes_over):
             raise NotAllowed
-        return self.bills[-1]
-
-    def stop_payment(self, bill: Bill) -> None:
-        """B-62: void, and paying manually, cancel the payment that is under way."""
         self.payments = [payment for payment in self.payments if payment.bill is not bill]
+        return bill
 
     def do_pay(self) -> None:
-        bill = self.last("open", "uncollectible")
-        self.stop_payment(bill)
+        bill = self.last("open", "uncollectible", takes_over=True)
         bill.status = "paid"
         self.send("invoice.paid", of_subscription=False)
         self.settle(bill)
 
+    def do_void(self) -> None:
+        bill = self.last("open", takes_over=True)
+        bill.status = "void"
+        self.settle(bill)
+
     def do_pay_on_page(self) -> None:
-        """B-62: a second payment is rejected."""
-        bill = self.last("open", "uncollectible")
-        if self.is_under_way(bill):
-            raise NotAllowed
-        self.receive(bill)
+        self.receive(self.last("open", "uncollectible"))
 
     def do_abandon(self) -> None:
-        """B-54: the buyer leaves the page at the check of the card; a second payment is rejected (B-62)."""
+        """B-54: the buyer leaves the page at the check of the card."""
         bill = self.last("open", "uncollectible")
-        if self.is_under_way(bill):
-            raise NotAllowed
         self.payments.append(Payment(bill, self.now + CONFIRMATION, succeeds=False, by_buyer=True))
 
     # -- what a tester sets directly (B-89)
@@ -418,12 +413,6 @@ class Life:
         if status != "expired":
             self.canceled_at = self.now if status == "canceled" else None
         self._status = status
-
-    def do_void(self) -> None:
-        bill = self.last("open")
-        self.stop_payment(bill)
-        bill.status = "void"
-        self.settle(bill)
 
     def view(self) -> dict[str, Any]:
         """What is compared."""

@@ -89,7 +89,6 @@ def operation(weight: int, **values: Any) -> Callable[[Callable[..., Requests]],
 
 
 def path_of(kind: str) -> str:
-    """Return the list of a kind of object."""
     return "webhooks" if kind == "webhook_endpoint" else kind.replace("_", "-") + "s"
 
 
@@ -216,7 +215,6 @@ def answer(pick: Pick, number: int, path: str, result: str) -> Requests:
 
 
 def drawn(chance: random.Random, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a step: each is one of a sequence, or drawn by a function."""
     return {name: value(chance) if callable(value) else chance.choice(value) for name, value in values.items()}
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from contract_tests.simulator.disk import Disk
-from contract_tests.simulator.network import ANSWER_TIME
+from contract_tests.simulator.surroundings import ANSWER_TIME, Disk
 from contract_tests.support.sandbox import START
 from emulator.core.ids import IdSource
 from emulator.engine.engine import Engine
@@ -103,7 +102,6 @@ class Server:
         return self._current.engine
 
     async def start(self) -> None:
-        """Start on what is stored."""
         self._is_stopping = False
         engine = Sandbox(self._options).engine
         engine.when_discarded += [self._current.forget, self._closed]

@@ -12,11 +12,9 @@ from itertools import count
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from contract_tests.simulator.disk import Disk, simulated_disk
 from contract_tests.simulator.invariants import Invariants, Transition, Violation
-from contract_tests.simulator.network import Network
 from contract_tests.simulator.server import Answer, Server
-from contract_tests.simulator.virtual_time import Stalled, VirtualTime, virtual_time
+from contract_tests.simulator.surroundings import Disk, Network, Stalled, VirtualTime, simulated_disk, virtual_time
 from contract_tests.support.rules_harness import FACTS
 from emulator.core import calendar
 from emulator.core.records import Record
@@ -96,10 +94,6 @@ class Place:
     def _key(self) -> Key:
         return read_key(f"Bearer {self.key}")
 
-    def is_of(self, runtime: Runtime) -> bool:
-        """Return whether a runtime is that of this world."""
-        return self._key == Key(runtime.world.name, runtime.world.livemode)
-
     def forget(self) -> None:
         """The past of the world is gone: another one is in its place."""
         self.given.clear()
@@ -115,7 +109,6 @@ class Place:
         self.unsaved()
 
     def pick(self, kind: str, number: int) -> Any:
-        """Return one of the newest records of a kind."""
         kinds = {each.kind: each for each in self.runtime.world.kinds}
         records: list[Record] = list(self.runtime.world.table(kinds[kind]))[-5:]
         if not records:
@@ -150,11 +143,8 @@ class Place:
         answer = await self.simulation.send("POST", given.path, given.body, key=self.key, headers=headers)
         if calendar.seconds_between(given.at, self.runtime.now()) > SHORTEST_LIFE:
             raise Rejected("too old")
-        if (
-            answer.status < 500
-            and answer.status != 429
-            and (answer.status, answer.body) != (given.answer.status, given.answer.body)
-        ):
+        is_same = (answer.status, answer.body) == (given.answer.status, given.answer.body)
+        if answer.status < 500 and answer.status != 429 and not is_same:
             self.simulation.invariants.violated("idempotency", f"POST {given.path}: {answer.status} {answer.body!r}")
 
 
@@ -179,7 +169,7 @@ class Simulation:
         self.invariants.closed(self.server, runtime)
         if self.disk.kind == "memory":
             for place in self.places.values():
-                if place.is_of(runtime):
+                if place._key == Key(runtime.world.name, runtime.world.livemode):
                     place.lost()
 
     async def _call_back(self, url: str) -> None:
@@ -208,7 +198,6 @@ class Simulation:
             self.invariants.violated("internal error", f"{context['message']}: {type(error).__name__}: {error}")
 
     async def play(self) -> Outcome:
-        """Play the story to its end, or to the first violation."""
         number = 0
         await self.start()
         for number, step in enumerate(self.story.steps, 1):
@@ -222,12 +211,10 @@ class Simulation:
                 await self._guarded(step)
             self.invariants.check_all(self.server)
         await self.server.crash()
-        return Outcome(
-            next(iter(self.invariants.broken), None), number, self.trace.hexdigest(), frozenset(self.invariants.reached)
-        )
+        violation = next(iter(self.invariants.broken), None)
+        return Outcome(violation, number, self.trace.hexdigest(), frozenset(self.invariants.reached))
 
     async def start(self) -> None:
-        """Start the server on what is stored."""
         await self.server.start()
         self.invariants.started(self.server)
 
@@ -261,14 +248,11 @@ class Simulation:
 
 
 def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
-    """Play a story on an emulator, a network and a disk of its own."""
     network = Network()
     with ExitStack() as stack:
         disk = stack.enter_context(simulated_disk(story.state))
         time, loop = stack.enter_context(virtual_time())
-        stack.enter_context(
-            patch.object(HttpClient, "send", lambda client, *args, **kwargs: network.send(*args, **kwargs))
-        )
+        stack.enter_context(patch.object(HttpClient, "send", lambda _, *args, **kwargs: network.send(*args, **kwargs)))
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, actions, time, disk, network)
         loop.set_exception_handler(lambda _, context: simulation.failed(context))

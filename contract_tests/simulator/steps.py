@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from contract_tests.simulator.disk import KINDS
 from contract_tests.simulator.invariants import dump, is_still
-from contract_tests.simulator.network import BEHAVIOURS
 from contract_tests.simulator.population import NUMBERS, OPERATIONS, SPANS, VARIANTS, drawn
 from contract_tests.simulator.server import MAX_WORLDS
 from contract_tests.simulator.simulation import KEYS, Place, Rejected, Simulation, Step, Story
+from contract_tests.simulator.surroundings import BEHAVIOURS, KINDS
 from emulator.engine.runtime import Runtime
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks import deliveries
@@ -44,7 +43,6 @@ def step(weight: int, **values: Any) -> Callable[[Act], Act]:
 
 
 def event(weight: int, **values: Any) -> Callable[[Act], Act]:
-    """Register a step about the whole emulator."""
     return _register(weight, values)
 
 
@@ -90,7 +88,6 @@ def _change(chance: random.Random) -> Step:
 
 
 async def do(at: Place, name: str, /, **values: Any) -> None:
-    """Send the requests of an operation, one after the other."""
     number = values.pop("pick", None)
     requests = OPERATIONS[name].requests(at.pick, next(at.simulation.numbers) if number is None else number, **values)
     answer = None
@@ -122,9 +119,8 @@ async def open_(at: Place) -> None:
         await at.ask("PATCH", "/_emulator/app", {"settings": settings})
     for number in (1, 2):
         url = f"https://shop{number}.example.com/{at.key}"
-        await at.post(
-            "/v1/webhooks/", {"name": "Shop", "url": url, "events": ["*"] if number == 1 else ["invoice.paid"]}
-        )
+        events = ["*"] if number == 1 else ["invoice.paid"]
+        await at.post("/v1/webhooks/", {"name": "Shop", "url": url, "events": events})
     await do(at, "customer", phone=0)
     await do(at, "method", pick=0, method=0)
     await do(at, "subscribe", pick=0, amount=5000, interval="month", trial=0, collection="charge_automatically")
@@ -207,19 +203,13 @@ async def card(at: Place, pick: int, number: int) -> None:
 # -- buyers and testers
 
 
-@step(
-    3,
-    then=(
-        {"code": "UPSTREAM_ERROR"},
-        {"status": 429},
-        {"delay_ms": 300},
-        {"hold_ms": 200},
-        {"lose": True},
-        {"tamper": True},
-        {"duplicate": 2},
-        {"delay": "2h"},
-    ),
+FAULTS = (
+    *({"code": "UPSTREAM_ERROR"}, {"status": 429}, {"delay_ms": 300}, {"hold_ms": 200}),
+    *({"lose": True}, {"tamper": True}, {"duplicate": 2}, {"delay": "2h"}),
 )
+
+
+@step(3, then=FAULTS)
 async def fault(at: Place, then: Mapping[str, Any]) -> None:
     await at.post("/_emulator/faults", {"then": then})
 
@@ -374,7 +364,6 @@ async def together(at: Place, first: Step, second: Step, apart: int) -> None:
 
 @step(3, first=_change, second=_change, apart=range(4))
 async def race(at: Place, first: Step, second: Step, apart: int) -> None:
-    """Two that move the clock or change the past, while a delivery is under way."""
     await at.post("/v1/products/", {"name": "Basket", "unit_amount": 100, "currency": "XAF"})
     await together(at, first, second, apart)
 
@@ -391,7 +380,6 @@ TOGETHER = (
 
 @event(1)
 async def settle(simulation: Simulation) -> None:
-    """All clocks stand still, and all that is under way comes to its end."""
     for place in simulation.places.values():
         if place.is_open:
             await place.post("/_emulator/clock/freeze")
@@ -439,7 +427,6 @@ async def crash(simulation: Simulation) -> None:
 
 @event(1, then=lambda chance: {**_request(chance), "key": KEYS[0]}, rounds=range(1, 12))
 async def crash_during(simulation: Simulation, then: Step, rounds: int) -> None:
-    """The process ends while a request is under way."""
     task = asyncio.create_task(simulation.act(then))
     for _ in range(rounds):
         await asyncio.sleep(0)
@@ -450,7 +437,6 @@ async def crash_during(simulation: Simulation, then: Step, rounds: int) -> None:
 
 @event(1)
 async def stop(simulation: Simulation) -> None:
-    """The process ends in order; what it cannot store, it says."""
     await _restart(simulation)
 
 
@@ -476,18 +462,6 @@ async def scan(simulation: Simulation, worlds: int) -> None:
     runtimes = simulation.server.engine.runtimes.values()
     if len(runtimes) > max(MAX_WORLDS, sum(runtime.is_in_use for runtime in runtimes)):
         simulation.invariants.violated("memory", f"{len(runtimes)} worlds are open")
-
-
-FOREIGN = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
-
-
-@event(2, path=("/_emulator/clock", "/_emulator/inbox/shop", "/_emulator/ledger"))
-async def visit(simulation: Simulation, path: str) -> None:
-    """A page of another site leads a browser here: that opens no world."""
-    before = set(simulation.server.engine.runtimes)
-    await simulation.send("GET", path, key="", query=f"app=visit{next(simulation.numbers)}&status=500", headers=FOREIGN)
-    if set(simulation.server.engine.runtimes) - before:
-        simulation.invariants.violated("other pages", f"GET {path} opened a world")
 
 
 ACTIONS_BY_NAME = {**{name: kind.act for name, kind in STEPS.items()}, "open": open_}

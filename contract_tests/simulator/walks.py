@@ -17,13 +17,8 @@ from emulator.testing import Emulator, LocalServer, RequestRefused
 Transition = tuple[str, str]
 
 START = datetime(2026, 1, 31, 10, tzinfo=UTC)
-PHONES = {
-    "works": "+24177000010",
-    "fails": "+24177000001",
-    "slow": "+24177000006",
-    "silent": "+24177000003",
-    "gone": None,
-}
+NUMBERS = {"works": "+24177000010", "fails": "+24177000001", "slow": "+24177000006", "silent": "+24177000003"}
+PHONES: dict[str, str | None] = {**NUMBERS, "gone": None}
 """A number for each of the model's phones (B-54)."""
 CHECKED = {**CARD, "number": "4000 0000 0000 3220", "exp_year": 2099}
 ACTIONS = {
@@ -41,11 +36,9 @@ ACTIONS = {
 NOT_MODELED = BEYOND | {"customer.created"}
 """Types of events that say nothing of the life of a subscription, or that the specification does not have."""
 INVOICE_ACTIONS = ("pay", "pay_on_page", "abandon", "void")
-DIRECTLY = (
-    *(f"put {status}" for status in ("active", "past_due", "unpaid", "paused", "canceled", "expired")),
-    *(f"put current_period_end {days}" for days in (-100, -1, 2, 40)),
-    *(f"put ends_at {days}" for days in (-1, 30)),
-)
+STATUSES = ("active", "past_due", "unpaid", "paused", "canceled", "expired")
+FIELDS = [*(("current_period_end", days) for days in (-100, -1, 2, 40)), ("ends_at", -1), ("ends_at", 30)]
+DIRECTLY = (*(f"put {status}" for status in STATUSES), *(f"put {field} {days}" for field, days in FIELDS))
 """What a tester sets: see :meth:`Life.put`."""
 CHOICES = [*ACTIONS, *PHONES, *INVOICE_ACTIONS, *DIRECTLY]
 SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), timedelta(hours=5))
@@ -92,7 +85,6 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
 def step(
     emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random, reached: Counter[Transition]
 ) -> str:
-    """Return one action or move of the clock, on both sides; what it was."""
     sought = seek(life, chance, reached)
     if sought is None and chance.random() < 0.5:
         to = max(life.now, target(life, chance))
@@ -126,7 +118,6 @@ def seek(life: Life, chance: random.Random, reached: Counter[Transition]) -> str
 
 
 def target(life: Life, chance: random.Random) -> datetime:
-    """Some time from now, or about the instant of what is to happen next."""
     due = [at for at, _, _ in life.due()]
     if due and chance.random() < 0.6:
         return chance.choice(due) + chance.choice(SHORTLY)
@@ -158,7 +149,6 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
 
 
 def view(emulator: Emulator, path: str) -> dict[str, Any]:
-    """Return the emulator's subscription, as :meth:`Life.view` shows the model's."""
     now = emulator.api.get(path)
     invoices = emulator.api.oldest("/v1/invoices/")
     events = list(emulator.api.newest("/_emulator/events"))[::-1]
@@ -177,5 +167,4 @@ def view(emulator: Emulator, path: str) -> dict[str, Any]:
 
 
 def shown(event: Any) -> str | None:
-    """Return the status that an event about the subscription shows."""
     return event["data"]["object"]["status"] if event["type"].startswith("subscription.") else None

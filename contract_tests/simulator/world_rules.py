@@ -23,12 +23,10 @@ class Rows:
         self.now, self.assumptions = now, assumptions
 
     def all(self, kind: str, **fields: Any) -> list[Any]:
-        """Return the rows of a kind with these values."""
         rows = self._kinds.get(kind, ())
         return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
     def by(self, kind: str, field: str, **fields: Any) -> dict[Any, list[Any]]:
-        """Return the rows of a kind with these values, by the value of a field."""
         found: dict[Any, list[Any]] = defaultdict(list)
         for row in self.all(kind, **fields):
             found[row[field]].append(row)
@@ -36,7 +34,6 @@ class Rows:
 
 
 def exported(snapshot: Mapping[str, Any]) -> Rows:
-    """Return the rows of a world that was exported with its clock frozen."""
     (head,) = snapshot["worlds"].values()
     kinds = {name.rpartition("/")[2]: table.values() for name, table in snapshot.items() if "/" in name}
     (settings,) = kinds["settings"]
@@ -44,7 +41,6 @@ def exported(snapshot: Mapping[str, Any]) -> Rows:
 
 
 def flags(rows: Rows) -> list[str]:
-    """Return everything that is not as it must be, as sentences."""
     return [
         flag
         for rule in (intents, deposits, refunds, customers, invoices, sessions, subscriptions, events, jobs)
@@ -172,7 +168,6 @@ def subscriptions(rows: Rows) -> Iterator[str]:
 
 
 def events(rows: Rows) -> Iterator[str]:
-    """What is created is announced once."""
     counts = Counter((event["type"], event["data"]["object"]["id"]) for event in rows.all("event"))
     for kind in ("customer", "subscription"):
         for row in rows.all(kind):
@@ -181,7 +176,6 @@ def events(rows: Rows) -> Iterator[str]:
 
 
 def jobs(rows: Rows) -> Iterator[str]:
-    """No job failed."""
     yield from (f"failed: {job['name']}: {job}" for job in rows.all("failed_job"))
 
 

@@ -16,7 +16,6 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def http_client(**options: Any) -> httpx.Client:
-    """Return an HTTP client for servers on this machine."""
     return httpx.Client(**{"trust_env": False, "verify": NO_AUTHORITIES, "timeout": 60, **options})
 
 
@@ -31,7 +30,6 @@ class Client:
         self.http = http_client(base_url=url + contract.base_path, headers=headers, transport=transport)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Return one request, its answer checked."""
         response = self.http.request(method, path, **options)
         faults = self.contract.faults(
             method, response.request.url.path, response.status_code, response.headers, response.content
@@ -44,19 +42,15 @@ class Client:
         return response
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return the JSON of a GET that succeeds."""
         return self._ok(self.request("GET", path, params=query or None))
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the JSON of a POST that succeeds."""
         return self._ok(self.request("POST", path, json=body or {}, headers=headers))
 
     def patch(self, path: str, body: Any) -> Any:
-        """Return the JSON of a PATCH that succeeds."""
         return self._ok(self.request("PATCH", path, json=body))
 
     def delete(self, path: str) -> Any:
-        """Return the JSON, or None, of a DELETE that succeeds."""
         return self._ok(self.request("DELETE", path))
 
     def rejected(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
@@ -77,7 +71,6 @@ class Client:
             page = self._ok(self.request("GET", page["pagination"]["next"]))
 
     def close(self) -> None:
-        """Close the connections."""
         self.http.close()
 
     @staticmethod

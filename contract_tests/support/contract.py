@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from contract_tests.contract.document.judges import Judge, StrictJudge
+from contract_tests.contract.document.judges import Judge, judge_of
 from contract_tests.contract.document.reader import (
     Operation,
     Part,
@@ -48,7 +49,7 @@ class Contract:
         self.document = bundles.load(name)
         self.base_path = urlsplit(self.document["servers"][0]["url"]).path
         self.judge = Judge(self.document)
-        self.strict = StrictJudge(bundles.load(f"{name}-3.0"))
+        self.strict = judge_of(f"{name}-3.0")
         self.operations = list(operations(self.document))
         self._by_length: dict[tuple[str, int], list[Operation]] = defaultdict(list)
         for operation in self.operations:
@@ -65,7 +66,6 @@ class Contract:
         return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
 
     def faults(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> list[str]:
-        """Return everything in an answer that the document does not allow."""
         found = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
         operation = self.operation(method, path)
         if operation is None:
@@ -118,7 +118,6 @@ class Contract:
         return not others or self._has(part, others)
 
     def event_faults(self, body: bytes) -> list[str]:
-        """Return everything in a webhook's body that the document does not allow."""
         event = json.loads(body)
         content = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]
         return self._body(pointer_of(content["application/json"]["schema"]["$ref"]), body)
@@ -146,7 +145,6 @@ class Contract:
         return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
     def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
-        """Yield the fields that no part of a schema declares."""
         schema = resolved(self.document, schema)
         if isinstance(value, list):
             items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
@@ -165,6 +163,12 @@ class Contract:
         return self._properties[schema.pointer]
 
 
+@cache
+def contract(name: str) -> Contract:
+    """Return the contract of a document, one for the whole process: it compiles each schema once."""
+    return Contract(name)
+
+
 def _fits(template: list[str], segments: list[str]) -> bool:
     return len(template) == len(segments) and all(
         part.startswith("{") or part == segment for part, segment in zip(template, segments, strict=True)
@@ -172,5 +176,4 @@ def _fits(template: list[str], segments: list[str]) -> bool:
 
 
 def _is_open(schema: Mapping[str, Any]) -> bool:
-    """Return whether a schema welcomes fields that it does not declare."""
     return bool(schema.get("additionalProperties"))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from contract_tests.contract.document.judges import Judge
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import Contract, contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.coverage.watch import WATCH
@@ -34,12 +34,12 @@ def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def service_contract() -> Contract:
-    return Contract("service")
+    return contract("service")
 
 
 @pytest.fixture(scope="session")
 def control_contract() -> Contract:
-    return Contract("control")
+    return contract("control")
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +57,6 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def world_name(request: pytest.FixtureRequest) -> str:
-    """A name for the world of this test alone."""
     return hashlib.sha1(request.node.nodeid.encode(), usedforsecurity=False).hexdigest()[:20]
 
 
@@ -109,7 +108,6 @@ def impatient_server() -> Iterator[RunningServer]:
 def impatient(
     world_name: str, impatient_server: RunningServer, contracts: tuple[Contract, Contract]
 ) -> Iterator[Sandbox]:
-    """A fresh world on the impatient server."""
     with impatient_server.world(world_name, *contracts) as sandbox:
         yield sandbox
 

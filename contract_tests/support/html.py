@@ -78,12 +78,10 @@ class Page(HTMLParser):
         return _together(self._marked[mark])
 
     def has(self, mark: str) -> bool:
-        """Return whether there is an element marked so."""
         return mark in self.elements
 
     @property
     def state(self) -> str:
-        """The state a buyer's page is in."""
         return next(name.removeprefix("page-") for name in self.elements if name.startswith("page-"))
 
 

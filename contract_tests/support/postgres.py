@@ -27,7 +27,6 @@ NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/loca
 
 
 def programs() -> Path | None:
-    """Return where the server's programs are, or None where there are none."""
     found = shutil.which("initdb")
     folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     return folders[-1] if folders else None

@@ -24,7 +24,6 @@ class Received:
 
     @property
     def event(self) -> Any:
-        """The event in the body."""
         return json.loads(self.body)
 
     @property
@@ -79,19 +78,15 @@ class Receiver:
 
     @property
     def events(self) -> list[Any]:
-        """The events received, pings left out, in order of arrival."""
         return [item.event for item in self.deliveries]
 
     def release(self) -> None:
-        """Answer what is held."""
         self._released.set()
 
     def wait(self) -> None:
-        """Hold on until the receiver is released."""
         assert self._released.wait(30), "the receiver was not released"
 
     def close(self) -> None:
-        """Stop listening."""
         self.release()
         self._server.close()
 

@@ -27,9 +27,11 @@ from emulator.resources.registry import OPERATIONS, REGISTRY
 
 FACTS = ReferenceData()
 
+PRICE = {"unit_amount": 1500, "currency": "XAF", "price_type": "fixed"}
+
 DEFAULTS: dict[str, dict[str, Any]] = {
     "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
-    "createProduct": {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True},
+    "createProduct": {"name": "Basket", **PRICE, "active": True, "images": []},
     "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
     "cancelSubscription": {"cancel_at_period_end": False},
     "finalizeInvoice": {"auto_send": False},
@@ -54,7 +56,6 @@ class RulesHarness:
         self.run(lambda world: world.add(Settings(**settings)))
 
     def run(self, command: Callable[..., Any], **arguments: Any) -> Any:
-        """Return one unit of work, then what it made due at once."""
         with self.world.unit_of_work() as unit:
             result = command(self.world, **arguments)
         self._observe(unit)
@@ -62,14 +63,12 @@ class RulesHarness:
         return result
 
     def do(self, operation: str, id: str | None = None, **body: Any) -> Any:
-        """Return one operation of the service."""
         arguments: dict[str, Any] = {} if id is None else {"id": id}
         if body or operation in DEFAULTS or operation.startswith("update"):
             arguments["body"] = {**DEFAULTS.get(operation, {}), **body}
         return self.run(OPERATIONS[operation], **arguments)
 
     def advance(self, **span: float) -> None:
-        """Move the clock by so many days, hours or seconds."""
         self.advance_to(calendar.plus(self.world.now, **span))
 
     def advance_to(self, instant: str) -> None:
@@ -83,7 +82,6 @@ class RulesHarness:
             observe(self.world, unit)
 
     def job(self, name: str, about: str) -> UnitOfWork:
-        """Run a job now, planned or not."""
         with self.world.unit_of_work() as unit:
             self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
         self._observe(unit)
@@ -109,7 +107,6 @@ class RulesHarness:
         return list(self.world.table(FailedJob))
 
     def everything(self) -> dict[str, dict[str, Record]]:
-        """Return all there is in the world, by kind and id."""
         return {kind: {record.id: record for record in self.world.table(kind)} for kind in self.world.kinds}
 
     # -- what no request on its own can arrange

@@ -70,7 +70,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _why_left_out(item: pytest.Item, with_long: bool) -> str:
-    """Return why a test is left out, or nothing."""
     if item.get_closest_marker("long") and not with_long:
         return LONG
     needed = {program for marker in item.iter_markers("needs") for program in marker.args}
@@ -80,7 +79,6 @@ def _why_left_out(item: pytest.Item, with_long: bool) -> str:
 
 @cache
 def is_here(program: str) -> bool:
-    """Return whether this machine has a program."""
     if program == "postgresql":
         return postgres.programs() is not None
     return bool(postgres.NGINX if program == "nginx" else shutil.which(program))

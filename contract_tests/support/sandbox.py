@@ -75,7 +75,6 @@ class RunningServer:
         self.stop()
 
     def stop(self) -> None:
-        """Stop serving and wait until it has."""
         self._thread.stop()
 
 
@@ -89,7 +88,6 @@ class Sandbox:
         self.control = Client(url, control, key)
 
     def beside(self, key: str) -> Sandbox:
-        """Return another world of the same server."""
         return Sandbox(self.url, key, self.api.contract, self.control.contract)
 
     def advance(self, by: str) -> Any:
@@ -111,11 +109,9 @@ class Sandbox:
 
     @property
     def now(self) -> str:
-        """The present instant of the world."""
         return str(self.control.get("/clock")["now"])
 
     def events(self) -> list[Any]:
-        """Return every event so far, oldest first."""
         return list(self.control.pages("/events", page_size=100))[::-1]
 
     @contextmanager
@@ -131,12 +127,10 @@ class Sandbox:
         return self.api.post("/customers/", {"email": f"buyer{number}@example.com", "name": "Awa Diop", **fields})
 
     def plan(self, **fields: Any) -> Any:
-        """Return a monthly plan of 5000 XAF."""
         defaults = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
         return self.api.post("/subscription-plans/", {**defaults, **fields})
 
     def product(self, **fields: Any) -> Any:
-        """Return a product at 2000 XAF."""
         return self.api.post("/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF", **fields})
 
     def endpoint(self, url: str, *events: str, **fields: Any) -> Any:
@@ -156,15 +150,12 @@ class Sandbox:
         return self.api.post("/subscriptions/", {"customer": customer["id"], **terms, **fields})
 
     def subscription(self, id: str) -> Any:
-        """Return a subscription as it stands now."""
         return self.api.get(f"/subscriptions/{id}/")
 
     def status(self, subscription: Any) -> str:
-        """Return the status that a subscription has now."""
         return str(self.subscription(subscription["id"])["status"])
 
     def act(self, subscription: Any, action: str, **body: Any) -> Any:
-        """Pause, resume, cancel or reactivate a subscription."""
         return self.api.post(f"/subscriptions/{subscription['id']}/{action}/", body)
 
     def draft(self, customer: Any = None, **fields: Any) -> Any:
@@ -174,7 +165,6 @@ class Sandbox:
         return self.api.post("/invoices/", body)
 
     def invoice(self, customer: Any = None, **fields: Any) -> Any:
-        """Return such an invoice, finalized."""
         draft = self.draft(customer, **fields)
         self.api.post(f"/invoices/{draft['id']}/finalize/")
         return self.api.get(f"/invoices/{draft['id']}/")
@@ -210,7 +200,6 @@ class Sandbox:
         )
 
     def session(self, **fields: Any) -> Any:
-        """Return a checkout session of two baskets, 30000 XAF, unless something else is said."""
         return self.api.post("/checkout-sessions/", self.session_body(**fields))
 
     def link_body(self, **fields: Any) -> dict[str, Any]:
@@ -218,7 +207,6 @@ class Sandbox:
         return _given({"payment_link_type": "custom", "currency": "XAF", "amount": 25000}, fields)
 
     def link(self, **fields: Any) -> Any:
-        """Return a custom payment link of 25000 XAF unless something else is said."""
         return self.api.post("/payment-links/", self.link_body(**fields))
 
     def buy(self, what: Any, method: Any = None, **fields: Any) -> Any:
@@ -237,11 +225,9 @@ class Sandbox:
         self.control.request("PUT", f"/inbox/{name}/response", json=response).raise_for_status()
 
     def settings(self, **settings: Any) -> None:
-        """Change settings of the App."""
         self.control.patch("/app", {"settings": settings})
 
     def close(self) -> None:
-        """Close the connections."""
         for look in CLOSING:
             look(self)
         self.api.close()

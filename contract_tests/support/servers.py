@@ -25,7 +25,6 @@ CLIENT = httpx.Client(trust_env=False, timeout=60, limits=httpx.Limits(max_keepa
 
 
 def free_port() -> int:
-    """Return a free port of loopback."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
@@ -50,7 +49,6 @@ class ServerProcess:
         self.start_ms = 0.0
 
     def start(self) -> Self:
-        """Start, and wait until requests are answered."""
         began = time.perf_counter()
         with (self.log or Path("/dev/null")).open("ab") as log:
             self.process = subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
@@ -70,7 +68,6 @@ class ServerProcess:
 
     @property
     def id(self) -> int:
-        """The number of the process."""
         assert self.process is not None
         return self.process.pid
 
@@ -84,7 +81,6 @@ class ServerProcess:
     # -- its end
 
     def kill(self) -> None:
-        """The end without a warning: SIGKILL."""
         assert self.process is not None
         self.process.kill()
         self.process.wait(60)
@@ -97,7 +93,6 @@ class ServerProcess:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """The process stands still while the context lasts."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
         try:
@@ -114,7 +109,6 @@ class ServerProcess:
         return int(found[1]) * 1024
 
     def open_files(self) -> int:
-        """Return its open files, connections among them."""
         return len(list(Path(f"/proc/{self.id}/fd").iterdir()))
 
     def processor_seconds(self) -> float:
@@ -131,7 +125,6 @@ class ServerProcess:
             yield int(used) / 1e9, int(waited) / 1e9
 
     def wait(self) -> float:
-        """Return the seconds until another client is answered."""
         began = time.perf_counter()
         CLIENT.get(f"{self.url}/_emulator/health").raise_for_status()
         return time.perf_counter() - began

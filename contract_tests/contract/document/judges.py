@@ -20,6 +20,7 @@ from referencing import Registry, Specification
 
 from contract_tests.contract.document.formats import FORMATS, format_checker
 from contract_tests.contract.document.reader import Document, Pointer
+from emulator.document import bundles
 from emulator.document.tree import fragment
 
 Keyword = Callable[[Any, Any, Any, dict[str, Any]], Any]
@@ -77,6 +78,7 @@ class Judge:
     by_the_letter: ClassVar[bool] = False
 
     def __init__(self, document: Document) -> None:
+        self.document = document
         of_30 = document["openapi"].startswith("3.0")
         slow: Any = (OAS30Validator if self.by_the_letter else NULLABLE) if of_30 else Draft202012Validator
         explained: Any = {"registry": Registry().with_resource(BASE, OPAQUE.create_resource(document))}
@@ -112,3 +114,9 @@ class StrictJudge(Judge):
     def faults(self, schema: Pointer, value: object) -> list[str]:
         StrictJudge.judged += 1
         return [f"by the standard, {fault}" for fault in super().faults(schema, value)]
+
+
+@cache
+def judge_of(name: str) -> Judge:
+    """Return the judge of a served document, such as ``service-3.0``: one for the whole process."""
+    return (StrictJudge if name.endswith("-3.0") else Judge)(bundles.load(name))

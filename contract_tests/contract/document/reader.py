@@ -39,7 +39,6 @@ class Example(NamedTuple):
 
 
 def resolved(document: Document, part: Part) -> Part:
-    """Return the part itself, or the one its reference leads to."""
     while isinstance(part.node, dict) and "$ref" in part.node:
         target = pointer_of(part.node["$ref"])
         part = Part(target, at(document, target))
@@ -47,7 +46,6 @@ def resolved(document: Document, part: Part) -> Part:
 
 
 def operations(document: Document, under: str = "paths") -> Iterator[Operation]:
-    """Yield the operations of the paths, or of the webhooks."""
     for path, item in document.get(under, {}).items():
         for method in METHODS:
             if method in item:
@@ -92,7 +90,6 @@ def _schemas(part: Part) -> Iterator[Part]:
 
 
 def subschemas(part: Part) -> Iterator[Part]:
-    """Yield the schemas one step within a schema."""
     pointer, schema = part
     for name, child in schema.get("properties", {}).items():
         yield Part((*pointer, "properties", name), child)
@@ -103,7 +100,6 @@ def subschemas(part: Part) -> Iterator[Part]:
 
 
 def alternatives(part: Part) -> Iterator[Part]:
-    """Yield the schemas that a schema combines."""
     for key in COMBINATORS:
         for number, child in enumerate(part.node.get(key, ())):
             yield Part((*part.pointer, key, str(number)), child)
@@ -151,7 +147,6 @@ def responses(document: Document, operation: Operation) -> Iterator[tuple[str, P
 
 
 def parameters(document: Document, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield the parameters of an operation, those of its path included."""
     for owner in (operation.pointer[:-1], operation.pointer):
         for number, parameter in enumerate(at(document, owner).get("parameters", ())):
             yield resolved(document, Part((*owner, "parameters", str(number)), parameter)).node

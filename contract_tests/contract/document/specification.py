@@ -77,7 +77,6 @@ EVENT_TYPES = frozenset(EVENTS.split())
 
 
 def table(text: str) -> list[tuple[str, str]]:
-    """Return the operations of a table as (method, path)."""
     return [
         (method, path) for path, *methods in (line.split() for line in text.splitlines() if line) for method in methods
     ]
@@ -115,6 +114,5 @@ CODES = """
 
 
 def codes() -> list[tuple[str, int]]:
-    """Return every business code and its status."""
     rows = [line.split() for line in CODES.splitlines() if line]
     return [(code, int(status)) for status, *of_status in rows for code in of_status]

@@ -34,7 +34,6 @@ def bundled(tmp_path: Path) -> Bundled:
 
 
 def hooked(reference: str) -> Files:
-    """Return a root whose one webhook has this reference."""
     return {"service.yaml": f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {reference}}}}}\n"}
 
 
@@ -195,22 +194,13 @@ A = {"schemas/A.yaml": "{}\n"}
 REJECTED: list[tuple[Files, str]] = [
     (hooked("schemas/Gone.yaml"), "service.yaml: schemas/Gone.yaml: there is no such file"),
     (
-        hooked("schemas/Cat.yaml") | {"schemas/Cat.yaml": "not: {$ref: ./Gone.yaml}\n"},
-        "schemas/Cat.yaml: ./Gone.yaml: there is no such file",
-    ),
-    (
         hooked("resources/cats.yaml#/dogs") | {"resources/cats.yaml": "cats: {}\n"},
         "service.yaml: resources/cats.yaml#/dogs: the file has no key dogs",
-    ),
-    (
-        hooked('"#/components/schemas/Gone"'),
-        "service.yaml: #/components/schemas/Gone: the document has no such part",
     ),
     (
         hooked("schemas/Cat.yaml") | {"schemas/Cat.yaml": 'not: {$ref: "#/components/schemas/Cat"}\n'},
         "schemas/Cat.yaml: #/components/schemas/Cat: the file has no Cat",
     ),
-    (hooked("schemas/CatList.yaml"), "service.yaml: schemas/CatList.yaml: there is no such file"),
     (
         {
             "service.yaml": "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml}, b: {$ref: more/schemas/A.yaml}}\n",
@@ -218,13 +208,6 @@ REJECTED: list[tuple[Files, str]] = [
             **A,
         },
         "schemas/A.yaml and more/schemas/A.yaml: two files want to be #/components/schemas/A",
-    ),
-    (
-        {
-            "service.yaml": hooked("schemas/A.yaml")["service.yaml"] + "components: {schemas: {A: {type: string}}}\n",
-            **A,
-        },
-        "service.yaml and schemas/A.yaml: two files want to be #/components/schemas/A",
     ),
     (
         hooked("schemas/A.yaml#/properties") | {"schemas/A.yaml": "properties: {}\n"},

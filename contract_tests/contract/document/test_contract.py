@@ -15,7 +15,6 @@ from contract_tests.support.sandbox import Sandbox
 
 @pytest.fixture
 def answer(sandbox: Sandbox) -> httpx.Response:
-    """The answer to the creation of a customer, which is sound."""
     return sandbox.api.request("POST", "/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
 
 

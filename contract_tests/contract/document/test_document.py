@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
@@ -21,11 +20,10 @@ from contract_tests.contract.document.reader import (
     resolved,
     responses,
 )
-from emulator.core.event_types import EVENTS, EventSpec
+from emulator.core.event_types import EVENTS
 from emulator.document.bundle import COMPONENT_FOLDERS
-from emulator.document.event_schemas import object_kinds, with_events
+from emulator.document.event_schemas import object_kinds
 from emulator.document.paths import openapi_folder
-from emulator.document.tree import DocumentError, resolve
 
 ANY_ERROR = {"application/json": {"$ref": "#/components/schemas/AnyError"}}
 EVERYWHERE = {"401", "403", "422", "429", "500"}
@@ -46,7 +44,6 @@ def test_every_part_is_used(documents: dict[str, Document]) -> None:
 
 
 def _written_components() -> Iterator[tuple[str, str]]:
-    """Kind and name of every component that is written in a file."""
     for path in openapi_folder().rglob("*.yaml"):
         if path.parent.name in COMPONENT_FOLDERS:
             yield path.parent.name, path.stem
@@ -147,30 +144,3 @@ def test_the_enumerations_are_those_of_the_table(documents: dict[str, Document])
     assert enumeration(service, "EventSelector") == ["*", *EVENTS]
     assert enumeration(control, "TriggerInput", "event") == [*EVENTS]
     assert enumeration(control, "ObjectKind") == object_kinds(service)
-
-
-def test_a_row_becomes_a_webhook_with_a_schema_and_an_example(
-    service: Document, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = ("payment_link", "A link was used", "A link was used up.")
-    spec = EventSpec(*texts, metadata="Its own.", example={"usage_count": 3})
-    monkeypatch.setitem(EVENTS, "payment_link.used_up", spec)
-    made = with_events(service)
-    webhook = made["x-webhooks"]["payment_link.used_up"]["post"]
-    assert (webhook["summary"], webhook["description"]) == texts[1:]
-    media = webhook["requestBody"]["content"]["application/json"]
-    assert media["schema"] == {"$ref": "#/components/schemas/PaymentLinkUsedUpEvent"}
-    data = resolve(made, media["schema"])["allOf"][1]["properties"]["data"]["properties"]
-    assert data["object"] == {"$ref": "#/components/schemas/PaymentLink"}
-    assert data["metadata"]["description"] == "Its own."
-    example = media["example"]
-    shown = example["data"]["object"]
-    assert (example["type"], shown["object"], shown["usage_count"]) == ("payment_link.used_up", "payment_link", 3)
-
-
-def test_a_row_about_an_object_that_is_not_documented_is_a_mistake(
-    service: Document, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(EVENTS, "voucher.used", EventSpec("voucher", "A voucher was used", "A voucher was used."))
-    with pytest.raises(DocumentError, match=r"voucher\.used shows .*Voucher"):
-        with_events(service)

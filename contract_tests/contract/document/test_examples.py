@@ -164,7 +164,6 @@ class Shown(NamedTuple):
 
 @pytest.fixture(scope="session")
 def shown(document: Document) -> list[Shown]:
-    """Every object of every example."""
     return [each for example in examples(document) for each in _objects(fragment(example.pointer), example.value)]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.contract.document.judges import Judge, StrictJudge
+from contract_tests.contract.document.judges import judge_of
 from contract_tests.support.sandbox import Sandbox
 from emulator.document import bundles
 from emulator.document.references import filled
@@ -122,6 +122,6 @@ def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbo
     assert api.request("POST", path, json=wrong).status_code == 422
     assert api.request("POST", path, json=right).status_code == 201
     schema = ("paths", path, "post", "requestBody", "content", "application/json", "schema")
-    judges: tuple[Any, ...] = (StrictJudge(bundles.load(f"{name}-3.0")), Judge(bundles.load(f"{name}-3.1")))
+    judges = [judge_of(f"{name}-{version}") for version in ("3.0", "3.1")]
     assert [judge.faults(schema, right) for judge in judges] == [[], []]
     assert all(judge.faults(schema, wrong) for judge in judges)

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
+from contract_tests.contract.every.values import SERVICE
 from contract_tests.support.sandbox import Sandbox
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.document import bundles
 
 
-@contextmanager
-def factory_in(sandbox: Sandbox) -> Iterator[ObjectFactory]:
-    """Yield a factory of the objects of this world."""
+@pytest.fixture(scope="session")
+def hook() -> Iterator[str]:
+    """The address of one receiver for all tests."""
     with webhook_receiver() as receiver:
-        headers = {"Authorization": f"Bearer {sandbox.key}"}
-        factory = ObjectFactory(f"{sandbox.url}/v1", headers, f"{receiver.url}/hook", "every")
-        factory.learn(bundles.load("service"))
-        yield factory
-        factory.connections.disconnect()
+        yield f"{receiver.url}/hook"
+
+
+def factory_in(sandbox: Sandbox, hook: str) -> ObjectFactory:
+    factory = ObjectFactory(f"{sandbox.url}/v1", {"Authorization": f"Bearer {sandbox.key}"}, hook, "every")
+    factory.learn(SERVICE)
+    return factory
 
 
 @pytest.fixture
-def factory(sandbox: Sandbox) -> Iterator[ObjectFactory]:
-    """Makes what operations need, in the world of this test."""
-    with factory_in(sandbox) as factory:
-        yield factory
+def factory(sandbox: Sandbox, hook: str) -> Iterator[ObjectFactory]:
+    factory = factory_in(sandbox, hook)
+    yield factory
+    factory.connections.disconnect()

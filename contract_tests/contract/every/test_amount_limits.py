@@ -42,7 +42,6 @@ def lines(*amounts: int) -> list[dict[str, Any]]:
 
 
 def entering(sandbox: Sandbox, factory: ObjectFactory, case: tuple[str, str], amount: int) -> tuple[str, str, Any]:
-    """Return the request by which a price of this amount enters."""
     name, field = case
     operation = BY_ID[name.removesuffix(SUBSCRIBING)]
     path, body = request(factory, operation, field.partition(".")[0], {})

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from contract_tests.contract.document.reader import Operation, Part, flat, properties, resolved, responses
-from contract_tests.contract.document.request_bodies import OBJECTS, WITH, request
+from contract_tests.contract.document.reader import Part, flat, properties, resolved, responses
+from contract_tests.contract.document.request_bodies import OBJECTS, WITH
 from contract_tests.contract.every.values import (
     BY_ID,
     NOT_ALONE,
     SCHEMAS,
     SERVICE,
+    Subject,
     example,
     fields_of,
-    id_of,
     of_service,
 )
 from contract_tests.support.sandbox import Sandbox
@@ -82,63 +82,48 @@ VALUES: dict[str, Any] = {
 """Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
 
 
-class Case:
-    """A field of an operation's request."""
+CASES = {f"{id}.{field}": part for id in SCHEMAS for field, part in fields_of(id).items()}
+for _name in NOT_ALONE:
+    del CASES[_name]
 
-    def __init__(self, operation: Operation, field: str, schema: Part) -> None:
-        self.operation, self.field, self.schema = operation, field, schema
-        self.operation_id = id_of(operation)
-        self.name = f"{self.operation_id}.{field}"
+
+class Case(Subject):
+    """A field of an operation's request; each body is sent to an object of its own."""
+
+    def __init__(self, name: str, factory: ObjectFactory) -> None:
+        id, _, self.field = name.partition(".")
+        super().__init__(id, factory)
+        self.name, self.is_change = name, self.operation.method == "PATCH"
 
     def shown(self, answer: Answer) -> Any:
-        """Return the value of the field by an answer."""
         return SHOWN[self.name](answer) if self.name in SHOWN else answer.get(self.field)
 
-
-CASES = {
-    case.name: case
-    for id in SCHEMAS
-    for case in (Case(BY_ID[id], field, part) for field, part in fields_of(id).items())
-    if case.name not in NOT_ALONE
-}
-
-
-class Sender:
-    """Calls operations on objects of their own."""
-
-    def __init__(self, case: Case, factory: ObjectFactory) -> None:
-        self._case, self._factory = case, factory
-
-    def body(self, scene: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return a body that does without the field if it can; ``path`` is that of an object of its own."""
-        self.path, body = request(self._factory, self._case.operation, self._case.field, {} if scene is None else scene)
-        return dict(body)
+    def without_field(self) -> dict[str, Any]:
+        """Return a body that does without the field if it can."""
+        self.scene.clear()
+        return self.body(self.field)
 
     def with_field(self, unlike: Any) -> dict[str, Any]:
         """Return a body in which the field is another than this one; a change has no other field."""
-        case, factory, scene = self._case, self._factory, dict[str, Any]()
-        body = self.body(scene)
-        if case.operation.method == "PATCH":
+        body = self.without_field()
+        if self.is_change:
             body = {}
         # Other objects than those of the scene, but of the same customer.
-        others = {"customer": scene["customer"]} if case.field != "customer" and "customer" in scene else {}
-        if case.name in VALUES:
-            return {**body, case.field: factory.filled(VALUES[case.name], others)}
-        value = {case.field: example(case.schema, unlike)}
-        return {**body, **(factory.with_references(value, others) if case.field in OF_FIELD else value)}
+        is_kept = self.field != "customer" and "customer" in self.scene
+        others = {"customer": self.scene["customer"]} if is_kept else {}
+        if self.name in VALUES:
+            return {**body, self.field: self.factory.filled(VALUES[self.name], others)}
+        value = {self.field: example(CASES[self.name], unlike)}
+        return {**body, **(self.factory.with_references(value, others) if self.field in OF_FIELD else value)}
 
     def left_out(self) -> ApiResponse:
-        """Return the response to a request without the field."""
-        body = self.body()
-        body.pop(self._case.field, None)
-        return self.respond(body)
+        body = self.without_field()
+        body.pop(self.field, None)
+        return self.send(body)
 
-    def respond(self, body: dict[str, Any]) -> ApiResponse:
-        return self._factory.send(self._case.operation.method, self.path, body)
-
-    def send(self, body: dict[str, Any]) -> Answer:
-        response = self.respond(body)
-        assert response.is_success, f"{self._case.name}: {body} -> {response.text}"
+    def answer(self, body: dict[str, Any]) -> Answer:
+        response = self.send(body)
+        assert response.is_success, f"{self.name}: {body} -> {response.text}"
         answer: Answer = response.json()
         return answer
 
@@ -155,36 +140,36 @@ BESIDE: dict[str, set[str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox: Sandbox) -> None:
     """It is in the answer, and without it the answer is another one. A PATCH changes that field alone (B-21)."""
-    case = CASES[name]
-    sender = Sender(case, factory)
-    former = case.shown(sender.send(sender.body()))
-    body = sender.with_field(former)
-    before = sandbox.api.get(sender.path) if case.operation.method == "PATCH" else {}
+    case = Case(name, factory)
+    former = case.shown(case.answer(case.without_field()))
+    body = case.with_field(former)
+    before = sandbox.api.get(case.path) if case.is_change else {}
     sandbox.advance("1h")
-    value, answer = body[case.field], sender.send(body)
+    value, answer = body[case.field], case.answer(body)
     if name in WRITE_ONLY:
         assert case.field not in answer
     else:
         assert holds(case.shown(answer), value), answer
         assert not holds(former, value), "the answer shows the value without the field, too"
     if before:
-        assert sandbox.api.get(sender.path) == answer
+        assert sandbox.api.get(case.path) == answer
         changed = {each for each in answer if answer[each] != before[each]}
         assert changed - BESIDE.get(name, set()) - {case.field} == {"updated_at"}
         assert answer["updated_at"] == sandbox.now
 
 
 DEFAULTS = {
-    name: flat(SERVICE, case.schema).node["default"]
-    for name, case in CASES.items()
-    if case.operation.method == "POST" and "default" in flat(SERVICE, case.schema).node and name not in WRITE_ONLY
+    name: flat(SERVICE, schema).node["default"]
+    for name, schema in CASES.items()
+    if BY_ID[name.split(".")[0]].method == "POST" and "default" in flat(SERVICE, schema).node and name not in WRITE_ONLY
 }
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_what_is_left_out_has_the_default_of_the_document(name: str, factory: ObjectFactory) -> None:
-    response = Sender(CASES[name], factory).left_out()
-    assert CASES[name].shown(response.json()) == DEFAULTS[name], response.text
+    case = Case(name, factory)
+    response = case.left_out()
+    assert case.shown(response.json()) == DEFAULTS[name], response.text
 
 
 def holds(shown: Any, value: Any) -> bool:
@@ -197,7 +182,6 @@ def holds(shown: Any, value: Any) -> bool:
 
 
 def shows_null(case: Case) -> bool:
-    """Return whether the GET of the object can show the field as null."""
     path = case.operation.path
     paths = (f"{path}{{id}}/", f"{path}{{addr_id}}/", path, f"{path.rsplit('/', 2)[0]}/")
     get = next(GETS[each] for each in paths if each in GETS)
@@ -221,7 +205,7 @@ def is_kept(case: Case) -> bool:
     """Return whether null does not take a field away: one that the POST of the resource requires, and a plan (B-12)."""
     create = next((id for id in SCHEMAS if BY_ID[id].path == case.operation.path.rpartition("{")[0]), None)
     required = flat(SERVICE, SCHEMAS[create]).node.get("required", ()) if create else ()
-    return case.operation.method == "PATCH" and (case.field in required or case.name == "updateSubscription.plan")
+    return case.is_change and (case.field in required or case.name == "updateSubscription.plan")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -229,15 +213,14 @@ def test_null_is_as_left_out_or_clears_or_is_wrong(name: str, factory: ObjectFac
     """B-12: "null in the body of a POST: as left out where GET can show the field as null, else a wrong value; in a
     PATCH it clears such a field, except one that the POST of that resource requires".
     """
-    case = CASES[name]
-    sender = Sender(case, factory)
-    response = sender.respond(sender.body() | {case.field: None})
+    case = Case(name, factory)
+    response = case.send(case.without_field() | {case.field: None})
     if is_kept(case) or not shows_null(case):
         assert (response.status_code, [*response.json()["errors"]]) == (422, [case.field]), response.text
-    elif case.operation.method == "PATCH":
+    elif case.is_change:
         assert (response.status_code, case.shown(response.json())) == (200, None), response.text
     else:
-        assert outcome(case, response) == outcome(case, sender.left_out())
+        assert outcome(case, response) == outcome(case, case.left_out())
 
 
 def test_the_lists_name_fields_of_the_document() -> None:

@@ -45,11 +45,12 @@ class Filled(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def filled(server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Filled]:
+def filled(server: RunningServer, contracts: tuple[Contract, Contract], hook: str) -> Iterator[Filled]:
     """Two days on which everything is made; on the second every third object is that of a new customer."""
     made: list[str] = []
-    kinds = [*PREREQUISITES, *documented(bundles.load("service"))]
-    with server.world("every-list", *contracts) as sandbox, factory_in(sandbox) as factory:
+    kinds = [*PREREQUISITES, *documented(SERVICE)]
+    with server.world("every-list", *contracts) as sandbox:
+        factory = factory_in(sandbox, hook)
         shared = factory.object("customer", {})
         for day in (0, 1):
             for number, kind in enumerate(kinds):
@@ -104,7 +105,6 @@ def test_the_pages_of_a_list_are_its_parts(filled: Filled, path: str) -> None:
 
 
 def fits(name: str, value: str) -> Callable[[Any], bool]:
-    """Return whether an object is one that this filter lets pass."""
     field, _, bound = name.rpartition("_")
     if bound in ("after", "before"):
         field = FIELDS[field]
@@ -118,7 +118,6 @@ def fits(name: str, value: str) -> Callable[[Any], bool]:
 
 
 def names_of(node: dict[str, Any]) -> Any:
-    """Return the names that a parameter takes, one or several of them."""
     return node.get("enum") or (flat(SERVICE, Part((), node["items"])).node.get("enum") if "items" in node else None)
 
 
@@ -185,11 +184,12 @@ def misused(name: str, node: dict[str, Any]) -> list[str]:
     return [""] if node.get("minLength") else []
 
 
+DOCUMENTS = {"service": SERVICE, "control": bundles.load("control")}
 ASKED = [
     pytest.param(name, operation, id=f"{name} {operation.path}")
-    for name in ("service", "control")
-    for operation in operations(bundles.load(name))
-    if operation.method == "GET" and query_of(operation, bundles.load(name))
+    for name, document in DOCUMENTS.items()
+    for operation in operations(document)
+    if operation.method == "GET" and query_of(operation, document)
 ]
 
 
@@ -198,7 +198,7 @@ def test_what_a_parameter_does_not_take_is_rejected_and_named(
     sandbox: Sandbox, name: str, operation: Operation
 ) -> None:
     """B-12: digits are ASCII digits; parameters come before objects (B-05). A parameter is given once."""
-    document = bundles.load(name)
+    document = DOCUMENTS[name]
     api = sandbox.api if name == "service" else sandbox.control
     required = {
         each["name"] for each in parameters(document, operation) if each.get("required") and each["in"] == "query"

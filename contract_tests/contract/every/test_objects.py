@@ -30,7 +30,6 @@ EMITTED = {
 
 
 def events_about(sandbox: Sandbox, id: str) -> list[str]:
-    """Return the types of the events about an object, oldest first."""
     return [each["type"] for each in sandbox.events() if each["data"]["object"].get("id") == id]
 
 

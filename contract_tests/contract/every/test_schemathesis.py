@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import Phase, find, settings
 
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.exceptions import ANY_OPERATION
-from emulator.checks.document.format_strategies import strategies
 from emulator.checks.document.links import headers, links, operations
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
 from emulator.checks.document.report import Report
@@ -52,8 +50,6 @@ WRONG_STATE = {
 }
 """Links to what can be done with such an object in another state than the one in which the walk finds it."""
 
-WITHOUT_SHRINKING = settings(phases=[Phase.generate], deadline=None)
-
 SECONDS = frozenset(map(str, range(31)))
 """The times that an answer may be held back."""
 
@@ -76,14 +72,12 @@ def examine(
 
 
 def failures(report: Report) -> list[str]:
-    """Return everything that failed, in words."""
     failed = [(tally.operation, each) for tally in report.operations.values() for each in tally.failures.values()]
     said = [f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}" for name, each in failed]
     return report.problems + report.notes + said
 
 
 def seldom(report: Report) -> dict[str, float]:
-    """Return the operations whose valid requests succeed too seldom."""
     return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
 
 
@@ -108,6 +102,7 @@ def test_requests_made_up_at_random(examine: Callable[..., Report]) -> None:
     assert report.checks.keys() == CHECKS
 
 
+@pytest.mark.long
 def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
     """What was made is read, changed, confirmed, deleted, in any order; and every link leads where it says."""
     report = examine("stateful")
@@ -118,27 +113,6 @@ def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
     assert report.links.keys() == {link.name for link in every}
     failed = {f"{link.source.id} {link.target.id}" for link in every if not 200 <= report.links[link.name] < 300}
     assert failed == WRONG_STATE
-
-
-@pytest.mark.parametrize("document", ["service", "control"])
-def test_texts_of_every_format_reach_the_bounds_of_their_length(document: str) -> None:
-    """Else schemathesis searches for seconds and leaves the bound out."""
-    bounded = sorted(set(_bounded_formats(bundles.load(document))))
-    assert bounded
-    for name, bound in bounded:
-        texts = strategies(bundles.load(document))[name]
-        for length in (bound - 1, bound, bound + 1):
-            assert find(texts, lambda text, length=length: len(text) == length, settings=WITHOUT_SHRINKING)
-
-
-def _bounded_formats(node: Any) -> Iterator[tuple[str, int]]:
-    if isinstance(node, dict):
-        if "format" in node and "maxLength" in node:
-            yield node["format"], node["maxLength"]
-        node = [*node.values()]
-    if isinstance(node, list):
-        for each in node:
-            yield from _bounded_formats(each)
 
 
 @pytest.fixture

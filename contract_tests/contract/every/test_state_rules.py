@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.contract.document.judges import StrictJudge
-from contract_tests.contract.document.reader import Document, Operation, operations, request_schema
+from contract_tests.contract.document.judges import judge_of
+from contract_tests.contract.document.reader import Operation, operations, request_schema
 from contract_tests.contract.document.request_bodies import request
 from contract_tests.contract.every.values import BY_ID, NESTED, fields_of, id_of
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.exceptions import OF_CONTROL_OPERATION, OF_OPERATION
 from emulator.checks.document.object_factory import ObjectFactory
 from emulator.core.errors import ERRORS
-from emulator.document import bundles
 from emulator.document.references import value_at
 
 UNKNOWN = "unknown"
@@ -54,7 +52,6 @@ class Row(NamedTuple):
 
 
 def anonymous(sandbox: Sandbox) -> Any:
-    """Return the draft of a customer without an email."""
     return sandbox.draft({"id": sandbox.buy(sandbox.session(), CARD)["customer"]})
 
 
@@ -195,9 +192,9 @@ def test_each_row_is_one_of_the_list() -> None:
 @pytest.mark.parametrize("id", [*OF_OPERATION, *OF_CONTROL_OPERATION])
 def test_the_document_allows_what_a_rule_of_state_rejects(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
     name, api = ("service", sandbox.api) if id in BY_ID else ("control", sandbox.control)
-    document, judge = served(name)
-    [operation] = [each for each in operations(document) if id_of(each) == id]
-    schema = request_schema(document, operation)
+    judge = judge_of(f"{name}-3.0")
+    [operation] = [each for each in operations(judge.document) if id_of(each) == id]
+    schema = request_schema(judge.document, operation)
     for code in codes_of(id):
         path, body = rejected(sandbox, factory, operation, code)
         shapes = {"nested": code, "flat": FLAT[code]} if code in FLAT else {"": code}
@@ -211,14 +208,7 @@ def test_the_document_allows_what_a_rule_of_state_rejects(sandbox: Sandbox, fact
         assert body is None or (schema and judge.faults(schema.pointer, body) == [])
 
 
-@cache
-def served(name: str) -> tuple[Document, StrictJudge]:
-    document = bundles.load(f"{name}-3.0")
-    return document, StrictJudge(document)
-
-
 def rejected(sandbox: Sandbox, factory: ObjectFactory, operation: Operation, code: str) -> tuple[str, Any]:
-    """Return the path and the body of a request that is rejected with a code, once all that it needs is there."""
     id, scene = id_of(operation), dict[str, Any]()
     row = ROWS.get(f"{id} {code}")
     if row is None:

@@ -10,13 +10,12 @@ import pytest
 
 from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import Document, flat, request_schema
-from contract_tests.contract.document.request_bodies import request
 from contract_tests.contract.every.values import (
-    BY_ID,
     NOT_ALONE,
     SCHEMAS,
     SERVICE,
     Place,
+    Subject,
     example,
     fields_of,
     forbidden,
@@ -42,7 +41,6 @@ Body = dict[str, Any]
 
 @cache
 def served() -> list[tuple[Judge, Document]]:
-    """Return the documents as they are served, each with its judge."""
     documents = [bundles.load(f"service-{version}") for version in ("3.0", "3.1")]
     return [(Judge(document), document) for document in documents]
 
@@ -51,24 +49,10 @@ LIMITS_OF_MONEY = {"AMOUNT_TOO_SMALL", "AMOUNT_TOO_LARGE"}
 """Codes that a limit of an amount has instead of INVALID_FIELD (B-23)."""
 
 
-class Subject:
-    """One operation with a body, on objects of its own."""
-
-    def __init__(self, id: str, factory: ObjectFactory) -> None:
-        self.id, self.operation = id, BY_ID[id]
-        self._factory, self._scene = factory, dict[str, Any]()
-        self.path = ""
-
-    def body(self, field: str = "") -> Body:
-        """Return a body with which the operation can succeed, for whatever varies this field."""
-        self.path, body = request(self._factory, self.operation, field, self._scene)
-        return dict(body)
-
-    def send(self, body: Body) -> ApiResponse:
-        return self._factory.send(self.operation.method, self.path, body)
+class Judged(Subject):
+    """One operation whose answers are held against the served documents."""
 
     def errors(self, body: Body) -> tuple[str, dict[str, list[str]]]:
-        """Return the code and the errors of a rejected body."""
         response = self.send(body)
         answer = response.json()
         assert response.status_code == 422, f"{self.id} {body!r:.300}: {response.status_code} {response.text}"
@@ -80,7 +64,6 @@ class Subject:
         return {judge.accepts(schema.pointer, body) for judge, schema in schemas if schema}
 
     def is_ruled(self, response: ApiResponse, body: Body) -> bool:
-        """Return whether a rule that no schema can express rejects what the document allows."""
         return bool(rejected_by_state(response, self.case(body))) or rejected_by_rule(response, self.case(body))
 
     def case(self, body: Body) -> Any:
@@ -104,7 +87,7 @@ def _entry(place: Place, node: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("id", SCHEMAS)
 def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(factory: ObjectFactory, id: str) -> None:
     """B-12, B-82: in each field, object and list. The served documents forbid it, or it is a rule of the server."""
-    subject = Subject(id, factory)
+    subject = Judged(id, factory)
     for field, schema in fields_of(id).items():
         valid = subject.body(field)
         if field in ENTRIES:
@@ -126,7 +109,7 @@ def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(factory: Objec
 @pytest.mark.parametrize("id", SCHEMAS)
 def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory, id: str) -> None:
     """Limits are inclusive; so say the served documents. Only another field, or a rule that no schema has, may be at fault."""
-    subject = Subject(id, factory)
+    subject = Judged(id, factory)
     for field, schema in fields_of(id).items():
         for place, node, entry in of_field(field, schema) if f"{id}.{field}" not in NOT_ALONE else ():
             for value in just_allowed(node, entry):
@@ -142,7 +125,7 @@ def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory,
 @pytest.mark.parametrize("id", SCHEMAS)
 def test_a_required_field_is_missed_and_an_unknown_one_named(factory: ObjectFactory, id: str) -> None:
     """B-12, B-13: on every level of the body; an unknown name is cut off after 60 characters."""
-    subject = Subject(id, factory)
+    subject = Judged(id, factory)
     valid = subject.body()
     for unknown in ("colour", "name.first", "id" if "id" not in fields_of(id) else "ids", "x" * 100):
         said = "cannot be changed" if (unknown, subject.operation.method) == ("id", "PATCH") else "unknown field"
@@ -160,7 +143,7 @@ def test_a_required_field_is_missed_and_an_unknown_one_named(factory: ObjectFact
 def test_unknown_fields_can_be_passed_over(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
     """B-13, B-90, ``unknown_fields: ignore``: on every level."""
     sandbox.settings(unknown_fields="ignore")
-    subject = Subject(id, factory)
+    subject = Judged(id, factory)
     body = {**subject.body(), "colour": "red", "id": "mine", "parts": [{"deep": True}]}
     for place, node in places(SCHEMAS[id]):
         if place and place[0] in body and node.get("type") == "object" and node.get("properties"):
@@ -183,7 +166,7 @@ def test_a_change_takes_the_fields_of_its_schema_and_no_others(
     sandbox: Sandbox, factory: ObjectFactory, id: str
 ) -> None:
     """B-12, B-13: what an object shows and a PATCH does not take cannot be changed, even where it repeats what is there."""
-    subject = Subject(id, factory)
+    subject = Judged(id, factory)
     subject.body()
     before = sandbox.api.get(subject.path)
     fixed = sorted(before.keys() - fields_of(id).keys())
@@ -207,7 +190,7 @@ def test_metadata_has_its_limits(sandbox: Sandbox, factory: ObjectFactory, id: s
         {"a": "text", "b": "", "c": 1, "d": -2.5, "e": True, "f": False, "g": 10**20},
         {"k" * 400: "v" * 500, "é" * 40: "é" * 500},
     ):
-        subject = Subject(id, factory)
+        subject = Judged(id, factory)
         answer = subject.send({**subject.body(), "metadata": metadata})
         assert answer.is_success, answer.text
         assert answer.json()["metadata"].items() >= metadata.items()
@@ -225,7 +208,7 @@ def test_metadata_has_its_limits(sandbox: Sandbox, factory: ObjectFactory, id: s
         _check_merge(sandbox, subject)
 
 
-def _check_merge(sandbox: Sandbox, subject: Subject) -> None:
+def _check_merge(sandbox: Sandbox, subject: Judged) -> None:
     """The 51st key is rejected, but not where another one goes; null removes a key; all can be replaced at once."""
     path = subject.path
     present = sandbox.api.get(path)["metadata"]

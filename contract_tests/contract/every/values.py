@@ -16,7 +16,9 @@ from contract_tests.contract.document.reader import (
     properties,
     request_schema,
 )
+from contract_tests.contract.document.request_bodies import request
 from emulator.checks.document.object_factory import ObjectFactory
+from emulator.client.messages import ApiResponse
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service")
@@ -83,7 +85,6 @@ FORMATS: dict[str | None, str] = {
 
 
 def of_service(method: str = "") -> list[Operation]:
-    """Return the operations of the service, of one method or of all."""
     return [each for each in operations(SERVICE) if method in ("", each.method)]
 
 
@@ -113,12 +114,27 @@ def valid_request(factory: ObjectFactory, operation: Operation, scene: dict[str,
 
 
 def fields_of(id: str) -> dict[str, Part]:
-    """Return the fields of the body of an operation."""
     return properties(SERVICE, SCHEMAS[id])
 
 
+class Subject:
+    """One operation with a body, on objects of its own; ``path`` is that of the last body."""
+
+    def __init__(self, id: str, factory: ObjectFactory) -> None:
+        self.id, self.operation = id, BY_ID[id]
+        self.factory, self.scene = factory, dict[str, Any]()
+        self.path = ""
+
+    def body(self, field: str = "") -> dict[str, Any]:
+        """Return a body with which the operation can succeed, for whatever varies this field."""
+        self.path, body = request(self.factory, self.operation, field, self.scene)
+        return dict(body)
+
+    def send(self, body: dict[str, Any]) -> ApiResponse:
+        return self.factory.send(self.operation.method, self.path, body)
+
+
 def query_of(operation: Operation, document: Document = SERVICE) -> dict[str, Part]:
-    """Return the schemas of the query parameters of an operation."""
     found = (each for each in parameters(document, operation) if each["in"] == "query")
     return {each["name"]: flat(document, Part((), each["schema"])) for each in found}
 

@@ -127,7 +127,6 @@ class Load:
         assert self._begun.wait(PATIENCE), "nothing is answered"
 
     def _buy(self) -> None:
-        """A customer who pays once and subscribes by the day."""
         number = next(self._numbers)
         contact = {"email": f"{self._name}-{number}@example.com", "name": "Awa Diop", "phone": f"+2417{number:07}0"}
         customer = self._write("/v1/customers/", contact)
@@ -324,7 +323,6 @@ class Openers:
         self.clients.start()
 
     def await_opening(self) -> None:
-        """Wait until a world is about to be opened."""
         self._opening.clear()
         self._opening.wait(1)
 
@@ -346,14 +344,12 @@ def follow(url: str, over: threading.Event) -> None:
 
 
 def customers(url: str, key: str) -> list[str]:
-    """Return the ids of the customers of a world."""
     headers = {"Authorization": f"Bearer {key}"}
     found = at_last(partial(CLIENT.get, f"{url}/v1/customers/", headers=headers)).raise_for_status()
     return [row["id"] for row in found.json()["data"]]
 
 
 def page(url: str, app: str) -> str:
-    """Return the path of a buyer's page of an App."""
     body = {"payment_link_type": "custom", "amount": 500, "currency": "XAF"}
     address = urlsplit(ask(url, "/v1/payment-links/", body, {"Authorization": f"Bearer sk_test_{app}"})["url"])
     return f"{address.path}?{address.query or f'app={app}'}"
@@ -386,7 +382,6 @@ def truth(url: str) -> world_rules.Rows:
 
 
 def look(url: str, load: Load, receiver: Receiver) -> str:
-    """Return the instant of a world in which all is as it must be, before and after each answer is asked for again."""
     for again in ([], load.writes):
         ask_again(url, again)
         rows = truth(url)
@@ -402,7 +397,6 @@ def look(url: str, load: Load, receiver: Receiver) -> str:
 
 
 def faults(rows: world_rules.Rows) -> list[str]:
-    """Return everything that is not as it must be in a world of the load."""
     return [*world_rules.flags(rows), *_of_the_load(rows)]
 
 

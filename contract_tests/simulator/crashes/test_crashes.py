@@ -18,7 +18,7 @@ IN_POSTGRES = (pytest.mark.long, pytest.mark.needs("postgresql", "nginx"))
 @pytest.mark.parametrize(
     ("kind", "store", "most"),
     [
-        pytest.param("kills", "sqlite", 2),
+        pytest.param("kills", "sqlite", 1),
         pytest.param("chaos", "sqlite", 1, marks=pytest.mark.long),
         pytest.param("kills", "postgres", 2, marks=IN_POSTGRES),
         pytest.param("chaos", "postgres", 2, marks=IN_POSTGRES),

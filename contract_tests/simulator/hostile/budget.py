@@ -60,7 +60,6 @@ Play = Callable[[Target, int], str]
 
 
 def _said(line: Line) -> str:
-    """Return the status of the next answer."""
     try:
         return str(line.answer().status)
     except (AssertionError, ConnectionError):
@@ -88,7 +87,6 @@ def headers(target: Target, amount: int) -> str:
 
 
 def chunked(start: bytes, part: Callable[[int], bytes], end: bytes) -> Play:
-    """What is sent after the head of a body in chunks."""
     head = CREATE + b"\r\n" + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     def play(target: Target, amount: int) -> str:
@@ -125,7 +123,6 @@ def connections(target: Target, amount: int) -> str:
 
 
 def _slow(target: Target, start: bytes, rest: bytes, *, ever: bool) -> str:
-    """Return a request whose rest is sent at once or never."""
     with target.line() as line:
         line.say(start.replace(b"\r\n", b"\r\n" + line.polite, 1))
         if ever:
@@ -155,7 +152,6 @@ def unread_body(target: Target, amount: int) -> str:
 
 
 def query(target: Target, amount: int) -> str:
-    """Return each parameter of this query is wrong; beyond the limit none of them is looked at."""
     error = target.http.get(f"/v1/customers/?{'x&' * (amount - 1)}x").json()
     return "422 for each" if "errors" in error else f"{error['status']}"
 
@@ -176,7 +172,6 @@ def _noted(metadata: dict[str, str]) -> object:
 
 
 def event(target: Target, amount: int) -> str:
-    """Return the event of an object whose request was as large as may be."""
     target.post("/v1/reset", {})
     customer = target.post("/v1/customers/", AWA)["id"]
     line = {"unit_amount": 100, "quantity": 1, "description": "x" * limits.STRING.most}
@@ -229,7 +224,6 @@ def _inbox(target: Target, amount: int, content: bytes) -> str:
 
 
 def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
-    """Return the outcome of a delivery to a receiver that answers so."""
     replies = [ReceiverReply(200, content, headers), ReceiverReply()]
 
     def answer(request: ReceivedRequest) -> ReceiverReply:
@@ -283,7 +277,6 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the row is about."""
         return self.input or self.limit.input
 
 
@@ -349,7 +342,6 @@ def allow_open_files(count: int) -> None:
 
 
 def amount(limit: Limit) -> str:
-    """Return a limit with its unit."""
     if limit.unit.startswith("bytes"):
         for size, name in ((MIB, "MiB"), (KIB, "KiB")):
             if limit.most % size == 0:
@@ -383,7 +375,6 @@ def _cost(server: ServerProcess, row: Row, times: float, expected: str) -> str:
 
 
 def write(rows: Iterable[tuple[str, ...]]) -> None:
-    """Put the table between its markers in the page."""
     every = {cells[0]: cells for cells in (*read(), *rows)}
     found = [every[row.name] for row in ROWS if row.name in every]
     lines = ["| " + " | ".join(cells) + " |" for cells in (TITLES, ("---",) * len(TITLES), *found)]
@@ -393,6 +384,5 @@ def write(rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def read() -> list[list[str]]:
-    """Return the cells of the rows that stand in the page."""
     table = PAGE.read_text("utf-8").partition(START)[2].partition(END)[0].strip()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]

@@ -110,6 +110,7 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
     assert answers == [b"201"] + [b"409"] * 19
 
 
+@pytest.mark.long
 def test_what_waits_for_streams_that_pause_takes_little_memory() -> None:
     """Forty readers miss 6 MiB of events each, and then read on."""
     body = {"email": "awa@example.com", "name": "Awa", "metadata": {f"key {n}": "x" * 490 for n in range(50)}}
@@ -156,6 +157,10 @@ SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1, "WORLDS": 60
 """Limits that take long to reach, and what they are for these tests. The command measures the real ones."""
 
 
+LARGE = (limits.SNAPSHOT, limits.VALUES)
+"""Limits of which the real ones alone can be tried, and that takes seconds."""
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
     allow_open_files(8192)
@@ -163,7 +168,10 @@ def server() -> Iterator[RunningServer]:
         yield server
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row.name, marks=[pytest.mark.long] * (row.limit in LARGE)) for row in ROWS],
+)
 def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     most = row.limit.most
     for name, shorter in SHORTER.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import Contract, contract
 from contract_tests.surfaces.coverage.points import Exchange, Point, Points, transition
 
 UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
@@ -32,8 +32,9 @@ class Watch:
     @cached_property
     def contracts(self) -> dict[str, Contract]:
         """The contract of each address."""
-        pages = Contract("pages")
-        return {"/v1/": Contract("service"), "/_emulator/": Contract("control")} | dict.fromkeys(PAGES, pages)
+        return {"/v1/": contract("service"), "/_emulator/": contract("control")} | dict.fromkeys(
+            PAGES, contract("pages")
+        )
 
     @cached_property
     def points(self) -> Points:
