@@ -16,7 +16,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.exceptions import ANY_OPERATION
 from emulator.checks.document.links import headers, links, operations
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.checks.document.report import Report
+from emulator.checks.document.report import DocumentResults
 from emulator.checks.document.suite import Suite
 from emulator.document import bundles
 
@@ -57,13 +57,13 @@ SECONDS = frozenset(map(str, range(31)))
 @pytest.fixture
 def examine(
     server: RunningServer, world_name: str, contracts: tuple[Contract, Contract]
-) -> Iterator[Callable[..., Report]]:
+) -> Iterator[Callable[..., DocumentResults]]:
     """Runs phases of the service's suite in a world of its own, whose refunds wait for a review."""
     with server.world(world_name, *contracts) as sandbox, webhook_receiver() as receiver:
         sandbox.settings(refund_review=True)
         base_url = f"{server.url}/v1"
 
-        def run(*phases: str) -> Report:
+        def run(*phases: str) -> DocumentResults:
             stage = ObjectFactory(base_url, headers(sandbox.key), receiver.url, "test")
             suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
             return suite.run()
@@ -71,18 +71,18 @@ def examine(
         yield run
 
 
-def failures(report: Report) -> list[str]:
+def failures(report: DocumentResults) -> list[str]:
     failed = [(tally.operation, each) for tally in report.operations.values() for each in tally.failures.values()]
     said = [f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}" for name, each in failed]
     return report.problems + report.notes + said
 
 
-def seldom(report: Report) -> dict[str, float]:
+def seldom(report: DocumentResults) -> dict[str, float]:
     return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
 
 
 @pytest.mark.long
-def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report]) -> None:
+def test_examples_and_every_point_of_the_schemas(examine: Callable[..., DocumentResults]) -> None:
     report = examine("examples", "coverage")
     assert failures(report) == []
     assert seldom(report) == {}
@@ -96,14 +96,14 @@ def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report])
 
 
 @pytest.mark.long
-def test_requests_made_up_at_random(examine: Callable[..., Report]) -> None:
+def test_requests_made_up_at_random(examine: Callable[..., DocumentResults]) -> None:
     report = examine("fuzzing")
     assert failures(report) == []
     assert report.checks.keys() == CHECKS
 
 
 @pytest.mark.long
-def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
+def test_what_one_answer_leads_to(examine: Callable[..., DocumentResults]) -> None:
     """What was made is read, changed, confirmed, deleted, in any order; and every link leads where it says."""
     report = examine("stateful")
     assert failures(report) == []

@@ -137,7 +137,7 @@ ROWS = {
     "countObjects NOT_FOUND": Row(query="?related=unknown"),
     "rewind NOT_FOUND": Row(body={"to": UNKNOWN}),
     "getRecording NOT_FOUND": Row(query="?since=unknown"),
-    "getRecording INVALID_STATUS_TRANSITION": Row(query="?expect={past gone.id}.status=active"),
+    "getRecording INVALID_STATUS_TRANSITION": Row(first=("/subscriptions/{past gone.id}/pause/", {})),
     "stopRecording NOT_FOUND": Row(),
     "answerPaymentIntent INVALID_STATUS_TRANSITION": Row("{paid intent.id}", SUCCEEDED),
     "answerCheckoutSession INVALID_STATUS_TRANSITION": Row("{paid session.id}", SUCCEEDED),
