@@ -157,10 +157,6 @@ SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1, "WORLDS": 60
 """Limits that take long to reach, and what they are for these tests. The command measures the real ones."""
 
 
-LARGE = (limits.SNAPSHOT, limits.VALUES)
-"""Limits of which the real ones alone can be tried, and that takes seconds."""
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
     allow_open_files(8192)
@@ -168,10 +164,7 @@ def server() -> Iterator[RunningServer]:
         yield server
 
 
-@pytest.mark.parametrize(
-    "row",
-    [pytest.param(row, id=row.name, marks=[pytest.mark.long] * (row.limit in LARGE)) for row in ROWS],
-)
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     most = row.limit.most
     for name, shorter in SHORTER.items():
