@@ -1,16 +1,14 @@
-"""A recording brings another world to the same end: what jobs made, a receiver that failed, a clock that ran, whole walks."""
+"""A recording brings another world to the same end: what jobs made, a clock that ran, whole walks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from contract_tests.simulator.population import Walker
-from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.surfaces.recording.conftest import RATE, Played
 from contract_tests.surfaces.recording.story import PastDue
 from contract_tests.surfaces.recording.test_record import RUNNABLE, call
@@ -39,21 +37,6 @@ def test_a_test_account_stands_for_an_account(world: Played, local_server: Local
     world.payments.api.post("/v1/payment-methods/", {"customer": customer, **account})
     text = recorded(world)
     assert "GB33BUKB20201555555555" not in text
-    call(text, local_server)
-
-
-def test_an_inbox_fails_as_the_receiver_did(world: Played, local_server: LocalServer) -> None:
-    """The inbox in its place answers as it always did, until the delivery is given up."""
-    with closing(Receiver()) as receiver:
-        receiver.reply = lambda received: Reply(200 if received.is_ping else 503)
-        body = {"name": "Shop", "url": receiver.url, "events": ["customer.created"]}
-        world.payments.api.post("/v1/webhooks/", body)
-        world.payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})
-        world.payments.clock.advance("30d")
-    failed = world.payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
-    assert {attempt["status_code"] for attempt in failed["attempts"]} == {503}
-    text = recorded(world)
-    assert '"status": 503' in text
     call(text, local_server)
 
 

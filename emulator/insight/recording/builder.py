@@ -119,44 +119,10 @@ def control_call(path: str, body: object) -> ControlCall | None:
 # -- inboxes
 
 
-def inbox(url: str, exchange: Exchange, lookup: JournalReader, own: str) -> str:
-    """Return the URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
+def inbox(url: str, own: str) -> str:
+    """Return the URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays the one it is."""
     path = url.removeprefix(own)
-    if not path.startswith(INBOXES):
-        path = f"{INBOXES}{_name(exchange) if _failure(exchange, lookup, own) else 'recorded'}"
-    return f"{Reference(URL)}{path}"
-
-
-def inbox_response(exchange: Exchange, lookup: JournalReader, own: str) -> Call | None:
-    """Return the call after which the inbox of a new endpoint fails as its receiver always did, or None.
-
-    It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
-    """
-    if (status := _failure(exchange, lookup, own)) is None:
-        return None
-    return Call(
-        operation="setInboxResponse",
-        method="PUT",
-        path=f"{INBOXES}{_name(exchange)}/response",
-        status=200,
-        parameters={"name": _name(exchange)},
-        body={"status": status},
-    )
-
-
-def _name(exchange: Exchange) -> str:
-    return f"recorded-{exchange.place}"
-
-
-def _failure(exchange: Exchange, lookup: JournalReader, own: str) -> int | None:
-    """Return the status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
-    answer = exchange.answer
-    if exchange.operation != "createWebhook" or not isinstance(answer, dict):
-        return None
-    if str(answer.get("url")).startswith(own + INBOXES):
-        return None
-    status = lookup.receiver_status(str(answer.get("id")))
-    return None if status == 200 else status
+    return f"{Reference(URL)}{path if path.startswith(INBOXES) else f'{INBOXES}recorded'}"
 
 
 # -- the builder
@@ -318,8 +284,6 @@ class Builder:
         call = self._call(exchange)
         self._added[number] = len(self._steps)
         self._steps.append(call)
-        if (response := inbox_response(exchange, self._lookup, self._start.url)) is not None:
-            self._steps.append(response)
 
     def _call(self, exchange: Exchange) -> Call:
         done = control_call(exchange.path, exchange.body) if exchange.operation is None else None
@@ -328,7 +292,7 @@ class Builder:
         if done is not None:
             operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
         if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
-            body = {**body, "url": inbox(str(body["url"]), exchange, self._lookup, self._start.url)}
+            body = {**body, "url": inbox(str(body["url"]), self._start.url)}
 
         def referring(value: Any) -> Any:
             return self._referring(value, exchange.place)

@@ -31,7 +31,6 @@ from emulator.insight.recording.exchanges import (
     request_ids,
 )
 from emulator.resources.app.settings import Settings
-from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 CONTROL = "/_emulator/"
 
@@ -234,12 +233,6 @@ class JournalReader:
                     number = found[change.record.id][1] if change.record.id in found else change.number
                     found[change.record.id] = change.old, number
         return [*found.values()]
-
-    def receiver_status(self, endpoint: str) -> int | None:
-        """Return the HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
-        deliveries = self._world.table(WebhookDelivery).where("webhook", endpoint)
-        statuses = {attempt.status_code for delivery in deliveries for attempt in delivery.attempts}
-        return statuses.pop() if len(statuses) == 1 else None
 
     def _record(self, id: str) -> Record | None:
         return names.get(self._world, id)
