@@ -101,6 +101,7 @@ LIMITS = {
     "create, postgresql": "one round trip to the database, and the driver",
     "create: rate": "three records with their indexes, undo, the search for secrets",
     "renewals": "9 new records, 7 replaced",
+    "each renewal": "records that lists and pages show, and their indexes; the journal has the last 5,000 units",
     "longest wait": "time slices of 4 ms, and memory",
 }
 """By what is in the name of a measure, what limits it; the first that fits."""
