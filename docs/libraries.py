@@ -30,14 +30,15 @@ def libraries(languages: Iterable[str]) -> list[Library]:
     return [
         Library("babel", "babel", lambda file: not file.endswith(".dat") or file in {"global.dat", *locales}),
         Library("phonenumbers", "phonenumbers", lambda file: not UNUSED_PHONE_DATA.match(file)),
-        Library("swagger_ui_bundle", "swagger-ui-bundle", lambda file: file.endswith(EXPLORER)),
+        Library("flask_swagger_ui", "flask-swagger-ui", lambda file: file.endswith(EXPLORER)),
     ]
 
 
 UNUSED_PHONE_DATA = re.compile(r"(geodata|tzdata|geocoder|timezone|shortdata/region_)")
 """Places, time zones and short numbers. The list of regions with short numbers is imported, so it stays."""
 
-EXPLORER = ("/swagger-ui-bundle.js", "/swagger-ui.css", ".py")
+EXPLORER = ("/swagger-ui-bundle.js", "/swagger-ui.css")
+"""Of Swagger UI; the code beside it is for applications of Flask."""
 
 
 def copy_libraries(target: Path, languages: Iterable[str]) -> None:
@@ -53,9 +54,9 @@ def _copy(library: Library, target: Path) -> None:
         path = file.as_posix()
         inside = path.removeprefix(f"{library.name}/")
         is_licence = "LICENSE" in file.name
-        if is_licence:
+        if is_licence and inside == path:
             inside = file.name
-        elif inside == path or "__pycache__" in path or not library.wanted(inside):
+        elif inside == path or "__pycache__" in path or not (is_licence or library.wanted(inside)):
             continue
         (target / inside).parent.mkdir(parents=True, exist_ok=True)
         content = Path(str(file.locate())).read_bytes()

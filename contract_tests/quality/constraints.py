@@ -26,8 +26,8 @@ BUILD = (
     "PyYAML",
     # A wheel has parts of these (docs/libraries.py). Not phonenumberslite, which knows no operators.
     "babel",
+    "flask-swagger-ui",  # the newest Swagger UI; swagger-ui-bundle has version 4, which shows no OpenAPI 3.1
     "phonenumbers",
-    "swagger-ui-bundle",
 )
 """What docs/build_hook.py imports or copies. None needs a compiler, also where no wheel exists."""
 

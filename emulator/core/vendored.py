@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def library(module: str) -> Any:
-    """Return a module of babel, phonenumbers or swagger_ui_bundle, imported on first use: ``library("babel.numbers")``.
+    """Return a module of babel, phonenumbers or flask_swagger_ui, imported on first use: ``library("babel.numbers")``.
 
     Raises ``ModuleNotFoundError`` that says what to install, in a checkout without the extra ``test``.
     """

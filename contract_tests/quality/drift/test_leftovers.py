@@ -87,7 +87,7 @@ def test_the_emulator_imports_what_it_declares_and_nothing_else() -> None:
 RUN_BY_NAME = {
     *("ruff", "mypy", "import-linter", "types-pyyaml"),  # what CI runs
     *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),  # plugins, and suites in the tests' own strings
-    *("pygments", "swagger-ui-bundle"),  # what a wheel is built with
+    *("pygments", "flask-swagger-ui"),  # what a wheel is built with
 }
 """Packages of ``.[test]`` that no module of the tests imports."""
 

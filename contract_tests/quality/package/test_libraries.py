@@ -112,8 +112,8 @@ def test_the_copies_are_small(package: Path) -> None:
 
 
 def test_the_explorer_is_among_them(package: Path) -> None:
-    names = {file.name for file in (package / "emulator" / "vendor" / "swagger_ui_bundle").rglob("*") if file.is_file()}
-    assert {"swagger-ui-bundle.js", "swagger-ui.css", "__init__.py"} <= names
+    names = {file.name for file in (package / "emulator" / "vendor" / "flask_swagger_ui").rglob("*") if file.is_file()}
+    assert {"swagger-ui-bundle.js", "swagger-ui.css", "LICENSE"} == names
 
 
 def test_a_checkout_without_the_libraries_says_what_to_install() -> None:

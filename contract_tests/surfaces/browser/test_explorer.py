@@ -27,7 +27,7 @@ def test_the_control_token_goes_with_what_is_tried_out_once_it_is_put_in(surf: S
         tab.locator("button.authorize").first.click()
         asked = tab.locator(".auth-container", has_text="controlToken")
         asked.get_by_role("textbox").fill(TOKEN)
-        asked.get_by_role("button", name="Authorize").click()
+        asked.get_by_role("button", name="Apply credentials").click()
         asked.get_by_role("button", name="Close").click()
         block = tab.locator("#operations-Clock-getClock")
         block.locator("button.opblock-summary-control").click()

@@ -222,7 +222,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
 
 
 DOCUMENTS = {
-    "service": ("/openapi.json", "The service"),
+    "service": ("/openapi-3.1.json", "The service"),
     "control": ("/_emulator/openapi.json", "The control API"),
     "pages": ("/openapi-pages.json", "The buyer's pages"),
 }
@@ -265,7 +265,7 @@ async def _show(request: Request) -> Response:
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    folder = library("swagger_ui_bundle").swagger_ui_path if name in SWAGGER else FACE
+    folder = Path(library("flask_swagger_ui").__path__[0], "dist") if name in SWAGGER else FACE
     file = Path(folder, name)
     if name not in SWAGGER and name not in ASSETS:
         return api_error(request, ApiError("NOT_FOUND"))

@@ -4,6 +4,17 @@ const empty = (name, value) => value?.in === "query" && !value.required ? {...va
 // The path of an operation is a link within a button in Swagger UI, and two controls in one place confuse keyboards and screen readers.
 const plainPaths = ({React}) => ({wrapComponents: {DeepLink: () => ({text}) => React.createElement("span", null, text)}});
 
+// The own layout of Swagger UI has a main part within that of the page, and headings that leave out a level.
+const layout = ({React: {createElement: make}}) => ({components: {Explorer: ({getComponent, specSelectors}) => {
+  const part = name => make(getComponent(name, true));
+  const wide = (...parts) => make("div", {className: "wrapper"}, ...parts);
+  return make("div", {className: "swagger-ui"}, make(getComponent("SvgAssets")), wide(part("InfoContainer")),
+    make("div", {className: "scheme-container"}, make("div", {className: "schemes wrapper"},
+      make("div", {className: "schemes-server-container"}, part("ServersContainer")), part("AuthorizeBtnContainer"))),
+    part("FilterContainer"), wide(make("h2", null, "Operations"), part("operations"), part("Models")),
+    specSelectors.isOAS31() && wide(part("Webhooks")));
+}}});
+
 // Swagger UI leaves fields without names; they get those that stand beside them.
 const NAMES = {
   "select": field => field.closest("tr")?.dataset.paramName ?? (field.closest(".servers") ? "Server" : "Media type"),
@@ -15,7 +26,8 @@ const NAMES = {
 function name(explorer) {
   for (const [selector, called] of Object.entries(NAMES))
     for (const field of explorer.querySelectorAll(`${selector}:not([aria-label])`))
-      if (!field.labels?.length && called(field)) field.setAttribute("aria-label", called(field));
+      // A label of which the field is all there is says nothing.
+      if ([undefined, field.textContent].includes(field.labels?.[0]?.textContent) && called(field)) field.setAttribute("aria-label", called(field));
   for (const table of explorer.querySelectorAll("table[role=region]")) table.removeAttribute("role");
   const scrolling = ":is(pre, .renderedMarkdown table):not([tabindex])";
   for (const part of explorer.querySelectorAll(scrolling)) part.tabIndex = 0;
@@ -33,7 +45,8 @@ fetch(place.dataset.document).then(answer => answer.text()).then(text => {
     displayRequestDuration: true,
     tryItOutEnabled: true,
     validatorUrl: null,
-    plugins: [plainPaths],
+    plugins: [plainPaths, layout],
+    layout: "Explorer",
     syntaxHighlight: {theme: "tomorrow-night"},
     onComplete: () => explorer.preauthorizeApiKey("secretKey", place.dataset.key),
   });
