@@ -17,9 +17,9 @@ from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.document.paths import fixture
 from emulator.engine import inbox
 from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.wording import NEXT_STEPS
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import renewals, subscription_operations
@@ -68,9 +68,10 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     amount: str = ""
     danger: bool = False
     refrain: str | None = None
+    buyer: str | None = None
 
 
-STEPS: Mapping[str, Mapping[str, _Row]] = msgspec.convert(fixture("next-steps"), dict[str, dict[str, _Row]])
+STEPS: Mapping[str, Mapping[str, _Row]] = msgspec.convert(NEXT_STEPS, dict[str, dict[str, _Row]])
 """By kind and name."""
 
 

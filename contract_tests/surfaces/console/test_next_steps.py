@@ -12,6 +12,7 @@ import pytest
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
+from contract_tests.surfaces.pages.buyer import CARD, Buyer
 from emulator.insight.next_steps import STEPS
 
 LINES = [{"description": "Mat", "unit_amount": 900}]
@@ -321,6 +322,35 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             sandbox.control.post("/rewind", {"to": mark})
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith(("invoice", "checkout_session"))])
+def test_the_buyers_page_takes_a_payment_where_that_step_is_offered_and_nowhere_else(
+    sandbox: Sandbox, case: str
+) -> None:
+    make, expected = CASES[case]
+    made = make(sandbox)
+    with Buyer(sandbox.url, made.get("url") or made.get("payment_url") or "/invoice/inv_0") as buyer:
+        assert ("pay" in buyer.open().elements) is ("pay" in expected)
+        if "pay" in expected:
+            assert buyer.pay(**CARD).status_code == 303
+            assert sandbox.control.get(f"/objects/{made['id']}")["status"] == expected["pay"]
+
+
+@pytest.mark.parametrize("case", ["subscription past_due", "subscription unpaid", "invoice open"])
+def test_an_email_leads_to_the_same_step(sandbox: Sandbox, case: str) -> None:
+    make, expected = CASES[case]
+    made = make(sandbox)
+    if case == "invoice open":
+        sandbox.api.post(f"/invoices/{made['id']}/send/", {})
+    latest = sandbox.control.get("/emails")["data"][0]["id"]
+    html = sandbox.control.http.get(f"/emails/{latest}/html").text
+    [(page, label)] = findall(r'<a class="button" href="([^"]*)">([^<]*)</a>', html)
+    assert label == STEPS["invoice"]["pay"].buyer
+    with Buyer(sandbox.url, unescape(page)) as buyer:
+        buyer.pay(**CARD)
+    [paid] = [leads_to for name, leads_to in expected.items() if name in ("pay", "pay_failed", "pay_owed")]
+    assert sandbox.control.get(f"/objects/{made['id']}")["status"] == paid
+
+
 def offered(visitor: Visitor, id: str) -> list[str]:
     """Return the names of the steps on the page of an object, in order."""
     html = visitor.open(f"objects/{id}").html.partition('id="steps"')[2]
@@ -380,6 +410,22 @@ def test_the_last_change_is_undone_from_the_object(sandbox: Sandbox) -> None:
         (to,) = findall(r'name="to" value="(req_\w+)"', sheet[0])
         visitor.do("rewind", to=to)
     assert sandbox.api.get(f"/customers/{customer['id']}/")["firstname"] == "Awa"
+
+
+def test_an_object_is_compared_with_itself_after_any_of_its_changes(sandbox: Sandbox) -> None:
+    """Those of one advance included; a change of the status says which."""
+    id = sandbox.subscribe(trial_period_days=14)["id"]
+    sandbox.advance("100d")
+    ends = [change["then"]["current_period_end"] for change in sandbox.control.pages(f"/objects/{id}/changes")]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{id}/compare")
+        choices = dict(findall(r'<option value="(\d+)"[^>]*>([^<]+)</option>', page.html.partition('name="right"')[0]))
+        assert [*choices] == [str(number) for number in reversed(range(len(ends)))]
+        assert any(text.endswith("trialing → active") for text in choices.values())
+        assert [text for text in choices.values() if text.endswith("created")] == [choices["0"]]
+        shown = visitor.open(f"objects/{id}/compare", left="1", right=str(len(ends) - 2)).said("differences")
+    assert ends[-2] in shown
+    assert ends[1] in shown
 
 
 @pytest.mark.parametrize(("form", "words"), [("pytest", "def test_"), ("node", "import"), ("curl", "curl")])

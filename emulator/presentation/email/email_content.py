@@ -20,8 +20,8 @@ from emulator.presentation.languages.wording import (
     HEADLINES,
     PAYMENT_METHOD_TYPES,
     adjustments,
+    buyers_step,
     failure_for_buyers,
-    payable,
 )
 from emulator.presentation.pdf.invoice_pdf import render
 from emulator.resources.billing.invoices import Invoice
@@ -71,9 +71,9 @@ class EmailBuilder:
         name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
         return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
 
-    def pay_button(self, text: str, invoice: Invoice | None) -> tuple[str, str] | None:
+    def next_step(self, invoice: Invoice | None) -> tuple[str, str] | None:
         """Return a button to an invoice's page, while it takes payments."""
-        return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
+        return (self.gettext(step), invoice.payment_url or "") if invoice and (step := buyers_step(invoice)) else None
 
     def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
         """Return the billed lines (B-67)."""
@@ -138,7 +138,7 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
             (builder.gettext("Due"), builder.day(invoice.due_date)),
             (builder.gettext("Total"), builder.money(invoice.total, invoice.currency)),
         ],
-        builder.pay_button(builder.gettext("Pay this invoice"), invoice),
+        builder.next_step(invoice),
     )
 
 
@@ -185,7 +185,7 @@ def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
             *builder.subscribed(subscription),
             *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
         ],
-        builder.pay_button(builder.gettext("Pay now"), invoice),
+        builder.next_step(invoice),
     )
 
 
@@ -316,8 +316,7 @@ def _rendered(template: str, email: Email) -> str:
 
 def _contact(email: Email) -> str:
     """Return the merchant's address and contacts, as far as the App's settings have them."""
-    seller = email.seller
-    return "" if seller is None else " · ".join([", ".join(seller.address), *seller.contact]).removeprefix(" · ")
+    return " · ".join(filter(None, [", ".join(each.address), *each.contact])) if (each := email.seller) else ""
 
 
 def sender(email: Email) -> str:

@@ -26,6 +26,7 @@ HEADLINES: Mapping[str, str] = TABLES["headlines"]
 FAILURE_CAUSES: Mapping[str, str] = TABLES["failure_causes"]
 PAYMENT_ERRORS: Mapping[str, str] = fixture("buyer")["errors"]
 MONEY_FIELDS = frozenset(TABLES["money_fields"])
+NEXT_STEPS: Mapping[str, Any] = fixture("next-steps")
 
 
 def status_name(language: Language, kind: str, status: str) -> str:
@@ -34,9 +35,9 @@ def status_name(language: Language, kind: str, status: str) -> str:
     return " → ".join(dict.fromkeys(words)).strip()
 
 
-def transition_name(language: Language, trigger: str) -> str:
-    """Return the name of the transition that changed an object's status, in the reader's language."""
-    return language.gettext(TRANSITIONS[trigger])
+def transition_name(language: Language, trigger: str, change: str) -> str:
+    """Return the name of a transition in the reader's language; empty where the ``change`` of status says as much."""
+    return "" if TRANSITIONS[trigger] in change else language.gettext(TRANSITIONS[trigger])
 
 
 def _word(language: Language, kind: str, status: str) -> str:
@@ -68,9 +69,10 @@ def failure_for_buyers(language: Language, subscription: Subscription, merchant:
 # -- texts of an invoice
 
 
-def payable(invoice: Invoice) -> bool:
-    """Return whether its page still takes a payment (B-45)."""
-    return invoice.status in ("open", "uncollectible") and invoice.payment_url is not None
+def buyers_step(record: Any) -> str | None:
+    """Return what a buyer can do on the page of an invoice or a session, as a button says it; None if nothing (B-45)."""
+    rows = NEXT_STEPS[record.kind].values()
+    return next((row["buyer"] for row in rows if "buyer" in row and record.status in row["when"]["status"]), None)
 
 
 def tax_name(invoice: Invoice, language: Language) -> str:

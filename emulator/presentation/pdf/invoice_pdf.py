@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.languages.wording import HEADLINES, INVOICE_STATUSES, payable, recipient, sums
+from emulator.presentation.languages.wording import HEADLINES, INVOICE_STATUSES, buyers_step, recipient, sums
 from emulator.presentation.pdf.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Box, PageFlow, PdfPage
 from emulator.presentation.pdf.embedded import pdf_image
 from emulator.presentation.pdf.typesetting import Style, is_legible, wrap
@@ -185,7 +185,7 @@ class _InvoiceLayout:
         amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
         text = self.gettext(HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date))
         sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT, role="H2")
-        if payable(invoice):
+        if buyers_step(invoice):
             sheet.y += 6
             self._button()
         if invoice.description:
@@ -266,7 +266,7 @@ class _InvoiceLayout:
     def _closing(self) -> None:
         """Draw the payment URL in full, for printed copies, and the merchant's footer."""
         sheet, invoice = self.sheet, self.invoice
-        if payable(invoice):
+        if buyers_step(invoice):
             sheet.room(40)
             sheet.put(self.gettext("Pay online"), LABEL, LEFT, RIGHT - LEFT)
             start = sheet.y

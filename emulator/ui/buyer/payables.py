@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from emulator.core import calendar
 from emulator.core.records import N_
 from emulator.core.world import World
+from emulator.presentation.languages.wording import buyers_step
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.app.settings import merchant_name, settings
 from emulator.resources.billing import invoices
@@ -219,14 +220,14 @@ def _image(world: World, id: str | None) -> str | None:
 
 def of_session(world: World, session: CheckoutSession) -> Payable:
     """Return a checkout session's page."""
-    states: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
+    closed: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
     tax = session.amount_total - session.amount_subtotal
     payable = Payable(
         kind="checkout",
         id=session.id,
         merchant=merchant_name(world),
         livemode=world.livemode,
-        state=states.get(session.status, "payable"),
+        state="payable" if buyers_step(session) else closed[session.status],
         mode=session.mode,
         currency=session.currency,
         total=session.amount_total,
@@ -322,13 +323,13 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
     """Return an invoice's page. It shows the current payment, made in this browser or not (B-62)."""
     changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
     sums = tuple((name, amount) for name, amount in changes if amount)
-    states: dict[str, State] = {"paid": "paid", "void": "void"}
+    closed: dict[str, State] = {"paid": "paid", "void": "void"}
     payable = Payable(
         kind="invoice",
         id=invoice.id,
         merchant=merchant_name(world),
         livemode=world.livemode,
-        state=states.get(invoice.status, "payable"),
+        state="payable" if buyers_step(invoice) else closed[invoice.status],
         title=invoice.invoice_number,
         description=invoice.description,
         currency=invoice.currency,
