@@ -13,7 +13,6 @@ from emulator.control import (
     clock,
     coverage,
     events,
-    explain,
     faults,
     inbox,
     ledger,
@@ -63,7 +62,6 @@ MODULES = (
     worlds,
     inbox,
     objects,
-    explain,
     payments,
     faults,
 )

@@ -117,15 +117,12 @@ async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) ->
 
 
 async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
-    """GET /emails/{id}/html: the HTML part."""
+    """GET /emails/{id}/html: the HTML part; ``language`` shows it as it would be in that one."""
     from emulator.presentation.email import email_content
 
-    return Response(
-        200,
-        email_content.html(await _found(runtime, id)).encode(),
-        SAFE_HEADERS,
-        media_type=b"text/html; charset=utf-8",
-    )
+    email = await _found(runtime, id)
+    email = msgspec.structs.replace(email, language=query.get("language", email.language))
+    return Response(200, email_content.html(email).encode(), SAFE_HEADERS, media_type=b"text/html; charset=utf-8")
 
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:

@@ -42,15 +42,14 @@ class LedgerEntry(NamedTuple):
     logged: LoggedUnit
 
     def concerns(self, query: Query) -> bool:
-        """Return whether it comes from the object of the query, or is on its account; and is in the currency."""
-        return query.get("object") in (None, self.object, self.posting.owner) and query.get("currency") in (
-            None,
-            self.posting.currency,
-        )
+        """Return whether it comes from the object of the query, or is on its account; and is in account and currency."""
+        one = self.posting
+        own = {"object": (self.object, one.owner), "account": (one.name,), "currency": (one.currency,)}
+        return all(query.get(name) in (None, *values) for name, values in own.items())
 
 
 async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """GET /ledger: ``object`` and ``currency`` filter the entries, ``currency`` the totals too."""
+    """GET /ledger: ``object``, ``account`` and ``currency`` filter the entries, ``currency`` the totals too."""
     await runtime.catch_up()
     causality = Causality(runtime.journal)
     postings = ((logged, each) for logged in causality.units for each in ledger.entries(logged.unit))

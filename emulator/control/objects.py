@@ -22,6 +22,7 @@ from emulator.core.tables import Table
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.insight.explain import explanation
 from emulator.insight.names import describe, documented, find, get, request_name, schema_name, schemas
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
@@ -138,6 +139,12 @@ def page_of(rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda 
     """Return the page of a list that a query asks for, each row as it is sent."""
     page, size = query["page"], query["page_size"]
     return Page([*map(shown, rows[(page - 1) * size : page * size])], len(rows), page, size)
+
+
+async def explain(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+    """GET /explain/{id}: why the object is in its present state."""
+    await runtime.catch_up()
+    return explanation.explain(runtime, id, language_of(query["language"]))
 
 
 # -- objects by kind: listed, searched by text, found by what they belong to, and counted
@@ -273,6 +280,7 @@ def _rank(text: str, id: str, name: str) -> int | None:
 
 
 OPERATIONS = {
+    "explainObject": explain,
     "getObject": show,
     "updateObject": update,
     "listObjects": index,

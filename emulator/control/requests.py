@@ -24,6 +24,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal, LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
+from emulator.insight.explain.causality import Causality
 from emulator.web.context import Response
 
 # -- a request as code; address and key come from the environment
@@ -173,6 +174,13 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
     return detail(entry, runtime.journal)
 
 
+async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
+    """GET /objects/{id}/changes: newest first, each with the object as it was then."""
+    units = Causality(runtime.journal).of(id)
+    own = [(each.at, one) for each in units for one in each.unit.changes if one.record.id == id and _shown_kind(one)]
+    return page_of(own[::-1], query, lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)})
+
+
 REPLACES_WORLD = ("resetWorld", "restoreSnapshot")
 """Operations that put another world in the place of the one before, which is gone."""
 
@@ -285,4 +293,4 @@ def shown(record: Record | None) -> dict[str, Any]:
     return view
 
 
-OPERATIONS = {"listRequests": index, "getRequest": show, "rewind": rewind}
+OPERATIONS = {"listChanges": of_object, "listRequests": index, "getRequest": show, "rewind": rewind}

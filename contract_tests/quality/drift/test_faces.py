@@ -29,7 +29,7 @@ GET /health, GET /clock, POST /clock/advance, GET|DELETE /clock/advances/{id}, P
 GET /schedule, GET /events, POST /trigger, POST /checkout-sessions/{id}/pay, POST /payment-links/{id}/pay,
 POST /invoices/{id}/pay, POST /payment-intents/{id}/answer, POST /checkout-sessions/{id}/answer,
 POST /refunds/{id}/answer, POST|GET|DELETE /outcomes, POST|GET|DELETE /faults, GET|PATCH /app, GET|PATCH /objects/{id},
-GET /objects, GET /counts, GET /search, GET /apps, GET /requests, GET /requests/{id}, GET /recording,
+GET /objects/{id}/changes, GET /objects, GET /counts, GET /search, GET /apps, GET /requests, GET /requests/{id}, GET /recording,
 GET /recording/state, POST /recording/start, POST /recording/stop, GET /inboxes, GET /inbox/{id},
 PUT|DELETE /inbox/{id}/response, GET /emails, GET /emails/{id}, GET /emails/{id}/html, GET /emails/{id}/raw,
 GET|POST /snapshots, POST /snapshots/{id}/restore, GET|PUT|DELETE /snapshots/{id}, POST /rewind, POST /reset,

@@ -46,6 +46,7 @@ class Person:
 
     def __init__(self, tab: Any, sandbox: Sandbox) -> None:
         self.tab = tab
+        self.sandbox = sandbox
         self.home = address(sandbox)
         self.clicks = 0
 
@@ -57,6 +58,15 @@ class Person:
     def click(self, target: Any) -> None:
         target.click()
         self.clicks += 1
+
+    def object(self, id: str) -> None:
+        """Be on the page of an object, where the question comes up."""
+        self.tab.goto(address(self.sandbox, f"objects/{id}"))
+        listening(self.tab)
+
+    def step(self, name: str) -> None:
+        self.click(self.tab.get_by_test_id(f"step-{name}"))
+        expect(self.tab.get_by_test_id("notice")).to_be_visible()
 
     def menu(self, name: str) -> None:
         self.click(self.tab.locator(f'#menu [data-go="{name}"]'))
@@ -230,6 +240,114 @@ def test_each_question_and_task_takes_two_clicks_at_most_and_its_answer_is_in_vi
             unseen[answer] = view[:400]
     assert unseen == {}
     assert max(clicks) == 2, clicks
+
+
+# -- ten jobs, each with the most clicks that it may take from where one has the question
+
+
+def send_a_failed_webhook_again(person: Person, world: dict[str, str]) -> str:
+    return replay_it(person)
+
+
+def play_dunning_through(person: Person, world: dict[str, str]) -> str:
+    person.object(world["trial"])
+    for step in ("advance_trial", "advance_retries"):
+        person.step(step)
+    return "unpaid"
+
+
+def pay_an_invoice_on_a_phone(person: Person, world: dict[str, str]) -> str:
+    person.tab.set_viewport_size({"width": 390, "height": 844})
+    person.tab.goto(world["invoice"])
+    person.click(person.tab.get_by_test_id("pay"))
+    expect(person.tab.get_by_test_id("confirmation")).to_be_visible()
+    return "This invoice is paid."
+
+
+def refund_half(person: Person, world: dict[str, str]) -> str:
+    person.object(world["transaction"])
+    person.click(person.tab.get_by_test_id("step-refund"))
+    person.click(person.tab.get_by_role("button", name="Half"))
+    person.click(person.tab.get_by_test_id("step-refund-do"))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
+    assert [each["amount"] for each in person.sandbox.api.get("/refunds/")["data"]] == [2500]
+    return "Done: Refund."
+
+
+def find_the_request_that_made_it(person: Person, world: dict[str, str]) -> str:
+    person.object(world["active"])
+    person.click(person.tab.get_by_test_id("why").locator("a[href*='/requests/']").first)
+    return "POST /v1/subscriptions/"
+
+
+def compare_two_instants(person: Person, world: dict[str, str]) -> str:
+    person.object(world["unpaid"])
+    person.click(person.tab.get_by_test_id("more"))
+    person.click(person.tab.get_by_test_id("compare"))
+    return "fields differ."
+
+
+def switch_an_assumption(person: Person, world: dict[str, str]) -> str:
+    person.tab.goto(address(person.sandbox, "assumptions"))
+    chosen = person.tab.locator(".assumption").first.locator("label.check:not(:has(input:checked))").first
+    meaning = chosen.inner_text().split("  ")[0].rpartition(" ")[0]
+    person.click(chosen)
+    person.click(person.tab.get_by_test_id("save-assumptions"))
+    expect(person.tab.get_by_test_id("notice")).to_contain_text(meaning)
+    return meaning
+
+
+def share_a_bug(person: Person, world: dict[str, str]) -> str:
+    person.object(world["unpaid"])
+    person.click(person.tab.get_by_test_id("more"))
+    person.click(person.tab.get_by_role("link", name="Share this world"))
+    with person.tab.expect_download(timeout=60_000):
+        person.click(person.tab.get_by_role("link", name="Export to share before"))
+    return "before"
+
+
+def see_an_email_in_french(person: Person, world: dict[str, str]) -> str:
+    person.row("latest_emails", "INV-")
+    person.click(person.tab.get_by_role("link", name="Français").first)
+    expect(person.tab.frame_locator("iframe.email").get_by_text("Régler cette facture")).to_be_visible()
+    return "Français"
+
+
+def look_up_a_card_number(person: Person, world: dict[str, str]) -> str:
+    person.menu("magic")
+    return "4242"
+
+
+JOBS: dict[Callable[[Person, dict[str, str]], str], int] = {
+    send_a_failed_webhook_again: 3,
+    find_the_request_that_made_it: 1,
+    compare_two_instants: 3,
+    share_a_bug: 3,
+    see_an_email_in_french: 2,
+    look_up_a_card_number: 1,
+    refund_half: 3,
+    switch_an_assumption: 2,
+    play_dunning_through: 2,
+    pay_an_invoice_on_a_phone: 1,
+}
+
+
+@pytest.mark.long
+def test_each_job_is_done_in_few_clicks_without_a_dead_end(sandbox: Sandbox, surf: Surf) -> None:
+    world = busy_world(sandbox)
+    [invoice] = sandbox.api.get("/invoices/", status="open")["data"][:1]
+    world |= {
+        "trial": sandbox.subscribe(FAILING_PHONE, trial_period_days=14)["id"],
+        "transaction": sandbox.pay()["transaction"],
+        "invoice": invoice["payment_url"],
+    }
+    person = Person(surf(address(sandbox), **DESK), sandbox)
+    for job, most in JOBS.items():
+        person.start()
+        answer = job(person, world)
+        person.tab.wait_for_load_state()
+        assert answer in in_view(person.tab).replace("\u00a0", " "), job.__name__
+        assert person.clicks <= most, job.__name__
 
 
 def test_nothing_moves_when_live_updates_come(sandbox: Sandbox, surf: Surf) -> None:

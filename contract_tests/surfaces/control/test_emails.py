@@ -301,6 +301,8 @@ def test_every_kind_speaks_french(sandbox: Sandbox) -> None:
         body = read.get_body(("html",))
         assert body is not None
         assert body.get_content().split() == html(sandbox, email).split()
+    english = sandbox.control.http.get(f"/emails/{emails['receipt']['id']}/html", params={"language": "en"}).text
+    assert "Hello Awa Diop," in english, "any email can be read in each language"
 
 
 def test_other_peoples_words_are_no_markup(sandbox: Sandbox) -> None:

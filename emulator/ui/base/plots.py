@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
+from math import inf
 from typing import Any, NamedTuple
 
 from emulator.core.records import N_
@@ -161,12 +162,14 @@ def instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+MOST_POINTS = 400
+"""The most amounts that a curve is drawn from: of more, every second or third, the last one among them."""
+
 PAGE = 100
 """The most objects on one page of a list."""
 
 SAID: Mapping[str, str] = {
     "events": N_("The last {shown} of {count} events."),
-    "ledger": N_("The last {shown} of {count} ledger entries."),
     "subscription": N_("The newest {shown} of {count} subscriptions."),
     "webhook_endpoint": N_("The newest {shown} of {count} webhook endpoints."),
     "webhook_delivery": N_("{shown} of {count} deliveries, the newest of each endpoint."),
@@ -219,12 +222,13 @@ class PlottedWorld(NamedTuple):
 
 
 async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> PlottedWorld:
-    """Read the newest ``pages`` of events and postings, the newest ``lanes`` subscriptions and webhook endpoints."""
+    """Read the merchant's postings, the newest ``pages`` of events, the newest ``lanes`` subscriptions and endpoints."""
     now = instant((await get("clock"))["now"])
     ledger = await get("ledger", page_size=1)
-    entries, events = await _newest(get, "ledger", pages), await _newest(get, "events", pages)
-    subscriptions, endpoints = await _kind(get, "subscription", lanes), await _kind(get, "webhook_endpoint", lanes)
-    sent = [await _kind(get, "webhook_delivery", PAGE, each["id"]) for each in endpoints.rows]
+    entries, events = await newest(get, "ledger", account="merchant"), await newest(get, "events", pages)
+    subscriptions = await newest(get, "objects", 1, lanes, kind="subscription")
+    endpoints = await newest(get, "objects", 1, lanes, kind="webhook_endpoint")
+    sent = [await newest(get, "objects", 1, kind="webhook_delivery", related=each["id"]) for each in endpoints.rows]
     deliveries = [each for one in sent for each in one.rows]
     chains = [(await get(f"explain/{each['id']}"))["chain"] for each in subscriptions.rows]
     ids = ",".join(each["id"] for each in subscriptions.rows)
@@ -243,7 +247,6 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
             endpoint_lane(each["name"] or each["url"], own.rows) for each, own in zip(endpoints.rows, sent, strict=True)
         ],
         lists={
-            "entries": entries,
             "events": events,
             "subscriptions": subscriptions,
             "endpoints": endpoints,
@@ -252,33 +255,28 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
     )
 
 
-async def _newest(get: Get, path: str, pages: int) -> Newest:
-    """Return the newest objects of a list, read page by page."""
+async def newest(get: Get, path: str, pages: float = inf, size: int = PAGE, **filters: Any) -> Newest:
+    """Return the newest objects of a list, read page by page; all of them unless ``pages`` are enough."""
     rows: list[Any] = []
-    for number in range(1, pages + 1):
-        answer = await get(path, page=number, page_size=PAGE)
+    number: int | None = 1
+    while number and number <= pages:
+        answer = await get(path, page=number, page_size=size, **filters)
         page = answer.get("entries", answer)
         rows += page["data"]
-        if page["pagination"]["next"] is None:
-            break
-    return Newest(rows[::-1], page["pagination"]["count"], SAID[path])
-
-
-async def _kind(get: Get, kind: str, most: int, related: str | None = None) -> Newest:
-    """Return the newest objects of a kind, of all or related to one."""
-    found = await get("objects", kind=kind, page_size=most, related=related)
-    return Newest(found["data"][::-1], found["pagination"]["count"], SAID[kind])
+        number = number + 1 if page["pagination"]["next"] else None
+    return Newest(rows[::-1], page["pagination"]["count"], SAID.get(filters.get("kind", path), ""))
 
 
 def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[Curve]:
-    """Return the merchant's account over time, by currency: the newest entries of the ledger lead to its totals."""
+    """Return the merchant's account over time, by currency: its entries lead to the totals of the ledger."""
     curves = []
     for total in ledger["totals"]:
         if total["account"] != "merchant":
             continue
-        own = [each for each in entries if (each["account"], each["currency"]) == ("merchant", total["currency"])]
+        own = [each for each in entries if each["currency"] == total["currency"]]
         so_far = start = total["amount"] - sum(each["amount"] for each in own)
-        points = [(instant(each["at"]), so_far := so_far + each["amount"]) for each in own]
+        every = [(instant(each["at"]), so_far := so_far + each["amount"]) for each in own]
+        points = every[:: -(len(every) // MOST_POINTS + 1)][::-1]
         if points or start:
             curves.append(Curve(total["currency"], points or [(now, start)], start))
     return curves

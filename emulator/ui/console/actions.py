@@ -18,6 +18,7 @@ from emulator.client.messages import ApiResponse
 from emulator.engine.reference_data import named_assumptions
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import status_name
+from emulator.ui.base.plots import newest
 from emulator.ui.console import api_client, labels
 from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
@@ -170,17 +171,11 @@ def _differs(language: Language, before: Any, after: Any) -> list[str]:
 async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Replay every failed delivery to the endpoint ``_id``, the oldest first."""
     endpoint = quote(form.get("_id", ""), safe="") or "-"
-    filters = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
-    failed: list[Any] = []
-    page: int | None = 1
+    filters: dict[str, Any] = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
     try:
-        while page:
-            found = await request.get("objects", **filters, page=page, page_size=100)
-            failed += found["data"]
-            page = page + 1 if found["pagination"]["next"] else None
         answers = [
             await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
-            for each in reversed(failed)
+            for each in (await newest(request.get, "objects", **filters)).rows
         ]
     except ApiRequestError as error:
         return _failed(request, error)

@@ -27,7 +27,7 @@ FORWARDED = ("content-type", "content-security-policy", "referrer-policy", "x-co
 
 async def html(request: ConsoleRequest) -> Response:
     """Return an email as HTML. The page shows it in a sandboxed frame."""
-    answer = await request.response("GET", _path(request, "html"))
+    answer = await request.response("GET", _path(request, "html"), {"language": request.query.get("written")})
     return Response(
         answer.content, headers={name: answer.headers[name] for name in FORWARDED if name in answer.headers}
     )

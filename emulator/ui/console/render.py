@@ -120,10 +120,10 @@ TONES: Mapping[str, str] = labels.TABLES["tones"]
 
 
 def tone(status: object) -> str:
-    """Return the tone of a status, of a flag or of an HTTP status."""
+    """Return the tone of a status (of a change the one that it leads to), of a flag or of an HTTP status."""
     if isinstance(status, int) and not isinstance(status, bool):
-        return "good" if status < 400 else "warn" if status < 500 else "bad"
-    return TONES.get(str(status).lower(), "plain")
+        return "good" if status < 300 else "warn" if status < 500 else "bad"
+    return TONES.get(str(status).lower().rpartition("→ ")[2], "plain")
 
 
 # -- functions of templates

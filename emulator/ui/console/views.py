@@ -180,7 +180,7 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
 
 
 def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one change for each object: what all its changes amount to."""
+    """Return one change for each object: what all its changes amount to. Deliveries, of which there are many, come last."""
     found: dict[str, dict[str, Any]] = {}
     for change in changes:
         known = found.setdefault(change["id"], {**change, "fields": {}})
@@ -192,7 +192,7 @@ def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 **known["fields"].get(name, {}),
                 "after": field["after"],
             }
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: each["kind"] == "webhook_delivery")
 
 
 async def _event(request: ConsoleRequest, id: str) -> Any:
@@ -449,40 +449,48 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
 
 
 NEWEST = 50
-"""The most other objects, and the most events of an object, that it can be compared with."""
+"""The most other objects that an object can be compared with."""
 
 
 async def compare(request: ConsoleRequest) -> TemplateAndValues:
-    """Return an object side by side with another, or with itself as an event had it: ``left`` and ``right`` are their ids."""
+    """Return an object side by side with another, by its id, or with itself after a change, by the number of that."""
     object = await request.get(f"objects/{request.id}")
-    events = (await request.get("events", object=object["id"], page_size=NEWEST))["data"]
+    changes = (await plots.newest(request.get, f"objects/{object['id']}/changes")).rows
     others = (await request.get("objects", kind=object["object"], page_size=NEWEST))["data"]
     names = await request.names([each["id"] for each in others])
+    versions = {str(number): each for number, each in enumerate(changes)}
     choices = [
-        *((each["id"], f"{_at(request.language, each['created_at'])} · {each['type']}") for each in events),
+        *((number, _change(request.language, each)) for number, each in reversed(versions.items())),
         *((each["id"], names.get(each["id"], each["id"])) for each in others if each["id"] != object["id"]),
     ]
-    first = events[-1]["id"] if events and "left" not in request.query else ""
-    chosen = [request.query.get("left") or first, request.query.get("right") or ""]
-    found = [await request.get(f"objects/{quote(id, safe='')}") if id else object for id in chosen]
-    pair = [each["data"]["object"] if each["object"] == "event" else each for each in found]
+    chosen = [request.query.get("left", "0" if changes else ""), request.query.get("right", "")]
+    known = {"": object} | {number: each["then"] for number, each in versions.items()}
+    pair = [known.get(id) or await request.get(f"objects/{quote(id, safe='')}") for id in chosen]
     rows = [
         {"name": name, "pair": [each.get(name) for each in pair], "differs": pair[0].get(name) != pair[1].get(name)}
         for name in dict.fromkeys(chain(*pair))
     ]
-    known = {"": request.language.gettext("now"), **dict(choices)}
+    titles = {"": request.language.gettext("now"), **dict(choices)}
     return "compare.html", {
         "object": object,
         "rows": sorted(rows, key=lambda row: not row["differs"]),
         "choices": choices,
         "left": chosen[0],
         "right": chosen[1],
-        "titles": [known.get(id, id) for id in chosen],
+        "titles": [titles.get(id, id) for id in chosen],
     }
 
 
-def _at(language: Language, instant: str) -> str:
-    return language.instant(instant, "d MMM y, HH:mm:ss")
+def _change(language: Language, change: Any) -> str:
+    """Return when a change was, and what changed: the status, or else the names of a few fields."""
+    fields, kind = change["fields"], change["kind"]
+    text = language.gettext(labels.CHANGES[change["change"]])
+    if change["change"] == "updated":
+        names = [name.replace("_", " ") for name in fields if name != "updated_at"]
+        text = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
+        if status := fields.get("status"):
+            text = status_name(language, kind, f"{status['before']} → {status['after']}")
+    return f"{language.instant(change['at'], 'd MMM y, HH:mm:ss')} · {text}" if change["at"] else text
 
 
 async def search(request: ConsoleRequest) -> TemplateAndValues:
@@ -504,10 +512,11 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
 
 
 def showing(template: str, name: str, path: str, **values: Any) -> Reader:
-    """Return the reader of a page that shows one answer of the control API by a name."""
+    """Return the reader of a page that shows one answer of the control API by a name; ``{id}`` is that of the page."""
 
     async def read(request: ConsoleRequest) -> TemplateAndValues:
-        return template, {name: await request.get(path), **values}
+        where = path.replace("{id}", request.id) if "{id}" in path else path
+        return template, {name: await request.get(where), **values}
 
     return read
 
@@ -519,11 +528,6 @@ def listing(template: str, path: str) -> Reader:
         return template, {"list": await request.page(path)}
 
     return read
-
-
-async def email(request: ConsoleRequest) -> TemplateAndValues:
-    """Return one email."""
-    return "email.html", {"email": await request.get(f"emails/{request.id}")}
 
 
 async def reports(request: ConsoleRequest) -> TemplateAndValues:
@@ -552,7 +556,7 @@ PAGES: Mapping[str, Reader] = {
     "events": events,
     "webhooks": webhooks,
     "emails": emails,
-    "emails/{id}": email,
+    "emails/{id}": showing("email.html", "email", "emails/{id}"),
     "audit": showing("audit.html", "audit", "audit", tones=SEVERITY_TONES),
     "failures": failures,
     "snapshots": listing("snapshots.html", "snapshots"),
