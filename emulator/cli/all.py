@@ -46,7 +46,7 @@ def all_four(
 
     \b
     payments-emulator test all -- pytest -x
-    payments-emulator test all --app 'python buy.py' --receiver localhost:3000/hooks -- npm test
+    payments-emulator test all --app 'python buy.py' -- npm test
     payments-emulator test all --html report.html -- pytest -x
 
     COMMAND is your test suite: 'test suite' runs it with mutants of the service, and 'test client' looks at what its first

@@ -80,7 +80,7 @@ def app(
 
     \b
     payments-emulator test app -- python buy.py
-    payments-emulator test app --check 'python orders.py --summary' -- npm run scenario
+    payments-emulator test app --check 'python orders.py' -- npm run scenario
 
     COMMAND runs twice without faults, the baseline, then once for each request and each webhook delivery that can go
     wrong, each time in its own sandbox with the same seed. Then faults end and the clock moves on. Each run must

@@ -112,7 +112,9 @@ def freeze(emulator: ControlClient, at: str | None) -> Any:
 
 
 @clock.command()
-@click.option("--rate", type=Number(), default=1, show_default=True, help="Speed; 60 means a minute per second.")
+@click.option(
+    "--rate", type=Number(0, min_open=True), default=1, show_default=True, help="Speed; 60 means a minute per second."
+)
 @printed(clock_line)
 def run(emulator: ControlClient, rate: float) -> Any:
     """Let the clock run.

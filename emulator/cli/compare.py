@@ -13,5 +13,5 @@ def compare() -> None:
 
     \b
     payments-emulator compare document
-    payments-emulator compare service https://sandbox.example.com --key sk_test_mine --out profile.yaml
+    payments-emulator compare service https://api.example.com --key sk_test_mine
     """

@@ -32,7 +32,7 @@ def document(*, url: str, key: str, output: ReportOutput, **choices: Any) -> int
 
     \b
     payments-emulator compare document
-    payments-emulator compare document https://sandbox.example.com --key sk_test_mine --examples 50 --junit report.xml
+    payments-emulator compare document https://sandbox.example.com --examples 50
 
     Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
     /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,

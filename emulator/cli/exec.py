@@ -85,7 +85,7 @@ def execute(
 
     \b
     payments-emulator exec -- npm test
-    payments-emulator exec --clock frozen@2026-01-01T00:00:00Z --seed 7 -- pytest -x
+    payments-emulator exec --clock frozen@2026-01-01T00:00:00Z -- pytest -x
     payments-emulator exec --assumptions all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this

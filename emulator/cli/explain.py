@@ -138,5 +138,5 @@ def transition(step: Any, details: str) -> str:
     kinds = {kind.prefix: kind.kind for kind in TRANSITIONS}
     language = language_of(SOURCE)
     change = status_name(language, kinds.get(step["object"].partition("_")[0], ""), step["subject"])
-    name = transition_name(language, step["outcome"]) if step["outcome"] else ""
-    return "; ".join(filter(None, [change, "" if name in change else name, details]))
+    name = transition_name(language, step["outcome"], step["subject"]) if step["outcome"] else ""
+    return "; ".join(filter(None, [change, name, details]))

@@ -57,7 +57,7 @@ def listen(
 
     \b
     payments-emulator listen --forward-to 3000/webhooks
-    payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
+    payments-emulator listen --forward-to 3000/hooks --events invoice.paid
     payments-emulator listen --forward-to localhost:3000/webhooks --print-secret
 
     Your server's responses go back to the emulator, which retries failed deliveries. The secret stays the same for the

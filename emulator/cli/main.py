@@ -86,11 +86,12 @@ def cli() -> None:
     """
 
 
-WELCOME = f"""A local sandbox of the Payments and Recurring Billing API: offline, with a clock you can move.
+WELCOME = f"""A local sandbox of the Payments and Recurring Billing API: offline, with a clock
+you can move.
 
-  {PROGRAM} demo                  see a subscription's first two months
-  {PROGRAM} serve                 start it at http://127.0.0.1:4747
-  {PROGRAM} exec -- npm test      run your tests, or any command, with a sandbox of their own
+  {PROGRAM} demo              see a subscription's first two months
+  {PROGRAM} serve             start it at http://127.0.0.1:4747
+  {PROGRAM} exec -- npm test  run any command with its own sandbox
 
 '{PROGRAM} --help' lists every command."""
 """What the program says when it is called alone."""
@@ -133,7 +134,7 @@ def run(arguments: Sequence[str]) -> object:
 
 
 def one_line(error: click.ClickException) -> str:
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).replace("'[", "'").replace("]'", "'")
     if isinstance(error, click.NoSuchOption):
         message = unknown_option(error)
     if message.partition(" ")[0].isalpha():

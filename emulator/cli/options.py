@@ -151,7 +151,7 @@ def matching(name: str, pattern: str, description: str) -> Parsed:
 
     def parse(value: str) -> str:
         if not re.fullmatch(pattern, value, re.ASCII):
-            raise ValueError(f"{value!r}: {description}")
+            raise ValueError(f"{value!r} is not {description}")
         return value
 
     return Parsed(name, parse)
@@ -169,7 +169,7 @@ def iso(value: str) -> str:
 def duration(value: str) -> str:
     found = iso(value)
     if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", found, re.ASCII):
-        raise ValueError(f"{value!r}: a duration such as 31d, 2h, 90s, 3mo, 10y or P1M")
+        raise ValueError(f"{value!r} is not a duration such as 31d, 2h, 90s, 3mo, 10y or P1M")
     return found
 
 
@@ -180,7 +180,7 @@ def instant(value: str) -> str:
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
         return f"{value}T00:00:00Z"
     if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
-        raise ValueError(f"{value!r}: an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01")
+        raise ValueError(f"{value!r} is not an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01")
     return value
 
 

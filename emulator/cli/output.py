@@ -166,7 +166,7 @@ def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any
                 if each.at[:10] != day:
                     day = each.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(each, names.get(each.about or "", ""), terminal_width()))
+                click.echo(in_one_line(each, names.get(each.about or "", ""), terminal_width(), shown.with_ids))
         sys.stdout.flush()
 
 
@@ -187,10 +187,10 @@ LEAST = {"id": 13, "name": 12, "cell": 8}
 """The columns that a part of a row keeps; the first 12 characters of an id find its object."""
 
 
-def in_one_line(row: Row, name: str, width: int | None) -> str:
+def in_one_line(row: Row, name: str, width: int | None, whole_id: bool) -> str:
     """Return the time of day, what happened and to whom: the name, then the id; shortened to the width of a terminal.
 
-    The id is shortened first, for commands take its start, then the name, then the cells from the last to the first.
+    The id is shortened first, unless it is wanted whole: commands take its start. Then the name, then the last cells.
     """
     cells = [each if isinstance(each, tuple) else (each, {}) for each in row.cells]
     parts = [("cell", clock_time(row.at), {}), *(("cell", *cell) for cell in cells)]
@@ -202,7 +202,8 @@ def in_one_line(row: Row, name: str, width: int | None) -> str:
     for least in (LEAST, dict.fromkeys(LEAST, 2)):  # the second where a terminal is very narrow
         for number, (kind, _, _) in reversed([*enumerate(parts)]):
             excess = max(0, sum(room) + 2 * len(room) - 2 - width)
-            room[number] = min(room[number], max(room[number] - excess, least[kind]))
+            kept = room[number] if kind == "id" and whole_id else least[kind]
+            room[number] = min(room[number], max(room[number] - excess, kept))
     shortened = (
         text if len(text) <= most else f"{text[: most - 1]}…" for most, (_, text, _) in zip(room, parts, strict=True)
     )

@@ -76,7 +76,7 @@ def receiver(
     \b
     export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c
     payments-emulator test receiver http://localhost:3000/webhooks
-    payments-emulator test receiver https://staging.example.com/webhooks --method JWT --timeout 5
+    payments-emulator test receiver https://staging.example.com/webhooks --method JWT
     payments-emulator test receiver localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
     payments-emulator test receiver --export deliveries
 

@@ -74,10 +74,10 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         type=Parsed("[GROUP=]PERCENT", threshold),
         help="Fail below this score (100) or use of GROUP.",
     ),
-    click.option("--all", "every", is_flag=True, help="Also those that a client must not depend on."),
+    click.option("--all", "every", is_flag=True, help="Include mutants that a client shouldn't detect."),
     click.option("--all-tests", is_flag=True, help="Run all tests for each, not only those that reached its place."),
     click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated."),
-    click.option("--skip", multiple=True, metavar="NAME", help="Not this mutant. May be repeated."),
+    click.option("--skip", multiple=True, metavar="NAME", help="Skip this mutant. May be repeated."),
     click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant."),
     click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses."),
     click.option(
@@ -111,7 +111,7 @@ def suite(
     \b
     payments-emulator test suite -- pytest -x
     payments-emulator test suite --fail-on 80 --budget 120 -- npm test
-    payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
+    payments-emulator test suite --usage --fail-on operations=60 -- npm test
 
     Run your test suite once as a baseline, then once per mutant (a service that is wrong in one way) that it could
     detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. Under pytest with the

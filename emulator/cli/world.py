@@ -13,7 +13,7 @@ from emulator.cli.groups import LazyGroup
 from emulator.cli.options import CLOCK_START, ID, as_json, complete_from, matching, read_snapshot, with_client
 from emulator.cli.output import counted, limit, print_line, printed, when
 
-NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
+NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name of 1 to 64 of A-Z a-z 0-9 . _ -")
 """The name of a snapshot, which is part of a URL."""
 
 existing = click.argument("name", type=NAME, shell_complete=complete_from("/snapshots", "name"))

@@ -51,7 +51,8 @@ import { withPayments } from "payments-emulator";
 
 test("a renewal", withPayments(async (payments) => {
   payments.record("renewal");
-  await payments.api.post("/v1/customers/", { email: "awa@example.com", name: "Awa Diop" });
+  const customer = await payments.api.post("/v1/customers/", { email: "awa@example.com", name: "Awa Diop" });
+  await payments.api.post("/v1/subscriptions/", { customer: customer.id, unit_amount: 5000, interval: "month" });
   throw new Error("as it should not be");
 }));
 """
@@ -80,7 +81,14 @@ def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
     )
     file = folder / "payments-recordings" / "renewal.test.mjs"
     assert failed.returncode == 1
-    assert f"run it again: node --test {file}" in failed.stdout
+    told = failed.stdout
+    order = [
+        "as it should not be",
+        "How the objects of the last events stand:",
+        "Requests with the events",
+        f"run it again: node --test {file}",
+    ]
+    assert sorted(order, key=told.index) == order, "the story begins with what failed"
     assert "# pass 1" in run(root, *NODE, str(file))
 
 

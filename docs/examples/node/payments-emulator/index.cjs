@@ -20,6 +20,8 @@ const CARD = { exp_month: 12, exp_year: 2099, cvc: "123" };
 const START_LIMIT = 60_000; // milliseconds for the emulator to start
 const LATEST = 40; // requests, and events, in a report
 const ERROR_LENGTH = 500; // characters that an error shows of an answer
+const ANSWERED = 6; // objects whose state a report says in a sentence
+const ANSWERED_KINDS = ["subscription", "invoice", "refund", "checkout_session", "payment_intent"];
 const EXPLAINED = 5; // failed requests, and payments, the last ones, that are shown with their errors
 
 // -- requests
@@ -684,21 +686,42 @@ async function worldReport(api, clock, deliveries) {
   // That a buyer's payment is declined is no error of the request.
   failed.push(...requests.filter((each) => each.path.endsWith("/pay") && each.status < 400).slice(-EXPLAINED));
   const rows = [];
+  const requestIds = new Set(requests.map((request) => request.id));
+  const others = new Map(events.filter((event) => !requestIds.has(event.request)).map((event) => [event.id, event]));
   for (const request of requests) {
-    const body = failed.includes(request) ? (await api.get(`/_emulator/requests/${request.id}`)).response_body : undefined;
+    const { response_body: answer, event_ids: caused = [] } =
+      failed.includes(request) || request.events_count ? await api.get(`/_emulator/requests/${request.id}`) : {};
+    const body = failed.includes(request) ? answer : undefined;
     const refused = body?.last_error ?? body?.error ?? body;
     const error = refused?.message ? `${body.last_error ? " declined," : ""} ${refused.code ?? ""}: ${refused.message}` : "";
     rows.push([request.created_at, `  ${request.created_at}  ${request.method} ${request.path} -> ${request.status}${error}`]);
     for (const event of events.filter((each) => each.request === request.id)) rows.push([request.created_at, eventLine(event, "└")]);
+    // What a trigger or an advance caused comes after it, also where the clock stood still.
+    for (const event of caused.map((id) => others.get(id)).filter(Boolean)) {
+      others.delete(event.id);
+      rows.push([event.created_at, eventLine(event, "·")]);
+    }
   }
-  const known = new Set(requests.map((request) => request.id));
-  for (const event of events) if (!known.has(event.request)) rows.push([event.created_at, eventLine(event, "·")]);
+  for (const event of others.values()) rows.push([event.created_at, eventLine(event, "·")]);
   rows.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
   const timeline = rows.length
     ? ["Requests with the events they caused (└), and events of jobs, buyers and triggers (·):", ...rows.map((row) => row[1])]
     : ["No requests and no events."];
-  const parts = [`clock: ${now}, ${mode}`, await nextJobReport(clock), ...timeline];
+  const parts = [`clock: ${now}, ${mode}`, await nextJobReport(clock), ...(await objectsReport(api, events)), ...timeline];
   return [...parts, ...(deliveries.length ? [deliveriesReport(deliveries)] : [])].join("\n");
+}
+
+/** How the objects of the last events stand, in a sentence each, the last one first. */
+async function objectsReport(api, events) {
+  const about = events.map((event) => event.data.object).reverse();
+  const ids = [...new Set(about.filter((each) => ANSWERED_KINDS.includes(each.object)).map((each) => each.id))];
+  const lines = [];
+  for (const id of ids.slice(0, ANSWERED)) {
+    // The event may have been triggered about an object that is gone.
+    const found = await api.get(`/_emulator/explain/${id}`).catch(() => undefined);
+    if (found?.summary) lines.push(`  ${id}  ${found.name}: ${found.summary}`);
+  }
+  return lines.length ? ["How the objects of the last events stand:", ...lines] : [];
 }
 
 const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}  ${event.data.object.id ?? ""}`;
