@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from emulator.cli.listen import destination
 from emulator.cli.options import option
 from emulator.cli.receiver import certified
 from emulator.cli.report_output import ReportOutput
-from emulator.cli.runs import CapturedCommands, examination, jobs, limited
-from emulator.cli.suite import PATIENCE, player, with_usage
+from emulator.cli.runs import examination, jobs, limited
+from emulator.cli.suite import with_usage
+from emulator.cli.suite_runs import SuiteRuns
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
@@ -95,9 +96,12 @@ def _of_tests(command: tuple[str, ...], key: str, chosen: dict[str, Any], limits
     from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
 
-    recorder, commands = WorldRecorder(), CapturedCommands(PATIENCE)
-    with limits(commands, title="suite: ") as limited:
-        report = try_mutants(player(command, key, chosen, commands, recorder), MUTANTS, limited)
+    recorder = WorldRecorder()
+    with (
+        closing(SuiteRuns(command, key, chosen, recorder)) as runs,
+        limits(runs.commands, title="suite: ") as limited,
+    ):
+        report = try_mutants(runs.play, MUTANTS, limited)
     if report.interrupted:
         raise KeyboardInterrupt
     report = report._replace(repeat=repeating(command, "test", "suite"))

@@ -156,7 +156,7 @@ class CapturedCommands:
 
     def __init__(self, patience: float = 0.0) -> None:
         self._patience = patience
-        self._time_limit: float | None = None
+        self.time_limit: float | None = None
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -166,6 +166,8 @@ class CapturedCommands:
         command: Sequence[str],
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
+        *,
+        is_limited: bool = True,
     ) -> tuple[int, str]:
         """Run a command to its end; its exit status and its output, errors included. ``variables`` join the environment.
 
@@ -193,7 +195,7 @@ class CapturedCommands:
                 _end(process)
         with process:
             try:
-                output, _ = process.communicate(timeout=self._time_limit)
+                output, _ = process.communicate(timeout=self.time_limit if is_limited else None)
             except BaseException:
                 _end(process)
                 raise
@@ -222,9 +224,9 @@ class CapturedCommands:
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
         except TimeoutExpired:
-            return f"it does not end: after {self._time_limit:.0f} s it was killed", ""
-        if self._time_limit is None:
-            self._time_limit = max(self._patience, SLOWER * (time.monotonic() - started))
+            return f"it does not end: after {self.time_limit:.0f} s it was killed", ""
+        if self.time_limit is None:
+            self.time_limit = max(self._patience, SLOWER * (time.monotonic() - started))
         return failure_of(status, output), output.strip()
 
     def stop(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,21 +14,12 @@ from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
 from emulator.cli.options import Parsed, Words, guidance
 from emulator.cli.output import counted, fitted
 from emulator.cli.report_output import ReportOutput
-from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
+from emulator.cli.runs import budget, examination, jobs, limited
+from emulator.cli.suite_runs import SuiteRuns
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
-    from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport
-    from emulator.checks.suite.usage import WorldRecorder
-    from emulator.server.server import Server
-
-
-TESTS = "PAYMENTS_EMULATOR_TESTS"
-"""The variable with the Apps of the tests that the pytest plugin is to run, all if there is none; then their keys are the same
-in each run."""
-
-PATIENCE = 10.0
-"""Seconds (real time) that each run may take at least."""
+    from emulator.checks.suite.search import SuiteReport
 
 
 GROUPS = ("events", "states", "moves", "errors", "operations", "statuses", "fields", "parameters")
@@ -132,11 +124,13 @@ def suite(
     for group in wanted:
         if groups and group and group not in groups:
             raise click.UsageError(f"--fail-on {group}=… names a group that is not shown; add --group {group}")
-    commands, recorder = CapturedCommands(PATIENCE), WorldRecorder()
-    play = player(command, key, chosen, commands, recorder)
-    with limited(commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
+    recorder = WorldRecorder()
+    with (
+        closing(SuiteRuns(command, key, chosen, recorder)) as runs,
+        limited(runs.commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits,
+    ):
         mutants = {} if usage else MUTANTS
-        report = try_mutants(play, mutants, limits, only=only, skip=skip, every=every, all_tests=all_tests)
+        report = try_mutants(runs.play, mutants, limits, only=only, skip=skip, every=every, all_tests=all_tests)
     report = report._replace(repeat=repeating(command))
     used = recorder.used.report(groups or GROUPS)
     is_played = not (report.failure or report.interrupted)
@@ -169,36 +163,6 @@ def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> 
     for name in short:
         click.echo(f"{name}: {shown_percentage(groups[name])} is less than {wanted[name]:g} %", err=True)
     return bool(short)
-
-
-def player(
-    command: Sequence[str], key: str, chosen: Mapping[str, Any], commands: CapturedCommands, recorder: WorldRecorder
-) -> Callable[[Mutant | None], MutantRun]:
-    """Return the function that runs the command once, in a sandbox of its own with a service that is wrong or right.
-
-    It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
-    """
-    from emulator.checks.suite.search import MutantRun
-    from emulator.checks.suite.table import MUTANTS
-    from emulator.checks.suite.wrong_service import WrongService
-
-    def play(row: Mutant | None) -> MutantRun:
-        service = WrongService(MUTANTS.values()) if row is None else WrongService([row], row)
-        servers: list[Server] = []
-
-        def built(server: Server) -> None:
-            servers.append(server)
-            if row is None:
-                recorder.attach(server.sandbox.engine)
-
-        with sandbox(commands, key, chosen, service.parts(), built) as (_, variables):
-            tests = ",".join(sorted(row.tests)) if row and row.tests else ""
-            failure, _ = commands.attempt(command, {**variables, TESTS: tests})
-        if row is None:
-            recorder.collect(servers[0].sandbox.engine)
-        return MutantRun(failure, service.reached, service.apps)
-
-    return play
 
 
 def percentage(group: Any) -> float:

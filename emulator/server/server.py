@@ -83,11 +83,13 @@ class Server:
         """Return, after the end, what could not be stored, and why."""
         return self.sandbox.store.unsaved() if self.sandbox.store else None
 
-    def discard(self, key: str) -> None:
-        """Discard the world of a secret key and wait until that is done; for any thread but the server's own."""
-        world, engine = clients.read_key(f"Bearer {key}"), self.sandbox.engine
-        if self._uvicorn and self._uvicorn.loop and world in engine.runtimes:
-            asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
+    def discard(self, *keys: str) -> None:
+        """Discard the worlds of secret keys, by default all, and wait for that; for any thread but the server's own."""
+        engine = self.sandbox.engine
+        worlds = [clients.read_key(f"Bearer {key}") for key in keys] or [*engine.runtimes]
+        for world in worlds:
+            if self._uvicorn and self._uvicorn.loop and world in engine.runtimes:
+                asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
 
 
 OPTIONS: Mapping[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -226,7 +225,7 @@ class BaseEmulator(Factories):
 
     def another(self, name: str) -> Self:
         """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
-        key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
+        key = f"sk_test_{app(self.key)[:45]}-{name}"
         return type(self)(key=key, server=self.server, **vars(self._start))
 
     def story(self) -> str:

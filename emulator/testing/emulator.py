@@ -210,14 +210,13 @@ class Emulator(BaseEmulator):
     ) -> AppReport:
         """Repeat a scenario once for each request and webhook that can go wrong in it, and compare how it ends.
 
-        ``scenario(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
-        does in it. It may return a function, which is called after faults have ended and the clock was moved by
-        ``afterwards``; what that returns must be the same each time. So must the numbers of objects by kind and status
-        and their sums of money and links. ``only`` has patterns of cases (``5:*``, ``*:twice``, ``lost``), ``ignore``
-        rules of the audit that count for nothing; ``pairs`` tries two faults at once as well. ``budget`` (seconds, real
-        time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many runs there are
-        at a time, in threads: more than one where runs wait, such as for the pauses between attempts. Then ids differ
-        from run to run, and what the function returns must hold none.
+        ``scenario(emulator)`` plays what the application does, each time in a new world that starts as this one did. It may
+        return a function, which is called after faults have ended and the clock was moved by ``afterwards``; what that
+        returns must be the same each time, as must the objects and sums of money of the world. ``only`` has patterns of
+        cases (``5:*``, ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing; ``pairs`` tries two
+        faults at once as well. ``budget`` (seconds, real time) ends the search early, which is a warning, or with
+        ``whole`` an error. ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run, and
+        what the function returns must hold none.
 
         Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule and ``LookupError``
         for a pattern that names no case.

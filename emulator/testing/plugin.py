@@ -5,10 +5,12 @@ Every pytest run in an environment with this package loads the plugin, so it imp
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
 import socket
+import threading
 import uuid
 import warnings
 from collections.abc import Generator, Iterator, Mapping
@@ -33,9 +35,10 @@ ASSUMPTIONS_MARKER = (
 ARGUMENTS = ("clock", "seed", "settings", "fixtures", "real")
 
 TESTS = "PAYMENTS_EMULATOR_TESTS"
-"""The variable by which ``test suite`` chooses tests by the Apps that are theirs; it is empty for all, and its server new."""
+"""The variable by which ``test suite`` chooses tests by their digests; it is empty for all, and its server new."""
 
-PREFIX = "sk_test_"
+FORKS = "PAYMENTS_EMULATOR_FORKS"
+"""The variable with the loopback port at which ``test suite`` says for which tests to fork."""
 
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
@@ -125,13 +128,30 @@ def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests that ``test suite`` needs for one mutant, if it has chosen any."""
+    if port := os.environ.pop(FORKS, ""):
+        os.environ[TESTS] = _forked(int(port))
+        config.option.tbstyle = "no"  # nobody reads why a mutant is caught
     wanted = frozenset(filter(None, os.environ.get(TESTS, "").split(",")))
     if not wanted:
         return
-    kept = [item for item in items if _key(item).removeprefix(PREFIX) in wanted]
+    kept = [item for item in items if _digest(item) in wanted]
     if dropped := [item for item in items if item not in kept]:
         config.hook.pytest_deselected(items=dropped)
     items[:] = kept
+
+
+def _forked(port: int) -> str:
+    """Fork for each mutant of ``test suite``, and return its tests in the copy; none in this process, at the end."""
+    from emulator.testing import Emulator, RemoteServer  # noqa: F401  # loaded once for all copies
+
+    gc.freeze()  # the collector of a copy need not look at what is here
+    can_fork = hasattr(os, "fork") and threading.active_count() == 1 and "PYTEST_XDIST_WORKER" not in os.environ
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as suite, suite.makefile() as lines:
+        while can_fork and (line := lines.readline()):
+            if (copy := os.fork()) == 0:
+                return line.strip()
+            suite.sendall(str(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])).encode())
+    return "none"
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -340,10 +360,13 @@ def _url(config: pytest.Config) -> str | None:
 
 def _key(item: pytest.Item) -> str:
     """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    return f"sk_test_{_digest(item)}-{re.sub('[^A-Za-z0-9]+', '-', item.name)[:50].strip('-')}"
+
+
+def _digest(item: pytest.Item) -> str:
     is_shared = _url(item.config) and TESTS not in os.environ
     run = item.config.stash.setdefault(RUN, uuid.uuid4().hex) if is_shared else ""
-    digest = hashlib.sha256(f"{run}{item.nodeid}".encode()).hexdigest()[:12]
-    return f"{PREFIX}{digest}-{re.sub('[^A-Za-z0-9]+', '-', item.name)[:50].strip('-')}"
+    return hashlib.sha256(f"{run}{item.nodeid}".encode()).hexdigest()[:12]
 
 
 def _recorded(emulator: Emulator, folder: Path) -> str:

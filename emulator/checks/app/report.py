@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.checks.app.cases import ADVICE, CHARGE, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
+from emulator.checks.app.cases import ADVICE, AGAIN, CHARGE, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
@@ -51,23 +51,13 @@ class AppFinding(NamedTuple):
     def _rules(self) -> list[str]:
         return [each.rule for each in self.differences if each.rule]
 
-    @property
-    def fix(self) -> str:
-        return f"{self.advice.problem}. Fix: {self.advice.section} (guide: going-live)"
-
     def as_json(self) -> dict[str, Any]:
-        place, kind = self.case.place, self.case.kind
         return {
             "case": self.case.name,
-            "about": place.about,
-            "number": place.number,
-            "title": place.title,
-            "fault": kind.name,
             "sentence": self.case.sentence,
             "differences": [each.sentence for each in self.differences],
             "rules": self._rules,
             "problem": self.advice.problem,
-            "advice": self.fix,
         }
 
 
@@ -109,10 +99,6 @@ class Cause(NamedTuple):
             groups.setdefault(tuple(_sentence(each) for each in finding.differences), []).append(finding)
         yield from ((list(differences), findings) for differences, findings in groups.items())
 
-    def as_json(self) -> dict[str, Any]:
-        cases = [finding.case.name for finding in self.findings]
-        return {"title": self.title, "weight": self.worst.weight[0].name.lower(), "cases": cases}
-
 
 def _sentence(difference: EndingDifference) -> str:
     return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
@@ -130,9 +116,9 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
         first = ADVICE.get(finding.advice.follows)
         cause = first if first and (finding.case.place.number, first) in found else finding.advice
         groups.setdefault(finding.rule or cause.problem, []).append(finding)
-    # What names the cause is first, and then the worst.
+    # What names the cause is first, and then the worst. That a lost response changes something may have any cause.
     ordered = [Cause(sorted(each, key=lambda one: (bool(one.advice.follows), one.weight))) for each in groups.values()]
-    return sorted(ordered, key=lambda cause: min(finding.weight for finding in cause.findings))
+    return sorted(ordered, key=lambda it: (min(one.weight for one in it.findings), it.worst.advice is AGAIN))
 
 
 class AppReport(NamedTuple):
@@ -224,7 +210,6 @@ class AppReport(NamedTuple):
             "runs": self.runs,
             "requests": sum(place.about == REQUEST for place in self.places),
             "deliveries": sum(place.about == DELIVERY for place in self.places),
-            "problems": [cause.as_json() for cause in causes(self.findings)],
             "cases": [finding.as_json() for finding in self.findings],
             "unstable": [_sentence(each) for each in self.unstable],
             "remaining": self.remaining,

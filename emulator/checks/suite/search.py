@@ -45,8 +45,8 @@ class Mutant(NamedTuple):
 
     ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
     is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
-    depend on it, so it is tried only where it is asked for. ``tests`` are the Apps of the tests that reached the point, or None
-    where all are to run.
+    depend on it, so it is tried only where it is asked for. ``tests`` are the digests of the tests that reached the
+    point, or None where all are to run.
     """
 
     name: str
@@ -235,7 +235,6 @@ class SuiteReport(NamedTuple):
         return {
             "score": round(self.score, 1),
             "caught": [row.name for row in self.caught],
-            "survived": [{"name": row.name, "sentence": row.sentence, "look": row.look} for row in self.survived],
             "untouched": [row.name for row in self.untouched],
             "left_out": [row.name for row in self.left_out],
             "remaining": self.remaining,
@@ -308,22 +307,24 @@ def try_mutants(
     )
 
 
-TEST_APP = re.compile(r"[0-9a-f]{12}-.+")
-"""The App of a test that the pytest plugin gave it."""
+TEST_APP = re.compile(r"([0-9a-f]{12})-.+")
+"""An App that the pytest plugin gave a test: it begins with the digest of the test."""
 
 
 def _narrowed(rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> list[Mutant]:
     """Return the rows with the tests that each needs; as they are where tests do not pass without the others."""
     narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
-    if fewest is None or play(RIGHT._replace(tests=fewest)).failure is not None:
+    # The second run shows that the first one leaves nothing behind.
+    if fewest is None or any(play(RIGHT._replace(tests=fewest)).failure is not None for _ in range(2)):
         return rows
     return narrowed
 
 
 def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
-    known = frozenset(app for app in apps if app and TEST_APP.fullmatch(app))
-    return known if known and len(known) == len(apps) else None
+    """Return the tests that gave these Apps to their worlds, if each App is of a test."""
+    known = [TEST_APP.fullmatch(app or "") for app in apps]
+    return frozenset(each[1] for each in known if each) if known and all(known) else None
 
 
 RIGHT = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right))

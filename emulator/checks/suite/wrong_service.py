@@ -39,6 +39,10 @@ class WrongService:
     """
 
     def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
+        self.become(mutants, *active)
+
+    def become(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
+        """Be wrong in another way from now on, and forget what was reached."""
         self.active: Collection[Mutant] = active
         self.reached: set[str] = set()
         self.apps: defaultdict[str, set[str | None]] = defaultdict(set)
@@ -155,6 +159,7 @@ class WrongAnswers:
         if is_service:
             self._ask(context)
         start: Message = {}
+        parts: list[bytes] = []
 
         async def send_changed(message: Message) -> None:
             nonlocal start
@@ -163,8 +168,12 @@ class WrongAnswers:
                 return
             if start:
                 body = message.get("body", b"")
-                if body and (b"content-type", b"application/json") in start["headers"]:
-                    start, body = self._answer(context, start, body)
+                if (b"content-type", b"application/json") in start["headers"]:
+                    parts.append(body)
+                    if message.get("more_body"):  # a snapshot
+                        return
+                    body = b"".join(parts)
+                    start, body = self._answer(context, start, body) if body else (start, body)
                 if is_service and (seconds := self._held(context)):
                     await asyncio.sleep(seconds)
                 await send(start)

@@ -254,7 +254,7 @@ def play():
         status = pay(session, phone, attempt)
         if status not in (None, "succeeded") and mistake == "asks for money again":
             pay(order("ben-again", thanks), phone)
-        elif status not in (None, "canceled"):
+        elif status == "succeeded":
             urlopen(thanks.replace("{CHECKOUT_SESSION_ID}", session), timeout=60).close()
     call("POST", "/_emulator/clock/advance", {"by": "1d"})
     if mistake == "forgets after a day":

@@ -15,8 +15,9 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
-from emulator.checks.app.report import AppReport
+from emulator.checks.app.cases import ADVICE, AGAIN, DELIVERY, FAULT_KINDS, RACING, REQUEST, Case, Place, cases, chosen
+from emulator.checks.app.endings import EndingDifference, Weight
+from emulator.checks.app.report import AppFinding, AppReport, causes
 from emulator.checks.app.scenario import UnfinishedTestApp
 from emulator.testing import Emulator
 
@@ -463,3 +464,13 @@ def test_pauses_cut_short_are_recognised_in_a_client_that_waits_as_long_as_a_429
     report = payments.test_app(waiting, only=["throttled", "error-after"])
     assert report.passed
     assert report.unpaused == ["retried-too-soon"]
+
+
+def test_a_named_cause_comes_before_what_may_have_any() -> None:
+    """A request that waits long while an event is handled makes the event come again."""
+    kinds, twice = {kind.name: kind for kind in FAULT_KINDS}, (EndingDifference(Weight.ACCESS, "two emails"),)
+    found = [
+        AppFinding(Case(Place(REQUEST, 5, "GET /v1/refunds/"), kinds["hung"]), twice, AGAIN),
+        AppFinding(Case(Place(DELIVERY, 1, "refund.succeeded"), kinds["together"]), twice, RACING),
+    ]
+    assert [cause.worst.advice for cause in causes(found)] == [RACING, AGAIN]

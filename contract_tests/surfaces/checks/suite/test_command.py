@@ -46,29 +46,34 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
     assert ended.status == 0, ended.errors
     report = json.loads(ended.output)
     assert (report["score"], report["caught"], report["untouched"]) == (50.0, ["refund-short"], ["renewal-never"])
-    assert [each["name"] for each in report["survived"]] == ["payment-twice"]
+    assert [each["name"] for each in report["findings"]] == ["payment-twice"]
 
 
 def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulator.cli.suite.PATIENCE", 0.1)
+    monkeypatch.setattr("emulator.cli.suite_runs.PATIENCE", 0.1)
     ended = examined("--json", "--only", "refund-short", "--", *SUITE, "waits")
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
 
 
 TESTS = """
-import os
+import os, threading
 
 def ran(name):
     with open(os.environ["RAN"], "a") as file:
         file.write(name + " ")
 
+ran("loaded")
+if "THREAD" in os.environ:
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+
 def test_refund(payments):
     ran("refund")
-    payments.pay(payments.invoice())
-    (deposit,) = payments.api.get("/v1/transactions/")["data"]
-    refund = payments.api.post("/v1/refunds/", {"transaction": deposit["id"], "amount": 2000})
-    payments.clock.advance("1d")
-    assert payments.api.get(f"/v1/refunds/{refund['id']}/")["amount"] == 2000
+    with payments.another("scenario") as world:  # as test_app does
+        world.pay(world.invoice())
+        (deposit,) = world.api.get("/v1/transactions/")["data"]
+        refund = world.api.post("/v1/refunds/", {"transaction": deposit["id"], "amount": 2000})
+        world.clock.advance("1d")
+        assert world.api.get(f"/v1/refunds/{refund['id']}/")["amount"] == 2000
 
 def test_customer(payments):
     ran("customer")
@@ -79,16 +84,26 @@ def test_without_a_world():
 """
 
 
+ALL = "loaded refund customer other "
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("options", "ran"),
-    [([], "refund customer other refund refund "), (["--all-tests"], "refund customer other refund customer other ")],
+    ("options", "variables", "ran"),
+    [
+        ([], {}, f"{ALL}loaded refund refund refund "),
+        ([], {"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}"),
+        (["--all-tests"], {}, 2 * ALL),
+    ],
+    ids=["forked", "no fork beside a thread", "all"],
 )
 def test_a_mutant_runs_the_tests_that_reached_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], ran: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], variables: dict[str, str], ran: str
 ) -> None:
-    """They are tried with the right service first: some tests do not pass without the others."""
+    """They are tried twice with the right service first: some pass only with others, or only once in a process."""
     monkeypatch.setenv("RAN", str(tmp_path / "ran"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     suite = tmp_path / "test_shop.py"
     suite.write_text(TESTS, encoding="utf-8")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", suite)

@@ -7,6 +7,7 @@ import pytest
 from contract_tests.surfaces.checks.suite.conftest import Play
 from contract_tests.surfaces.checks.suite.stories import CAUGHT_BY
 from emulator.checks.suite.table import MUTANTS
+from emulator.testing import Emulator
 
 STORIES = {story.__name__: story for story in CAUGHT_BY.values()}
 
@@ -26,3 +27,13 @@ def test_a_mutant_is_caught(row: str, play: Play) -> None:
     with pytest.raises((AssertionError, KeyError)) as caught:
         play(CAUGHT_BY[row], row)
     assert "jobs of the emulator failed" not in str(caught.value)
+
+
+def test_a_snapshot_which_comes_in_parts_is_whole(play: Play) -> None:
+    def story(payments: Emulator) -> None:
+        payments.customer()
+        name = payments.api.post("/_emulator/snapshots", {"name": "before"})["name"]
+        exported = payments.api.get(f"/_emulator/snapshots/{name}")
+        assert len(next(rows for kind, rows in exported.items() if kind.endswith("/customer"))) == 1
+
+    play(story, "")
