@@ -24,7 +24,7 @@ final class World
     private mixed $server;
     private mixed $log;
 
-    public function __construct(string $key)
+    public function __construct(private string $key)
     {
         // A year that passes takes its time.
         $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key, 60);
@@ -114,7 +114,8 @@ final class World
 
     public function changePhone(string $customer, string $phone): void
     {
-        $this->payments->call('PATCH', "/v1/customers/$customer/", ['phone' => $phone], "phone-$customer-$phone");
+        $payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $this->key);
+        $payments->call('PATCH', "/v1/customers/$customer/", ['phone' => $phone], "phone-$customer-$phone");
     }
 
     public function status(string $session): string
