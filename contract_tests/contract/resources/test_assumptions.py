@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import Sandbox
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
@@ -15,32 +13,20 @@ def listed(sandbox: Sandbox) -> dict[str, dict[str, object]]:
     return {each["name"]: each for each in sandbox.control.get("/assumptions?page_size=100")["data"]}
 
 
-def test_every_assumption_is_listed_with_its_default_its_sentence_and_its_numbers(sandbox: Sandbox) -> None:
+def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox: Sandbox) -> None:
+    """With its default, its sentence and its numbers; one that is also an older setting is the same as that."""
     found = listed(sandbox)
     assert found.keys() == ASSUMPTIONS.keys()
-    for name, assumption in found.items():
-        assert assumption["value"] == assumption["default"] == next(iter(ASSUMPTIONS[name].values))
-        assert assumption["numbers"], name
-        assert assumption["sentence"] == ASSUMPTIONS[name].sentence
-
-
-def test_each_name_that_an_assumption_has_is_one_and_the_other_way_round() -> None:
     assert {name for assumption in numbered_assumptions().values() for name in assumption.names} == ASSUMPTIONS.keys()
-
-
-@pytest.mark.parametrize("name", ASSUMPTIONS)
-def test_each_value_of_an_assumption_can_be_chosen(sandbox: Sandbox, name: str) -> None:
-    for value in ASSUMPTIONS[name].values:
-        changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})
-        assert changed["settings"]["assumptions"][name] == value
-        assert listed(sandbox)[name]["value"] == value
-
-
-def test_an_older_setting_and_its_assumption_are_one(sandbox: Sandbox) -> None:
-    sandbox.settings(unknown_fields="ignore")
-    assert listed(sandbox)["unknown_fields"]["value"] == "ignore"
-    changed = sandbox.control.patch("/app", {"settings": {"assumptions": {"unknown_fields": "reject"}}})
-    assert changed["settings"]["unknown_fields"] == "reject"
+    for name, assumption in ASSUMPTIONS.items():
+        assert found[name]["value"] == found[name]["default"] == next(iter(assumption.values))
+        assert found[name]["numbers"], name
+        assert found[name]["sentence"] == assumption.sentence
+        for value in assumption.values:
+            changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})["settings"]
+            assert changed["assumptions"][name] == changed.get(name, value) == listed(sandbox)[name]["value"] == value
+    sandbox.settings(unknown_fields="reject")
+    assert listed(sandbox)["unknown_fields"]["value"] == "reject"
 
 
 def test_a_search_without_a_match_is_empty_or_an_error(sandbox: Sandbox) -> None:

@@ -1,196 +1,381 @@
-"""Checkout sessions: made, read, expired, and paid as a buyer would pay them (B-58, B-97)."""
+"""Checkout sessions: made, expired, and what they agree on with their buyer (B-58, B-61, B-67, B-97)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import START, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, Sandbox
+from contract_tests.surfaces.pages.buyer import CARD as FORM_CARD
+from contract_tests.surfaces.pages.buyer import buyer
 
 EVERY_TYPE = ["mobile_money", "bank_card", "bank_transfer", "paypal"]
 LINE = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
+DEVICE = {"description": "Device", "unit_amount": 9000}
+MONTHLY_TRIAL = {"interval": "month", "trial_period_days": 7}
+AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 
 
-def subscribing(sandbox: Sandbox, **fields: Any) -> Any:
-    """Return a session that subscribes to a plan."""
-    return sandbox.session(mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}], **fields)
+def seen(sandbox: Sandbox, session: Any) -> Any:
+    """Return the session as it stands now."""
+    return sandbox.api.get(f"/checkout-sessions/{session['id']}/")
+
+
+def subscription_of(sandbox: Sandbox) -> Any:
+    """Return the one subscription there is."""
+    [subscription] = sandbox.api.get("/subscriptions/")["data"]
+    return subscription
 
 
 # -- making one
 
 
 def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
-    """CheckoutSession fields; defaults of the create body."""
+    """CheckoutSession fields; ``success_url`` is shown as it was given."""
+    url = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
     with sandbox.expect():
-        session = sandbox.session(metadata={"order": "7"}, cancel_url="https://shop.example.com/cart")
+        session = sandbox.session(success_url=url)
     assert (session["mode"], session["status"], session["payment_intent"]) == ("payment", "open", None)
     assert (session["amount_total"], session["amount_subtotal"]) == (30000, 30000)
-    assert session["url"] == f"{sandbox.url}/checkout/{session['id']}"
-    assert session["cancel_url"] == "https://shop.example.com/cart"
+    assert (session["url"], session["success_url"]) == (f"{sandbox.url}/checkout/{session['id']}", url)
     assert session["line_items"] == [{"product": None, **LINE, "amount_total": 30000}]
+    assert session["payment_method_types"] == sandbox.session(payment_method_types=[])["payment_method_types"]
     assert session["payment_method_types"] == EVERY_TYPE
     assert session["expires_at"] == "2026-01-01T00:30:00.000Z"
-    assert (session["customer"], session["customer_email"], session["metadata"]) == (None, None, {"order": "7"})
-    assert (session["created_at"], session["livemode"]) == (START, False)
-    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == session
-
-
-def test_success_url_is_shown_as_it_was_given(sandbox: Sandbox) -> None:
-    """B-58."""
-    url = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
-    assert sandbox.session(success_url=url)["success_url"] == url
+    named = sandbox.session(payment_method_types=["paypal", "bank_card", "paypal"])
+    assert named["payment_method_types"] == ["paypal", "bank_card"], "each is listed once"
 
 
 def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
-    """B-58; "A price change does not affect checkout sessions … already created"."""
-    product = sandbox.product()
-    session = sandbox.session(line_items=[{"product": product["id"], "quantity": 3}])
+    """B-58; "A price change does not affect checkout sessions … already created". A free one has the line's price."""
+    product, free = sandbox.product(), sandbox.product(price_type="free")
+    lines = [{"product": product["id"], "quantity": 3}, {"product": free["id"], "unit_amount": 700}]
+    session = sandbox.session(line_items=lines)
     sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 9000, "name": "Hat"})
-    line = sandbox.api.get(f"/checkout-sessions/{session['id']}/")["line_items"][0]
-    assert line == {
-        "product": product["id"],
-        "description": "Basket",
-        "quantity": 3,
-        "unit_amount": 2000,
-        "amount_total": 6000,
-    }
-
-
-def test_a_free_product_has_the_lines_own_price(sandbox: Sandbox) -> None:
-    product = sandbox.product(price_type="free")
-    session = sandbox.session(line_items=[{"product": product["id"], "unit_amount": 700}])
-    assert session["amount_total"] == 700
+    shown = [tuple(line.values()) for line in seen(sandbox, session)["line_items"]]
+    assert shown == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
 
 
 def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(sandbox: Sandbox) -> None:
     """B-58."""
     customer = sandbox.customer()
-    known = sandbox.session(customer_email=customer["email"].upper())
-    assert known["customer"] == customer["id"]
-    named = sandbox.session(customer=customer["id"])
-    assert (named["customer"], named["customer_email"]) == (customer["id"], customer["email"])
-    unknown = sandbox.session(customer_email="new@example.com")
-    assert (unknown["customer"], unknown["customer_email"]) == (None, "new@example.com")
+    for fields, expected in (
+        ({"customer_email": customer["email"].upper()}, (customer["id"], customer["email"].upper())),
+        ({"customer": customer["id"]}, (customer["id"], customer["email"])),
+        ({"customer_email": "new@example.com"}, (None, "new@example.com")),
+    ):
+        session = sandbox.session(**fields)
+        assert (session["customer"], session["customer_email"]) == expected
 
 
-def test_types_are_listed_once_and_none_means_all(sandbox: Sandbox) -> None:
-    session = sandbox.session(payment_method_types=["paypal", "bank_card", "paypal"])
-    assert session["payment_method_types"] == ["paypal", "bank_card"]
-    assert sandbox.session(payment_method_types=[])["payment_method_types"] == EVERY_TYPE
+def deactivated(sandbox: Sandbox) -> Any:
+    plan = sandbox.plan()
+    sandbox.api.delete(f"/subscription-plans/{plan['id']}/")
+    return plan
 
 
-@pytest.mark.parametrize(
-    ("product", "line", "param"),
-    [
-        ({"price_type": "free"}, {}, "unit_amount"),
-        ({"currency": "EUR"}, {}, "product"),
-    ],
-    ids=str,
-)
-def test_an_unusable_product_is_rejected(sandbox: Sandbox, product: Any, line: Any, param: str) -> None:
-    """B-15, B-58."""
-    body = sandbox.session_body(line_items=[{"product": sandbox.product(**product)["id"], **line}])
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-    assert error["param"] == f"line_items.0.{param}"
+Lines = Callable[[Sandbox], list[dict[str, Any]]]
+
+SUBSCRIBING = {"mode": "subscription"}
+SMALL, LARGE = {**LINE, "unit_amount": 1}, {**LINE, "unit_amount": 60_000_000}
+INVALID: dict[str, tuple[dict[str, Any], Lines, str, str]] = {
+    "free product without a price": (
+        {},
+        lambda world: [{"product": world.product(price_type="free")["id"]}],
+        "INVALID_FIELD",
+        "line_items.0.unit_amount",
+    ),
+    "product in another currency": (
+        {},
+        lambda world: [{"product": world.product(currency="EUR")["id"]}],
+        "INVALID_FIELD",
+        "line_items.0.product",
+    ),
+    "plan beside a price": (
+        SUBSCRIBING,
+        lambda world: [{"plan": world.plan()["id"], "unit_amount": 5}],
+        "INVALID_FIELD",
+        "line_items.0.unit_amount",
+    ),
+    "plan beside a product": (
+        SUBSCRIBING,
+        lambda world: [{"plan": world.plan()["id"], "product": "prod_x"}],
+        "INVALID_FIELD",
+        "line_items.0.product",
+    ),
+    "plan that is paid once": ({}, lambda world: [{"plan": world.plan()["id"]}], "INVALID_FIELD", "line_items.0.plan"),
+    "two plans": (
+        SUBSCRIBING,
+        lambda world: [{"plan": world.plan()["id"]}, LINE, {"plan": world.plan()["id"]}],
+        "INVALID_FIELD",
+        "line_items.2.plan",
+    ),
+    "plan beside a period": (
+        {**SUBSCRIBING, "subscription_data": {"interval": "month"}},
+        lambda world: [{"plan": world.plan()["id"]}],
+        "INVALID_FIELD",
+        "subscription_data",
+    ),
+    "deactivated plan": (
+        SUBSCRIBING,
+        lambda world: [{"plan": deactivated(world)["id"]}],
+        "INVALID_FIELD",
+        "line_items.0.plan",
+    ),
+    "plan in another currency": (
+        SUBSCRIBING,
+        lambda world: [{"plan": world.plan(currency="EUR")["id"]}],
+        "INVALID_FIELD",
+        "line_items.0.plan",
+    ),
+    "setup, too large": ({"mode": "setup"}, lambda _: [LARGE, LARGE], "AMOUNT_TOO_LARGE", "line_items"),
+    "once beside a trial, too small": (
+        SUBSCRIBING,
+        lambda world: [{"plan": world.plan(trial_period_days=7)["id"]}, SMALL],
+        "AMOUNT_TOO_SMALL",
+        "line_items",
+    ),
+}
+"""Fields, lines, and the code and field of the rejection (B-15, B-23, B-58)."""
 
 
-def test_the_total_of_a_subscription_is_its_first_invoice(sandbox: Sandbox) -> None:
-    """B-58: the plan's amount, taxed like an invoice; nothing now with a trial."""
-    sandbox.settings(tax_rate=18)
-    session = subscribing(sandbox)
-    assert (session["amount_subtotal"], session["amount_total"]) == (5000, 5900)
-    assert session["line_items"] == [
-        {"product": None, "description": "Basic", "quantity": 1, "unit_amount": 5000, "amount_total": 5000}
-    ]
-    trial = sandbox.session(mode="subscription", subscription_data={"interval": "month", "trial_period_days": 7})
-    assert (trial["amount_subtotal"], trial["amount_total"]) == (30000, 0)
+@pytest.mark.parametrize(("fields", "lines", "code", "param"), INVALID.values(), ids=INVALID)
+def test_lines_that_will_not_do_are_rejected(
+    sandbox: Sandbox, fields: dict[str, Any], lines: Lines, code: str, param: str
+) -> None:
+    body = sandbox.session_body(**fields, line_items=lines(sandbox))
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=body)
+    assert error["param"] == param
 
 
-@pytest.mark.parametrize(
-    ("line", "param"),
-    [
-        ({"unit_amount": 5}, "line_items.0.unit_amount"),
-        ({"product": "prod_x"}, "line_items.0.product"),
-    ],
-    ids=str,
-)
-def test_a_plan_stands_alone_on_its_line(sandbox: Sandbox, line: Any, param: str) -> None:
-    body = sandbox.session_body(mode="subscription", line_items=[{"plan": sandbox.plan()["id"], **line}])
-    assert sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)["param"] == param
+def test_success_url_is_optional_and_the_page_then_says_that_all_is_done(sandbox: Sandbox) -> None:
+    """B-58, ``success_url``: "The material names it without a required marker"; setup needs neither it nor lines."""
+    session = sandbox.session(success_url=...)
+    with buyer(sandbox, session) as awa:
+        assert awa.follow(awa.pay(**FORM_CARD)).state == "paid"
+    sandbox.settings(assumptions={"success_url": "required"})
+    body = sandbox.session_body(success_url=...)
+    rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
+    assert (rejected["param"], rejected["message"]) == ("success_url", "success_url: is required except in setup mode")
+    setup = sandbox.session(mode="setup", line_items=[], success_url=...)
+    assert (setup["line_items"], setup["success_url"], setup["amount_total"]) == ([], None, 0)
 
 
-def test_a_plan_goes_with_the_mode_subscription_only(sandbox: Sandbox) -> None:
-    body = sandbox.session_body(mode="payment", line_items=[{"plan": sandbox.plan()["id"]}])
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-    assert error["message"] == "line_items.0.plan: goes with the mode subscription only"
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"mode": "setup", "line_items": [{**LINE, "unit_amount": 60_000_000}] * 2}, "AMOUNT_TOO_LARGE"),
-        ({"mode": "subscription", "line_items": [{**LINE, "unit_amount": 1}]}, "AMOUNT_TOO_SMALL"),
-    ],
-)
-def test_the_sum_of_the_lines_is_bounded_in_every_mode(sandbox: Sandbox, fields: Any, code: str) -> None:
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=sandbox.session_body(**fields))
-    assert error["param"] == "line_items"
-
-
-def test_what_is_billed_once_beside_a_trial_is_bounded_too(sandbox: Sandbox) -> None:
-    plan = sandbox.plan(trial_period_days=7)["id"]
-    body = sandbox.session_body(mode="subscription", line_items=[{"plan": plan}, {**LINE, "unit_amount": 1}])
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "AMOUNT_TOO_SMALL", json=body)
-    assert error["param"] == "line_items"
-
-
-def test_only_one_line_holds_a_plan_and_no_other_period_beside_it(sandbox: Sandbox) -> None:
-    """B-58."""
-    line = {"plan": sandbox.plan()["id"]}
-    twice = sandbox.session_body(mode="subscription", line_items=[line, LINE, line])
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=twice)
-    assert error["param"] == "line_items.2.plan"
-    both = sandbox.session_body(mode="subscription", line_items=[line], subscription_data={"interval": "month"})
-    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=both)
-    assert error["param"] == "subscription_data"
-
-
-def test_an_unusable_plan_is_rejected(sandbox: Sandbox) -> None:
-    """B-15."""
-    gone, euro = sandbox.plan(), sandbox.plan(currency="EUR")
-    sandbox.api.delete(f"/subscription-plans/{gone['id']}/")
-    for plan in (gone, euro):
-        body = sandbox.session_body(mode="subscription", line_items=[{"plan": plan["id"]}])
-        error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-        assert error["param"] == "line_items.0.plan"
-
-
-def test_setup_needs_no_lines_and_no_success_url(sandbox: Sandbox) -> None:
-    """B-58."""
-    session = sandbox.session(mode="setup", line_items=[], success_url=...)
-    assert (session["line_items"], session["success_url"], session["amount_total"]) == ([], None, 0)
-
-
-# -- reading and expiring
-
-
-def test_a_merchant_may_expire_it(sandbox: Sandbox) -> None:
-    """open → expired; B-58: a second time ``CHECKOUT_SESSION_EXPIRED``."""
-    session = sandbox.session()
+def test_it_expires_by_its_merchant_or_when_its_time_is_over(sandbox: Sandbox) -> None:
+    """open → expired, and no event is emitted; B-58: a second time ``CHECKOUT_SESSION_EXPIRED``."""
+    session, other = sandbox.session(), sandbox.session(expires_in=300)
     path = f"/checkout-sessions/{session['id']}/expire/"
     with sandbox.expect():
         assert sandbox.api.post(path) == {**session, "status": "expired"}
+        sandbox.advance("299s")
+        assert seen(sandbox, other)["status"] == "open"
+        sandbox.advance("1s")
     sandbox.api.rejected("POST", path, 422, "CHECKOUT_SESSION_EXPIRED")
+    assert seen(sandbox, other)["status"] == "expired"
     assert sandbox.control.get("/schedule")["data"] == []
 
 
-def test_it_expires_when_its_time_is_over(sandbox: Sandbox) -> None:
-    """open → expired after ``expires_in``, and no event is emitted."""
-    session = sandbox.session(expires_in=300)
-    path = f"/checkout-sessions/{session['id']}/"
-    sandbox.advance("299s")
-    assert sandbox.api.get(path)["status"] == "open"
+# -- subscription mode
+
+
+@pytest.mark.parametrize(
+    ("data", "quantity", "terms"),
+    [({}, 1, (2500, "month", 1)), ({"interval": "week", "interval_count": 2}, 2, (4500, "week", 2))],
+    ids=["total", "period"],
+)
+def test_without_a_plan_the_lines_give_the_amount(sandbox: Sandbox, data: Any, quantity: int, terms: Any) -> None:
+    """B-58: documented fields are enough for the total every month; ``subscription_data`` names another period."""
+    basket = sandbox.product()
+    lines = [{"product": basket["id"], "quantity": quantity}, {"description": "Delivery", "unit_amount": 500}]
+    given = {"subscription_data": data} if data else {}
+    sandbox.buy(sandbox.session(mode="subscription", line_items=lines, **given), customer=AWA)
+    made = subscription_of(sandbox)
+    assert (made["unit_amount"], made["interval"], made["interval_count"]) == terms
+    assert (made["product"], made["plan"]) == (basket["id"], None)
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    assert [line["description"] for line in invoice["line_items"]] == ["Basket", "Delivery"]
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to(made["current_period_end"])
+    assert sandbox.invoices("total") == [terms[0]] * 2
+
+
+@pytest.mark.parametrize("trial", [0, 7])
+def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: int) -> None:
+    """B-58: the plan's amount, taxed like an invoice; after a trial the plan is billed, and the device on the page."""
+    sandbox.settings(tax_rate=10)
+    lines = [{"plan": sandbox.plan(amount=1000, trial_period_days=trial)["id"]}, DEVICE]
+    session = sandbox.session(mode="subscription", customer=sandbox.customer()["id"], line_items=lines)
+    now = 9900 if trial else 11000
+    assert (session["amount_subtotal"], session["amount_total"]) == (10000, now)
+    assert session["line_items"][0] == {
+        "product": None, "description": "Basic", "quantity": 1, "unit_amount": 1000, "amount_total": 1000,
+    }  # fmt: skip
+    assert sandbox.buy(session, CARD)["amount"] == now
+    made = subscription_of(sandbox)
+    assert (made["status"], made["unit_amount"]) == ("trialing" if trial else "active", 1000)
+    sandbox.advance_to("2026-02-10")
+    bills = sandbox.api.get("/invoices/", subscription=made["id"])["data"][::-1]
+    assert [(each["status"], each["total"]) for each in bills] == [("paid", each) for each in [now, *[1100] * (
+        2 if trial else 1
+    )]]  # fmt: skip
+
+
+def test_a_plan_deactivated_meanwhile_is_still_subscribed_to(sandbox: Sandbox) -> None:
+    """B-58: the session copied its terms."""
+    plan = sandbox.plan()["id"]
+    session = sandbox.session(mode="subscription", customer_email="a@example.com", line_items=[{"plan": plan}])
+    sandbox.api.delete(f"/subscription-plans/{plan}/")
+    sandbox.buy(session)
+    made = subscription_of(sandbox)
+    assert (made["plan"], made["status"]) == (plan, "active")
+
+
+# -- anonymous buyers
+
+
+def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox) -> None:
+    """B-58: "An anonymous customer is created at payment time"; lists order and search them, and an invoice is made."""
+    found = []
+    for given, firstname in (({}, ""), ({"customer": {"name": "Awa Diop"}}, "Awa")):
+        session = sandbox.session()
+        intent = sandbox.buy(session, CARD, **given)
+        customer = sandbox.api.get(f"/customers/{intent['customer']}/")
+        assert (customer["email"], customer["firstname"]) == (None, firstname)
+        assert (customer["transactions_count"], customer["total_spent"]) == (1, 30000)
+        assert seen(sandbox, session)["customer"] == customer["id"]
+        assert sandbox.api.get("/transactions/")["data"][0]["customer"] == customer["id"]
+        found.append(customer)
+    assert sandbox.control.get("/emails")["data"] == []
+    sandbox.customer()
+    for ordering in ("email", "-email"):
+        emails = [each["email"] for each in sandbox.api.get("/customers/", ordering=ordering)["data"]]
+        assert sorted(map(bool, emails), reverse=ordering == "-email") == list(map(bool, emails))
+    assert sandbox.api.get("/customers/", search=found[0]["id"])["pagination"]["count"] == 1
+    invoice = sandbox.invoice(found[0])
+    assert invoice["customer_email"] is None
+    assert sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/").status_code == 200
+
+
+def test_a_subscription_needs_somebody_to_tell_of_renewals(sandbox: Sandbox) -> None:
+    """B-58: rejected at creation, in the words of ``POST /subscriptions/``; other modes need no email."""
+    anonymous = sandbox.buy(sandbox.session())["customer"]
+    body = sandbox.session_body(mode="subscription", customer=anonymous)
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+    terms = {"customer": anonymous, "unit_amount": 500, "interval": "month"}
+    same = sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=terms)
+    assert (error["param"], error["errors"]) == ("customer", same["errors"])
+    assert sandbox.session(customer=anonymous)["customer"] == anonymous
+
+
+def test_by_the_other_assumption_nobody_is_anonymous(sandbox: Sandbox) -> None:
+    """B-58, ``anonymous_customer: none``: a saved method then needs a customer, as a subscription does."""
+    sandbox.settings(assumptions={"anonymous_customer": "none"})
+    assert sandbox.buy(sandbox.session(), CARD)["customer"] is None
+    assert sandbox.api.get("/customers/")["data"] == []
+    for mode in ("subscription", "setup"):
+        path, body = f"/checkout-sessions/{sandbox.session(mode=mode)['id']}/pay", {"method": CARD}
+        assert sandbox.control.rejected("POST", path, 422, "MISSING_FIELD", json=body)["param"] == "customer.email"
+
+
+# -- saving a method
+
+SAVING: dict[str, dict[str, Any]] = {
+    "setup": {"mode": "setup", "line_items": []},
+    "trial": {"mode": "subscription", "subscription_data": MONTHLY_TRIAL},
+}
+BOTH = pytest.mark.parametrize("fields", SAVING.values(), ids=SAVING)
+
+CANNOT_PAY = [
+    ({**CARD, "number": "4000 0000 0000 9995"}, "1s"),
+    ({**CARD, "number": "4000 0000 0000 0002"}, "1s"),
+    ({"type": "mobile_money", "phone": "+24177000002"}, "1s"),
+    ({"type": "mobile_money", "phone": "+24177000003"}, "180s"),
+    ({"type": "paypal", "email": "fail@example.com"}, "1s"),
+]
+
+
+def saved(sandbox: Sandbox, customer: Any) -> list[tuple[str, bool]]:
+    """Return the types of a customer's methods, and whether each is the default."""
+    found = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    return [(each["type"], each["is_default"]) for each in found]
+
+
+@BOTH
+@pytest.mark.parametrize(("method", "after"), CANNOT_PAY, ids=lambda given: str(given)[-24:-2])
+def test_a_method_that_could_not_pay_is_not_saved(sandbox: Sandbox, fields: Any, method: Any, after: str) -> None:
+    """B-58: setup and trial sessions fail, and are tried again, as payments are."""
+    customer = sandbox.customer()
+    session = sandbox.session(customer=customer["id"], **fields)
     with sandbox.expect():
-        sandbox.advance("1s")
-    assert sandbox.api.get(path)["status"] == "expired"
+        sandbox.buy(session, method)
+        sandbox.advance(after)
+    assert (seen(sandbox, session)["status"], saved(sandbox, customer)) == ("payment_failed", [])
+    with buyer(sandbox, session) as awa:
+        assert awa.open().elements["problem"]["data-code"]
+    assert sandbox.buy(session, CARD)["status"] == "complete"
+    assert saved(sandbox, customer) == [("bank_card", True)]
+
+
+@BOTH
+def test_a_bank_account_is_saved_at_once(sandbox: Sandbox, fields: Any) -> None:
+    """B-54: no funds move, so that none have to arrive."""
+    method = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
+    session = sandbox.session(customer=sandbox.customer()["id"], **fields)
+    assert sandbox.buy(session, method)["status"] == "complete"
+
+
+def test_setup_saves_the_method_as_the_default_and_once(sandbox: Sandbox) -> None:
+    """B-58: no intent; the session is the answer. A phone that is known is not saved twice."""
+    customer = sandbox.customer(phone="+24177123456")
+    for method, methods in (
+        (CARD, [("bank_card", True), ("mobile_money", False)]),
+        (None, [("bank_card", False), ("mobile_money", True)]),
+    ):
+        session = sandbox.session(customer=customer["id"], **SAVING["setup"])
+        with sandbox.expect("checkout.session.completed"):
+            assert sandbox.buy(session, method) == {**session, "status": "complete"}
+        assert saved(sandbox, customer) == methods
+    assert sandbox.api.get("/payment-intents/")["data"] == []
+
+
+@pytest.mark.parametrize("by_plan", [True, False])
+def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(sandbox: Sandbox, by_plan: bool) -> None:
+    """B-58, B-97: the session is the answer; the first charge comes at the trial's end."""
+    fields: Any = SAVING["trial"]
+    if by_plan:
+        fields = {"mode": "subscription", "line_items": [{"plan": sandbox.plan(trial_period_days=7)["id"]}]}
+    with sandbox.expect("customer.created", "subscription.created", "checkout.session.completed"):
+        answer = sandbox.buy(sandbox.session(**fields), CARD, customer=AWA)
+    assert (answer["object"], answer["status"], answer["payment_intent"]) == ("checkout_session", "complete", None)
+    assert answer["amount_total"] == 0
+    made = subscription_of(sandbox)
+    assert (made["status"], made["trial_end"]) == ("trialing", "2026-01-08T00:00:00.000Z")
+    assert made["payment_method"] is not None
+    with sandbox.expect("subscription.trial_will_end", *CHARGED):
+        sandbox.advance("7d")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [{**CARD, "number": "4000000000003220"}, {"type": "mobile_money", "phone": "+24177000006"}],
+    ids=["card check", "slow phone"],
+)
+@pytest.mark.parametrize(("result", "ends"), [("succeeded", "complete"), ("failed", "payment_failed"), (None, None)])
+def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(
+    sandbox: Sandbox, method: Any, result: str | None, ends: str | None
+) -> None:
+    """B-54, B-58: a session that saves a method has no intent to answer, so a tester answers the session itself."""
+    session = sandbox.session(customer=sandbox.customer()["id"], **SAVING["setup"])
+    path = f"/checkout-sessions/{session['id']}"
+    assert sandbox.buy(session, method)["status"] == "processing"
+    sandbox.control.rejected("POST", f"{path}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
+    if result:
+        answered = sandbox.control.post(f"{path}/answer", {"result": result})
+        assert answered["status"] == seen(sandbox, session)["status"] == ends
+        body = {"result": result}
+        sandbox.control.rejected("POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json=body)
+    sandbox.advance("60s")
+    expected = ends or ("complete" if method["type"] == "mobile_money" else "processing")
+    assert seen(sandbox, session)["status"] == expected

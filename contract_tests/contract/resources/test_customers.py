@@ -17,11 +17,24 @@ def methods(sandbox: Sandbox, customer: Any) -> list[Any]:
     return list(sandbox.api.pages(f"/customers/{customer['id']}/payment-methods/", page_size=1))
 
 
+def change(sandbox: Sandbox, customer: Any, **fields: Any) -> Any:
+    return sandbox.api.patch(f"/customers/{customer['id']}/", fields)
+
+
 def emails(sandbox: Sandbox, **query: Any) -> list[str]:
     return [customer["email"] for customer in sandbox.api.pages("/customers/", **query)]
 
 
-# POST /customers/
+def email_taken(sandbox: Sandbox, method: str, path: str, email: str, **fields: Any) -> None:
+    """Raise unless an email is taken: 409 customer_email_exists, nested, param email; and nothing changes."""
+    body = {"email": email, "name": "Another", **fields}
+    before = emails(sandbox)
+    with sandbox.expect():
+        error = sandbox.api.rejected(method, path, 409, "customer_email_exists", json=body)
+    assert (error["type"], error["param"], emails(sandbox)) == ("conflict_error", "email", before)
+
+
+# -- who they are
 
 
 def test_a_customer_is_made_with_everything_given(sandbox: Sandbox) -> None:
@@ -47,7 +60,6 @@ def test_a_customer_is_made_with_everything_given(sandbox: Sandbox) -> None:
         "created_at": START,
         "updated_at": START,
     }
-    assert sandbox.api.get(f"/customers/{customer['id']}/") == customer
     assert sandbox.events()[0]["data"] == {"object": customer}
 
 
@@ -56,112 +68,42 @@ def test_the_currency_is_the_apps_main_one(with_settings: Callable[..., Sandbox]
     assert with_settings(main_currency="EUR").customer()["currency"] == "EUR"
 
 
-@pytest.mark.parametrize(
-    ("name", "firstname", "lastname"),
-    [
-        ("Jean-Claude Ondo", "Jean-Claude", "Ondo"),
+def test_the_name_is_split_at_its_first_space(sandbox: Sandbox) -> None:
+    """Customer fields; B-30: trimmed, one word gives an empty last name."""
+    customer = sandbox.customer()
+    for name, firstname, lastname in (
         ("Jean Claude Ondo Nguema", "Jean", "Claude Ondo Nguema"),
         ("  Awa   Diop ", "Awa", "Diop"),
         ("Awa", "Awa", ""),
-    ],
-)
-def test_the_name_is_split_at_its_first_space(sandbox: Sandbox, name: str, firstname: str, lastname: str) -> None:
-    """Customer fields; B-30: trimmed, one word gives an empty last name."""
-    made = sandbox.customer(name=name)
-    changed = sandbox.api.patch(f"/customers/{sandbox.customer()['id']}/", {"name": name})
-    for customer in (made, changed):
-        assert (customer["firstname"], customer["lastname"]) == (firstname, lastname)
+    ):
+        for shown in (sandbox.customer(name=name), change(sandbox, customer, name=name)):
+            assert (shown["firstname"], shown["lastname"]) == (firstname, lastname)
 
 
-@pytest.mark.parametrize("email", ["awa@example.com", "AWA@Example.COM"])
-def test_an_email_is_taken_once(sandbox: Sandbox, email: str) -> None:
-    """409 customer_email_exists, nested, param email; no duplicate is created; letter case aside (B-30)."""
-    sandbox.customer(email="awa@example.com")
-    body = {"email": email, "name": "Another"}
-    with sandbox.expect():
-        error = sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
-    assert (error["type"], error["param"]) == ("conflict_error", "email")
-    assert emails(sandbox) == ["awa@example.com"]
+EMAILS = ["a@b", "a@localhost", ".a@b.co", "a..b@b.co", "a.@b.co", "o'hara+x@b.co", "x" * 249 + "@b.co"]
+NO_EMAILS = ["é@b.co", "a@é.co", "a@-b.co", "a@b-.co", "a\u200b@b.co", "x" * 250 + "@b.co", "a@b..co", "a@b.co\n"]
 
 
-@pytest.mark.parametrize("phone", ["+1234567", "+123456789012345"])
-def test_the_shortest_and_the_longest_phone(sandbox: Sandbox, phone: str) -> None:
-    """B-35: 7 to 15 digits."""
-    assert sandbox.customer(phone=phone)["phone"] == phone
+def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox) -> None:
+    """B-30."""
+    for email in EMAILS + NO_EMAILS:
+        answer = sandbox.api.request("POST", "/customers/", json={"email": email, "name": "Awa Diop"})
+        assert answer.status_code == (201 if email in EMAILS else 422), email
 
 
-# the phone and its payment method
-
-
-@pytest.mark.parametrize(
-    ("phone", "operator", "country"),
-    [
-        ("+24177123456", "Airtel", "GA"),
-        ("+221771234567", "Orange", "SN"),
-        ("+14155550123", None, "US"),
-        ("+999123456789", None, None),  # no country has this code
-        ("+80012345678", None, None),  # freephone: a network of no country
-        ("+24740123", "Sure South Atlantic", None),  # Ascension, which has no ISO 3166-1 code
-    ],
-)
-def test_a_phone_brings_a_mobile_money_method(
-    sandbox: Sandbox, phone: str, operator: str | None, country: str | None
-) -> None:
-    """B-31, B-35: made with the customer and its default."""
-    customer = sandbox.customer(phone=phone)
-    [method] = methods(sandbox, customer)
-    assert (method["type"], method["status"], method["is_default"]) == ("mobile_money", "active", True)
-    assert method["details"] == {"operator": operator, "phone": phone, "country": country}
-    assert method["customer"] == customer["id"]
-
-
-def test_a_changed_phone_changes_the_number_on_the_method(sandbox: Sandbox) -> None:
-    """B-31: which keeps its id."""
-    customer = sandbox.customer(phone=PHONE)
-    [before] = methods(sandbox, customer)
-    sandbox.advance("1h")
-    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": "+221771234567"})["phone"] == "+221771234567"
-    [after] = methods(sandbox, customer)
-    details = {"operator": "Orange", "phone": "+221771234567", "country": "SN"}
-    assert after == {**before, "details": details, "updated_at": sandbox.now}
-
-
-def test_the_same_phone_again_changes_no_method(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(phone=PHONE)
-    before = methods(sandbox, customer)
-    sandbox.advance("1h")
-    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": PHONE})
-    assert methods(sandbox, customer) == before
-
-
-def test_phone_null_removes_number_and_method(sandbox: Sandbox) -> None:
-    """B-31."""
-    customer = sandbox.customer(phone=PHONE)
-    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": None})["phone"] is None
-    assert methods(sandbox, customer) == []
-    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": None})["phone"] is None
-
-
-def test_a_phone_given_later_makes_the_method(sandbox: Sandbox) -> None:
-    """B-31."""
-    customer = sandbox.customer(phone=None)
-    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": PHONE})
-    [method] = methods(sandbox, customer)
-    assert (method["details"]["phone"], method["is_default"]) == (PHONE, True)
-
-
-# PATCH /customers/{id}/
-
-
-def test_a_taken_email_is_rejected_and_nothing_changes(sandbox: Sandbox) -> None:
-    """B-95: as the POST does; B-30."""
-    sandbox.customer(email="awa@example.com")
+def test_an_email_is_taken_once(sandbox: Sandbox) -> None:
+    """B-30, B-95: letter case aside, on creation and by a change; one's own and one that was given up are free."""
+    customer = sandbox.customer(email="awa@example.com")
     other = sandbox.customer(email="other@example.com", phone=PHONE)
-    path, body = f"/customers/{other['id']}/", {"email": "Awa@example.com", "name": "X", "phone": None}
-    error = sandbox.api.rejected("PATCH", path, 409, "customer_email_exists", json=body)
-    assert error["param"] == "email"
-    assert sandbox.api.get(path) == other
-    assert len(methods(sandbox, other)) == 1
+    path = f"/customers/{other['id']}/"
+    for email in ("awa@example.com", "AWA@Example.COM"):
+        email_taken(sandbox, "POST", "/customers/", email)
+        email_taken(sandbox, "PATCH", path, email, phone=None)
+    assert (sandbox.api.get(path), len(methods(sandbox, other))) == (other, 1)
+    assert change(sandbox, customer, email="Awa@Example.com")["email"] == "Awa@Example.com"
+    change(sandbox, customer, email="new@example.com")
+    sandbox.customer(email="awa@example.com")
+    email_taken(sandbox, "POST", "/customers/", "new@example.com")
 
 
 def test_a_change_that_is_rejected_for_one_field_changes_no_other(sandbox: Sandbox) -> None:
@@ -170,56 +112,83 @@ def test_a_change_that_is_rejected_for_one_field_changes_no_other(sandbox: Sandb
     before = methods(sandbox, customer)
     path, body = f"/customers/{customer['id']}/", {"phone": "+24177999999", "metadata": {"one more": True}}
     sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
-    assert sandbox.api.get(path) == customer
-    assert methods(sandbox, customer) == before
+    assert (sandbox.api.get(path), methods(sandbox, customer)) == (customer, before)
 
 
-def test_ones_own_email_in_other_letters_is_free(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(email="awa@example.com")
-    changed = sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "Awa@Example.com"})
-    assert changed["email"] == "Awa@Example.com"
+def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
+    """B-32: the customer is subscribed and charged like an active one, and nothing says that it is blocked."""
+    customer = sandbox.customer(phone="+24177000000")
+    sandbox.control.patch(f"/objects/{customer['id']}", {"status": "inactive"})
+    terms = {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
+    sandbox.api.post("/subscriptions/", terms)
+    assert sandbox.invoices("status") == ["paid"]
+    assert emails(sandbox, status="inactive") == [customer["email"]]
+    assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]
 
 
-def test_an_email_given_up_is_free_for_others(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(email="awa@example.com")
-    sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "new@example.com"})
-    sandbox.customer(email="awa@example.com")
-    body = {"email": "new@example.com", "name": "Another"}
-    sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
+# -- the phone and its payment method (B-31, B-35)
 
 
-# DELETE /customers/{id}/
+@pytest.mark.parametrize(
+    ("phone", "operator", "country"),
+    [
+        ("+24177123456", "Airtel", "GA"),
+        ("+221771234567", "Orange", "SN"),
+        ("+14155550123", None, "US"),
+        ("+1234567", None, None),  # too short for its country
+        ("+999123456789012", None, None),  # no country has this code
+        ("+80012345678", None, None),  # freephone: a network of no country
+        ("+24740123", "Sure South Atlantic", None),  # Ascension, which has no ISO 3166-1 code
+    ],
+)
+def test_a_phone_brings_a_mobile_money_method(
+    sandbox: Sandbox, phone: str, operator: str | None, country: str | None
+) -> None:
+    """B-31, B-35: made with the customer, or later, and its default; 7 to 15 digits."""
+    later = sandbox.customer(phone=None)
+    change(sandbox, later, phone=phone)
+    for customer in (sandbox.customer(phone=phone), later):
+        [method] = methods(sandbox, customer)
+        assert (method["type"], method["status"], method["is_default"]) == ("mobile_money", "active", True)
+        assert method["details"] == {"operator": operator, "phone": phone, "country": country}
+
+
+def test_the_method_follows_the_phone(sandbox: Sandbox) -> None:
+    """B-31: a changed number keeps the method's id, the same one changes nothing, and null removes both."""
+    customer = sandbox.customer(phone=PHONE)
+    [before] = methods(sandbox, customer)
+    sandbox.advance("1h")
+    change(sandbox, customer, phone=PHONE)
+    assert methods(sandbox, customer) == [before]
+    assert change(sandbox, customer, phone="+221771234567")["phone"] == "+221771234567"
+    details = {"operator": "Orange", "phone": "+221771234567", "country": "SN"}
+    assert methods(sandbox, customer) == [{**before, "details": details, "updated_at": sandbox.now}]
+    for _ in range(2):
+        assert change(sandbox, customer, phone=None)["phone"] is None
+        assert methods(sandbox, customer) == []
+
+
+# -- DELETE /customers/{id}/
 
 
 def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
-    """204 without a body, hard delete; customer.deleted shows the customer as it was, metadata included."""
+    """Hard delete; customer.deleted shows the customer as it was, metadata included. Methods go as well (B-32)."""
     customer = sandbox.customer(phone=PHONE, metadata={"loyalty": "gold"})
     path = f"/customers/{customer['id']}/"
+    sandbox.method(customer)
     sandbox.api.post(f"{path}addresses/", {"line1": "1", "city": "Oyem", "country": "GA", "is_default": True})
     customer = sandbox.api.get(path)
-    with sandbox.expect("customer.deleted"):
-        response = sandbox.api.request("DELETE", path)
-    assert (response.status_code, response.content) == (204, b"")
-    assert sandbox.events()[-1]["data"] == {"object": customer}
-    for method, gone in (
-        ("GET", path),
-        ("DELETE", path),
-        ("GET", f"{path}addresses/"),
-        ("GET", f"{path}transactions/"),
-    ):
-        sandbox.api.rejected(method, gone, 404, "CUSTOMER_NOT_FOUND")
-    assert emails(sandbox) == []
-    assert sandbox.customer(email=customer["email"])["id"] != customer["id"]
-
-
-def test_payment_methods_go_with_their_customer(sandbox: Sandbox) -> None:
-    """B-32: they cannot be named any more."""
-    customer, other = sandbox.customer(phone=PHONE), sandbox.customer(email="other@example.com")
-    [method] = methods(sandbox, customer)
-    body = {"customer": other["id"], "unit_amount": 500, "interval": "month", "payment_method": method["id"]}
+    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "month"}
+    body["payment_method"] = methods(sandbox, customer)[0]["id"]
     assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "payment_method"
-    sandbox.api.delete(f"/customers/{customer['id']}/")
+    with sandbox.expect("customer.deleted"):
+        sandbox.api.delete(path)
+    assert sandbox.events()[-1]["data"] == {"object": customer}
+    for inner in ("addresses/", "transactions/"):
+        sandbox.api.rejected("GET", f"{path}{inner}", 404, "CUSTOMER_NOT_FOUND")
     sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)
+    assert sandbox.control.get("/schedule")["data"] == [], "nothing stays planned for its cards"
+    assert sandbox.customer(email=customer["email"])["id"] != customer["id"]
 
 
 def test_past_transactions_and_payments_are_retained(sandbox: Sandbox) -> None:
@@ -232,31 +201,35 @@ def test_past_transactions_and_payments_are_retained(sandbox: Sandbox) -> None:
 
 
 def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox) -> None:
-    """DELETE /customers/{id}/; this buyer confirms after a minute (B-54)."""
+    """B-32: this buyer confirms after a minute (B-54); an intent with a method keeps it, and can be confirmed."""
     customer = sandbox.customer(phone="+24177000006")
     sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
-    [intent] = sandbox.api.get("/payment-intents/")["data"]
-    assert (intent["status"], intent["customer"]) == ("requires_action", customer["id"])
+    method = sandbox.method(customer)
+    kept = sandbox.intent(method)
+    sandbox.settle()
+    [intent] = sandbox.api.get("/payment-intents/", status="requires_action")["data"]
+    assert intent["customer"] == customer["id"]
     sandbox.api.delete(f"/customers/{customer['id']}/")
-    released = sandbox.api.get(f"/payment-intents/{intent['id']}/")
-    assert released == {**intent, "customer": None}
+    assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == {**intent, "customer": None}
     sandbox.advance("60s")
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
     assert [item["customer"] for item in sandbox.api.get("/transactions/")["data"]] == [None]
+    paid = sandbox.api.post(f"/payment-intents/{kept['id']}/confirm/")
+    assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", method["id"], None)
 
 
-# GET /customers/
+# -- GET /customers/
 
 
-@pytest.mark.parametrize(
-    "text", ["AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa ", "{id}", "{ID}"]
-)
-def test_search_finds_parts_of_email_name_phone_and_id(sandbox: Sandbox, text: str) -> None:
-    """B-20: a case-blind substring."""
-    customer = sandbox.customer(email="awa@example.com", name="Awa Diop", phone=PHONE)
+def test_search_finds_parts_of_email_name_and_phone_and_a_whole_id(sandbox: Sandbox) -> None:
+    """B-20: a case-blind substring; metadata and status are not searched, and nothing found is an empty 200 list."""
+    customer = sandbox.customer(email="awa@example.com", name="Awa Diop", phone=PHONE, metadata={"loyalty": "gold"})
     sandbox.customer(email="other@shop.test", name="Jean Ondo", phone="+33612345678")
-    sought = text.format(id=customer["id"], ID=customer["id"].upper())
-    assert emails(sandbox, search=sought) == ["awa@example.com"]
+    id = customer["id"]
+    for text in ("AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa ", id, id.upper()):
+        assert emails(sandbox, search=text) == ["awa@example.com"], text
+    for text in (id[:-1], "cu", "_", "gold", "loyalty", "active", "nobody"):
+        assert emails(sandbox, search=text) == [], text
 
 
 @pytest.mark.parametrize("stored", ["\u00c9lise", "E\u0301lise"])
@@ -266,81 +239,4 @@ def test_search_is_blind_to_the_unicode_form(sandbox: Sandbox, stored: str, type
     sandbox.customer(email="elise@example.com", name=f"{stored} Ntsama")
     assert emails(sandbox, search=typed) == emails(sandbox, search=f"  {typed}") == ["elise@example.com"]
     assert emails(sandbox, search="Elise N") == []
-    hits = sandbox.control.get("/search", query=typed)["data"]
-    assert [hit["kind"] for hit in hits] == ["customer"]
-
-
-@pytest.mark.parametrize("text", ["gold", "loyalty", "active", "nobody"])
-def test_search_looks_nowhere_else(sandbox: Sandbox, text: str) -> None:
-    """Metadata is not searchable; nothing found is an empty 200 list (B-20)."""
-    sandbox.customer(metadata={"loyalty": "gold"})
-    assert sandbox.api.get("/customers/", search=text)["pagination"]["count"] == 0
-
-
-# sub-lists
-
-
-def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
-    """B-32: the customer is subscribed and charged like an active one, and nothing says that it is blocked."""
-    customer = sandbox.customer(phone="+24177000000")
-    sandbox.control.patch(f"/objects/{customer['id']}", {"status": "inactive"})
-    terms = {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
-    sandbox.api.post("/subscriptions/", terms)
-    assert sandbox.invoices("status") == ["paid"]
-    assert [each["id"] for each in sandbox.api.get("/customers/", status="inactive")["data"]] == [customer["id"]]
-    assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]
-
-
-EMAILS = [
-    "a@b",
-    "a@localhost",
-    ".a@b.co",
-    "a..b@b.co",
-    "a.@b.co",
-    "o'hara+x@b.co",
-    "x" * 249 + "@b.co",
-    "x" * 65 + "@b.co",
-]
-NO_EMAILS = [
-    "é@b.co",
-    "a@é.co",
-    "a@-b.co",
-    "a@b-.co",
-    "a\u200b@b.co",
-    "x" * 250 + "@b.co",
-    "a@b..co",
-    "a b@c.co",
-    "a@b.co\n",
-]
-
-
-@pytest.mark.parametrize("email", EMAILS + NO_EMAILS)
-def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox, email: str) -> None:
-    """B-30."""
-    answer = sandbox.api.request("POST", "/customers/", json={"email": email, "name": "Awa Diop"})
-    assert answer.status_code == (201 if email in EMAILS else 422)
-
-
-def test_search_finds_an_id_as_a_whole_only(sandbox: Sandbox) -> None:
-    """B-20."""
-    customer = sandbox.api.post("/customers/", {"email": "q@zz.co", "name": "Q"})["id"]
-    for text, count in ((customer, 1), (customer[:-1], 0), ("cu", 0), ("_", 0), ("zz.co", 1)):
-        assert sandbox.api.get("/customers/", search=text)["pagination"]["count"] == count, text
-
-
-def test_an_intent_outlives_its_customer_with_its_method(sandbox: Sandbox) -> None:
-    """B-32."""
-    method = sandbox.method()
-    intent = sandbox.intent(method)
-    sandbox.api.delete(f"/customers/{method['customer']}/")
-    paid = sandbox.api.post(f"/payment-intents/{intent['id']}/confirm/")
-    assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", method["id"], None)
-
-
-def test_a_session_does_not_make_its_deleted_customer_again(sandbox: Sandbox) -> None:
-    """B-32."""
-    customer = sandbox.customer()
-    session = sandbox.session(customer=customer["id"])
-    sandbox.api.delete(f"/customers/{customer['id']}/")
-    sandbox.buy(session)
-    assert sandbox.api.get("/customers/", search=customer["email"])["data"] == []
+    assert [hit["kind"] for hit in sandbox.control.get("/search", query=typed)["data"]] == ["customer"]

@@ -23,6 +23,7 @@ PARTIES = (Transaction, PaymentIntent, Customer, Invoice)
 """The records of a payment that have an amount."""
 
 CARD = {"method": {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}}
+LINE = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
 
 
 @pytest.fixture
@@ -34,38 +35,42 @@ def harness() -> RulesHarness:
 def invoice(harness: RulesHarness) -> Invoice:
     """Return an open invoice of 5000 XAF."""
     customer = harness.do("createCustomer", email="awa@example.com", name="Awa Diop")
-    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
-    draft = harness.do("createInvoice", customer=customer.id, line_items=[line])
+    draft = harness.do("createInvoice", customer=customer.id, line_items=[LINE])
     harness.do("finalizeInvoice", draft.id)
     return harness.world.require(Invoice, draft.id)
 
 
-def change(harness: RulesHarness, record: Any, **fields: Any) -> None:
-    """Set fields of a record as a mistaken rule would."""
-    harness.run(lambda world: world.replace(record, **fields))
+def paid(harness: RulesHarness) -> tuple[Invoice, Transaction]:
+    """Return such an invoice once it is paid, and its deposit."""
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    (made,), (deposit,) = harness.world.table(Invoice), harness.world.table(Transaction)
+    return made, deposit
 
 
 def books(harness: RulesHarness) -> dict[str, int]:
     """What stands on the books in XAF."""
-    return {
-        account: amount for (account, currency), amount in ledger.totals(harness.world).items() if currency == "XAF"
-    }
+    totals = ledger.totals(harness.world).items()
+    return {account: amount for (account, currency), amount in totals if currency == "XAF"}
 
 
-def test_a_payment_moves_money_from_the_buyers_to_merchant_fees_and_commissions(harness: RulesHarness) -> None:
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+def test_a_payment_and_its_refund_move_money_between_accounts(harness: RulesHarness) -> None:
+    """The fees stay; a deleted customer takes the account along."""
+    made, deposit = paid(harness)
     assert books(harness) == {"buyers": -5000, "merchant": 4805, "fees": 145, "commissions": 50}
-
-
-def test_a_refund_returns_it_and_the_fees_stay(harness: RulesHarness) -> None:
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
-    (deposit,) = harness.world.table(Transaction)
     harness.do("createRefund", transaction=deposit.id, amount=2000)
     assert books(harness) == {"buyers": -3000, "merchant": 2805, "fees": 145, "commissions": 50}
+    harness.do("deleteCustomer", made.customer)
+    harness.do("createRefund", transaction=deposit.id)
+    assert books(harness)["buyers"] == 0
 
 
 def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarness) -> None:
-    harness.do("payInvoice", invoice(harness).id)
+    """The entries of a unit say which record each posting comes from."""
+    unpaid = invoice(harness)
+    with harness.world.unit_of_work() as unit:
+        OPERATIONS["payInvoice"](harness.world, unpaid.id)
+    entries = [(record, posting.name, posting.amount) for record, posting in ledger.entries(unit)]
+    assert entries == [(unpaid.id, "buyers", -5000), (unpaid.id, "paid manually", 5000)]
     assert books(harness) == {"buyers": -5000, "paid manually": 5000}
 
 
@@ -93,7 +98,7 @@ def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
     """The changes of a payment, made again in another world; 100 is twice the commission of one per cent."""
     units: list[UnitOfWork] = []
     harness.observers.append(lambda _, unit: units.append(unit))
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    paid(harness)
     changes = [each for each in units[-1].changes if isinstance(each.new, PARTIES)]
     last = max(index for index, each in enumerate(changes) if type(each.new) is kind)
 
@@ -116,47 +121,28 @@ def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
     assert again.world.require(Invoice, unpaid.id).amount_paid == 5000
 
 
-def test_a_refunded_amount_needs_a_refund(harness: RulesHarness) -> None:
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
-    (deposit,) = harness.world.table(Transaction)
-    customer = harness.world.require(Customer, deposit.customer)
-
-    def forget_the_refund(world: World) -> None:
-        world.replace(deposit, amount_refunded=10)
-        world.replace(customer, total_spent=customer.total_spent - 10)
-
-    with pytest.raises(Imbalance, match=rf"refunds of {deposit.id} by -10 XAF"):
-        harness.run(forget_the_refund)
-
-
-def test_an_invoice_is_not_paid_without_money(harness: RulesHarness) -> None:
+def test_nothing_is_paid_complete_or_refunded_without_its_money(harness: RulesHarness) -> None:
+    """Records that mistaken rules change: an invoice, a session, a deposit with its customer."""
     unpaid = invoice(harness)
-    with pytest.raises(Imbalance, match=rf"payments of {unpaid.id} by -5000 XAF"):
-        change(harness, unpaid, status="paid", amount_paid=5000)
-
-
-def test_an_invoice_gives_no_money_back(harness: RulesHarness) -> None:
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
-    (paid,) = harness.world.table(Invoice)
-    with pytest.raises(Imbalance, match=rf"payments of {paid.id} by 1000 XAF"):
-        change(harness, paid, amount_paid=4000)
-
-
-def test_a_session_is_not_complete_without_money(harness: RulesHarness) -> None:
-    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
-    body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [line]}
+    body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [LINE]}
     session = harness.do("createCheckoutSession", **body)
-    with pytest.raises(Imbalance, match=rf"payments of {session.id} by -5000 XAF"):
-        change(harness, session, status="complete")
 
+    def undone(said: str, *changes: tuple[Any, dict[str, Any]]) -> None:
+        def change(world: World) -> None:
+            for record, fields in changes:
+                world.replace(record, **fields)
 
-def test_a_customer_that_is_deleted_takes_its_account_along(harness: RulesHarness) -> None:
-    paid = invoice(harness)
-    harness.run(hosted_payments.pay_invoice, id=paid.id, payment=CARD)
-    harness.do("deleteCustomer", paid.customer)
-    (deposit,) = harness.world.table(Transaction)
-    harness.do("createRefund", transaction=deposit.id)
-    assert books(harness)["buyers"] == 0
+        with pytest.raises(Imbalance, match=rf"{said} XAF"):
+            harness.run(change)
+
+    undone(f"payments of {unpaid.id} by -5000", (unpaid, {"status": "paid", "amount_paid": 5000}))
+    undone(f"payments of {session.id} by -5000", (session, {"status": "complete"}))
+    harness.run(hosted_payments.pay_invoice, id=unpaid.id, payment=CARD)
+    (made,), (deposit,) = harness.world.table(Invoice), harness.world.table(Transaction)
+    customer = harness.world.require(Customer, deposit.customer)
+    undone(f"payments of {made.id} by 1000", (made, {"amount_paid": 4000}))
+    spent = {"total_spent": customer.total_spent - 10}
+    undone(f"refunds of {deposit.id} by -10", (deposit, {"amount_refunded": 10}), (customer, spent))
 
 
 def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(harness: RulesHarness) -> None:
@@ -168,12 +154,3 @@ def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(harness: Rules
     assert isinstance(failure, Imbalance)
     assert failure.posting == ("spending", customer.id, -700, "XAF")
     assert harness.world.require(Customer, customer.id).total_spent == 700
-
-
-def test_entries_of_a_unit_say_which_record_each_posting_comes_from(harness: RulesHarness) -> None:
-    open_invoice = invoice(harness)
-    with harness.world.unit_of_work() as unit:
-        OPERATIONS["payInvoice"](harness.world, open_invoice.id)
-    (entry, *others) = ledger.entries(unit)
-    assert (entry[0], entry[1].name, entry[1].amount) == (open_invoice.id, "buyers", -5000)
-    assert [posting.name for _, posting in others] == ["paid manually"]

@@ -52,13 +52,8 @@ def test_the_fixture_says_what_was_decided() -> None:
         ordinary = MagicValue(name="", value="", example="", meaning="")
         facts = {name: getattr(ordinary, name) for name in ordinary.__struct_fields__[4:]} | special
         assert {name: getattr(said[key], name) for name in facts} == facts, key
-
-
-def test_names_are_unique_and_codes_are_known() -> None:
     for lines in MAGIC.values():
-        assert len({line.name for line in lines}) == len(lines)
-    codes = {code for lines in MAGIC.values() for line in lines for code in (line.code, line.off_session) if code}
-    assert codes - ERRORS.keys() == set()
+        assert len({line.name for line in lines}) == len(lines), "the name of each is its own"
 
 
 UNCONFIRMED_AFTER, UNCONFIRMED = timedelta(minutes=15), "The buyer did not confirm the payment in time."
@@ -103,11 +98,6 @@ def later(delay: timedelta) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def go_to(sandbox: Sandbox, instant: str) -> None:
-    """Move the clock to an instant."""
-    assert sandbox.control.post("/clock/advance", {"to": instant})["failures"] == []
-
-
 def method_of(sandbox: Sandbox, type: str, line: MagicValue, **fields: Any) -> Any:
     return sandbox.method(type=type, **{FIELD[type]: line.example}, **fields)
 
@@ -130,10 +120,10 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
     before = first
     for moment in rest:
         with sandbox.expect():
-            go_to(sandbox, later(moment.after - timedelta(milliseconds=1)))
+            sandbox.advance_to(later(moment.after - timedelta(milliseconds=1)))
             assert standing(sandbox, intent) == (before.intent, before.transaction)
         with sandbox.expect(*moment.events):
-            go_to(sandbox, later(moment.after))
+            sandbox.advance_to(later(moment.after))
             assert standing(sandbox, intent) == (moment.intent, moment.transaction)
         before = moment
     happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
@@ -167,47 +157,27 @@ def test_the_refund_of_a_magic_value_ends_as_it_says(sandbox: Sandbox, type: str
     if line.step:
         sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "succeeded"})
     made = line.after + line.settles
-    go_to(sandbox, later(made))
+    sandbox.advance_to(later(made))
     transaction = sandbox.api.get(f"/payment-intents/{intent['id']}/")["transaction"]
     refund = sandbox.api.post("/refunds/", {"transaction": transaction})
     due = refund_due(type, line, made)
     with sandbox.expect():
-        go_to(sandbox, later(due - timedelta(milliseconds=1)))
+        sandbox.advance_to(later(due - timedelta(milliseconds=1)))
         assert sandbox.api.get(f"/refunds/{refund['id']}/")["status"] == "processing"
     with sandbox.expect(*{"succeeded": ["refund.succeeded"], "failed": ["refund.failed"]}.get(line.refund, [])):
-        go_to(sandbox, later(due))
+        sandbox.advance_to(later(due))
     ended = sandbox.api.get(f"/refunds/{refund['id']}/")
     assert ended["status"] == {"unanswered": "expired"}.get(line.refund, line.refund)
     assert ended["failure_reason"] == ("UPSTREAM_ERROR" if line.refund == "failed" else None)
     assert ended["refunded_at"] == (later(due) if line.refund == "succeeded" else None)
 
 
-@pytest.mark.parametrize(
-    ("type", "fields"),
-    [
-        ("mobile_money", {"phone": "+24177001234"}),
-        ("bank_card", {"number": "5555 5555 5555 4444"}),
-        ("bank_card", {"number": "4242421000060002"}),
-        ("paypal", {"email": "failure@example.com"}),
-    ],
-    ids=str,
-)
-def test_any_other_value_succeeds_at_once(sandbox: Sandbox, type: str, fields: Any) -> None:
+def test_any_other_value_succeeds_at_once(sandbox: Sandbox) -> None:
     """B-54: a card is magic by its whole number, a phone by its last digits."""
-    assert sandbox.pay(sandbox.method(type=type, **fields))["status"] == "succeeded"
-
-
-OFF_SESSION = [param for param in LINES if param.values[1].off_session]
-
-
-@pytest.mark.parametrize(("type", "line"), OFF_SESSION)
-def test_some_methods_fail_when_a_subscription_charges_them(sandbox: Sandbox, type: str, line: MagicValue) -> None:
-    """B-54: ``…0341`` pays and saves while the buyer is there but fails whenever a subscription charges it."""
-    customer = sandbox.customer()
-    method = sandbox.method(customer, type, **{FIELD[type]: line.example})
-    assert sandbox.pay(method)["status"] == "succeeded"
-    with sandbox.expect("subscription.created", "payment_intent.failed", "subscription.payment_failed"):
-        body = {"customer": customer["id"], "payment_method": method["id"], "unit_amount": 5000, "interval": "month"}
-        sandbox.api.post("/subscriptions/", body)
-    newest = sandbox.api.get("/payment-intents/")["data"][0]
-    assert newest["last_error"]["code"] == line.off_session
+    for type, value in (
+        ("mobile_money", "+24177001234"),
+        ("bank_card", "5555 5555 5555 4444"),
+        ("bank_card", "4242421000060002"),
+        ("paypal", "failure@example.com"),
+    ):
+        assert sandbox.pay(sandbox.method(type=type, **{FIELD[type]: value}))["status"] == "succeeded"

@@ -1,79 +1,180 @@
-"""Security profiles as they are stored: their fields, their forms, and which pricing plans have them."""
+"""Security profiles: their forms, who has them, and how they hold payments (rules 3, 4, 6 and 7; B-51, B-55, B-70)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import CHARGED, Sandbox
 
 EVERYWHERE = "0.0.0.0/0"
 """A range that blocks no address, these tests' least of all."""
 
+PHONE = {"type": "mobile_money", "phone": "+24177001234"}
 
-def make(sandbox: Sandbox, **fields: Any) -> Any:
-    return sandbox.api.post("/security-profiles/", {"name": "Shop servers", **fields})
+
+def profile(sandbox: Sandbox, **rules: Any) -> Any:
+    return sandbox.api.post("/security-profiles/", {"name": "Strict", **rules})
 
 
 def path_of(profile: Any) -> str:
     return f"/security-profiles/{profile['id']}/"
 
 
-@pytest.mark.parametrize("left_out", [{}, {"max_amount": None}])
-def test_a_name_is_enough_and_restricts_nothing(sandbox: Sandbox, left_out: dict[str, None]) -> None:
-    profile = make(sandbox, **left_out)
-    assert profile["max_amount"] is None
-    for field in ("allowed_ips", "allowed_domains", "allowed_payment_methods", "blocked_countries"):
-        assert profile[field] == []
+# -- as they are stored
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("allowed_ips", [EVERYWHERE, "203.0.113.0/24", "203.0.113.7/32", "255.255.255.255"]),
-        ("allowed_domains", ["example.com", "a.b.c.example.com", "localhost", "x-1.example"]),
-        ("max_amount", 0),
-        ("max_amount", 10**12),
-        ("allowed_payment_methods", ["bank_transfer"]),
-        ("blocked_countries", ["KP"]),
-    ],
-)
-def test_a_right_field(sandbox: Sandbox, field: str, value: Any) -> None:
-    assert make(sandbox, **{field: value})[field] == value
-    assert sandbox.api.patch(path_of(make(sandbox)), {field: value})[field] == value
+def test_a_name_is_enough_and_restricts_nothing(sandbox: Sandbox) -> None:
+    for left_out in ({}, {"max_amount": None}):
+        made = profile(sandbox, **left_out)
+        assert made["max_amount"] is None
+        for field in ("allowed_ips", "allowed_domains", "allowed_payment_methods", "blocked_countries"):
+            assert made[field] == []
 
 
-def test_domains_are_put_into_lower_case(sandbox: Sandbox) -> None:
-    """B-71."""
-    profile = make(sandbox, allowed_domains=["Shop.Example.COM"])
-    assert profile["allowed_domains"] == ["shop.example.com"]
-    changed = sandbox.api.patch(path_of(profile), {"allowed_domains": ["WWW.example.com"]})
-    assert changed["allowed_domains"] == ["www.example.com"]
+def test_right_fields_are_stored_and_changed(sandbox: Sandbox) -> None:
+    """B-71: domains are put into lower case. A list is replaced; [] and null remove a restriction."""
+    other = profile(sandbox)
+    for field, value, none in (
+        ("allowed_ips", [EVERYWHERE, "203.0.113.0/24", "203.0.113.7/32", "255.255.255.255"], []),
+        ("allowed_domains", ["example.com", "a.b.c.example.com", "localhost", "x-1.example"], []),
+        ("max_amount", 0, None),
+        ("max_amount", 10**12, None),
+        ("allowed_payment_methods", ["bank_transfer"], []),
+        ("blocked_countries", ["KP"], []),
+    ):
+        sent = [each.upper() for each in value] if field == "allowed_domains" else value
+        assert profile(sandbox, **{field: sent})[field] == value
+        for change, stored in ((sent, value), (none, none)):
+            sandbox.advance("1h")
+            changed = sandbox.api.patch(path_of(other), {field: change})
+            assert changed == {**other, field: stored, "updated_at": sandbox.now}
 
 
-def test_lists_are_replaced_and_nulls_remove(sandbox: Sandbox) -> None:
-    """PATCH: no merge of lists; [] removes the restriction, max_amount null removes the cap."""
-    profile = make(sandbox, allowed_ips=[EVERYWHERE], blocked_countries=["KP"], max_amount=500)
-    sandbox.advance("1h")
-    changed = sandbox.api.patch(path_of(profile), {"blocked_countries": ["US"], "name": "Renamed"})
-    assert changed == {**profile, "blocked_countries": ["US"], "name": "Renamed", "updated_at": sandbox.now}
-    freed = sandbox.api.patch(path_of(profile), {"allowed_ips": [], "blocked_countries": [], "max_amount": None})
-    assert (freed["allowed_ips"], freed["blocked_countries"], freed["max_amount"]) == ([], [], None)
-    assert sandbox.api.get(path_of(profile)) == freed
-
-
-@pytest.mark.parametrize("pricing_plan", ["growth", "business", "enterprise"])
-def test_plans_with_profiles(with_settings: Callable[..., Sandbox], pricing_plan: str) -> None:
-    """Enforcement rule 7."""
-    assert make(with_settings(pricing_plan=pricing_plan))["object"] == "security_profile"
-
-
-def test_the_starter_plan_has_no_profiles(with_settings: Callable[..., Sandbox]) -> None:
+def test_the_starter_plan_has_no_profiles(sandbox: Sandbox) -> None:
     """Enforcement rule 7; B-70."""
-    sandbox = with_settings(pricing_plan="starter")
+    for plan in ("growth", "business", "enterprise"):
+        sandbox.settings(pricing_plan=plan)
+        profile(sandbox)
+    sandbox.settings(pricing_plan="starter")
     body = {"name": "Shop servers"}
     error = sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
     assert error["message"] == "The Starter plan has no security profiles."
-    assert sandbox.api.get("/security-profiles/")["data"] == []
+
+
+# -- payments: the cap on amounts
+
+
+def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox) -> None:
+    """Rule 3: below, at and above the lowest ``max_amount`` (B-70); above it is 403 and there is no intent."""
+    for cap in (None, 5000, 6000):
+        profile(sandbox, max_amount=cap)
+    for amount in (4999, 5000):
+        sandbox.intent(amount=amount)
+    body = {"amount": 5001, "currency": "XAF"}
+    error = sandbox.api.rejected("POST", "/payment-intents/", 403, "PERMISSION_DENIED", json=body)
+    assert "max_amount" in error["message"]
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 2
+
+
+@pytest.mark.parametrize(("amount", "allowed"), [(10_000, True), (10_001, False)])
+def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -> None:
+    """Rule 3: "before discounts or taxes", for an invoice, a checkout session and a renewal alike (B-51)."""
+    sandbox.settings(tax_rate=18)
+    profile(sandbox, max_amount=10_000)
+    lines = [{"description": "Advice", "unit_amount": amount}]
+    customer = sandbox.customer(phone=PHONE["phone"])
+    invoice = sandbox.invoice(customer, line_items=lines)
+    session = sandbox.session(mode="subscription", customer=customer["id"], line_items=lines)
+    for what, id in (("invoices", invoice["id"]), ("checkout-sessions", session["id"])):
+        answer = sandbox.control.request("POST", f"/{what}/{id}/pay", json={"method": PHONE})
+        assert answer.status_code == (200 if allowed else 403)
+    body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
+    made = sandbox.api.post("/subscriptions/", body)
+    assert sandbox.status(made) == ("active" if allowed else "past_due")
+
+
+def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
+    """Rule 6: a profile applies at once."""
+    intent = sandbox.intent(sandbox.method())
+    made = profile(sandbox, max_amount=4999)
+    path = f"/payment-intents/{intent['id']}/confirm/"
+    sandbox.api.rejected("POST", path, 403, "PERMISSION_DENIED")
+    sandbox.api.delete(path_of(made))
+    assert sandbox.api.post(path)["status"] == "succeeded"
+
+
+# -- payments: the methods that are allowed
+
+
+def test_only_listed_methods_can_be_used(sandbox: Sandbox) -> None:
+    """Rule 4: 422 PAYMENT_METHOD_NOT_SUPPORTED, nothing made (B-55). Each profile has to list it (B-70)."""
+    card, phone = sandbox.method(), sandbox.method(**PHONE)
+    for types in ([], ["mobile_money", "bank_card"], ["mobile_money", "bank_transfer"]):
+        profile(sandbox, allowed_payment_methods=types)
+    body = {"amount": 5000, "currency": "XAF", "payment_method": card["id"]}
+    error = sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    assert error["param"] == "payment_method"
+    assert sandbox.pay(phone)["status"] == "succeeded"
+
+
+MAKERS = {
+    "checkout-sessions": lambda sandbox, **types: sandbox.session_body(**types),
+    "payment-links": lambda sandbox, **types: sandbox.link_body(**types),
+    "payment-intents": lambda _, **types: {"amount": 5000, "currency": "XAF", **types},
+}
+"""What is made with ``payment_method_types``."""
+
+
+@pytest.mark.parametrize("path", MAKERS)
+def test_methods_are_stored_as_far_as_profiles_allow_them(sandbox: Sandbox, path: str) -> None:
+    """B-58: left out or empty all that they allow; of those given the ones that they allow; none left is a 422."""
+    profile(sandbox, allowed_payment_methods=["mobile_money", "bank_transfer", "bank_card"])
+    profile(sandbox, name="Second", allowed_payment_methods=["bank_card", "mobile_money"])
+    both = ["mobile_money", "bank_card"]
+    for given, stored in ((None, both), ([], both), (["bank_transfer", "bank_card"], ["bank_card"])):
+        body = MAKERS[path](sandbox, **({} if given is None else {"payment_method_types": given}))
+        assert sandbox.api.post(f"/{path}/", body)["payment_method_types"] == stored
+    body = MAKERS[path](sandbox, payment_method_types=["bank_transfer", "paypal"])
+    error = sandbox.api.rejected("POST", f"/{path}/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    refused = "the security profile 'Second' (allowed_payment_methods) does not allow bank_transfer"
+    assert error["errors"] == {"payment_method_types": [refused]}
+
+
+def test_a_links_methods_change_within_what_profiles_allow(sandbox: Sandbox) -> None:
+    """B-58; what is stored before a profile is created stays as it is, and its page offers what is allowed now."""
+    link = sandbox.link()
+    profile(sandbox, allowed_payment_methods=["bank_card"])
+    path = f"/payment-links/{link['id']}/"
+    refused = {"payment_method_types": ["bank_transfer"], "name": "Other"}
+    error = sandbox.api.rejected("PATCH", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=refused)
+    assert (error["param"], sandbox.api.get(path)) == ("payment_method_types", link)
+    for given in ([], ["bank_card", "paypal"]):
+        assert sandbox.api.patch(path, {"payment_method_types": given})["payment_method_types"] == ["bank_card"]
+
+
+def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:
+    """B-70: also a payment that the control API makes."""
+    session = sandbox.session()
+    path, body = f"/checkout-sessions/{session['id']}/pay", {"method": PHONE}
+    made = profile(sandbox, allowed_payment_methods=["bank_card"])
+    sandbox.control.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    sandbox.api.patch(path_of(made), {"allowed_payment_methods": [], "max_amount": 4999})
+    sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json=body)
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == session
+
+
+@pytest.mark.parametrize("rules", [{"max_amount": 4999}, {"allowed_payment_methods": ["bank_card"]}], ids=str)
+def test_a_renewal_that_a_profile_forbids_is_a_failed_attempt(sandbox: Sandbox, rules: dict[str, Any]) -> None:
+    """No intent is made for it, and the retries go on (B-45); once the profile is gone the next one succeeds."""
+    subscription = sandbox.subscribe()
+    profile(sandbox, max_amount=6000)
+    made = profile(sandbox, **rules)
+    with sandbox.expect("subscription.payment_failed"):
+        sandbox.advance("31d")
+    assert sandbox.status(subscription) == "past_due"
+    sandbox.api.delete(path_of(made))
+    with sandbox.expect(*CHARGED):
+        sandbox.advance("1d")
+    assert sandbox.status(subscription) == "active"
