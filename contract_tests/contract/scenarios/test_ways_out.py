@@ -33,10 +33,7 @@ WAYS: Mapping[tuple[str, str], str] = {
     ("transaction", "pending"): "/transactions/{id}/cancel/",
     ("transaction", "approved"): PLANNED,
     ("transaction", "completed"): "B-57: it is refunded, which is an object of its own",
-    (
-        "transaction",
-        "disputed",
-    ): "B-56: until a refund that was under way makes it fully refunded or it is set directly",
+    ("transaction", "disputed"): "B-56: until a refund under way makes it fully refunded or it is set directly",
     ("refund", "pending"): PLANNED,
     ("refund", "processing"): PLANNED,
     ("checkout_session", "open"): PLANNED,
