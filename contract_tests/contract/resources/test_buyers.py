@@ -209,14 +209,6 @@ def test_a_buyer_with_an_email_becomes_a_customer(sandbox: Sandbox) -> None:
     assert again["customer"] == customer["id"]
 
 
-def test_the_sessions_own_email_wins_and_a_nameless_buyer_is_called_after_it(sandbox: Sandbox) -> None:
-    session = sandbox.session(customer_email="ben@example.com")
-    with sandbox.expect("customer.created", *DONE):
-        intent = sandbox.buy(session, customer={"email": "awa@example.com"})
-    customer = sandbox.api.get(f"/customers/{intent['customer']}/")
-    assert (customer["email"], customer["firstname"], customer["lastname"]) == ("ben@example.com", "ben", "")
-
-
 def test_a_known_customer_stays_and_a_deleted_one_is_let_go(sandbox: Sandbox) -> None:
     """B-32: nothing makes it anew."""
     customer = sandbox.customer()

@@ -39,17 +39,6 @@ def test_the_fee_follows_the_pricing_plan_rounded_half_up(
         assert deposit["net_amount"] == amount - fee - commission
 
 
-def test_the_operator_follows_the_prefix_or_the_brand(sandbox: Sandbox) -> None:
-    """B-56."""
-    for type, fields, operator in (
-        ("bank_card", {"number": "5555555555554444"}, "mastercard"),
-        ("mobile_money", {"phone": "+24177123456"}, "Airtel"),
-        ("paypal", {"email": "awa@example.com"}, None),
-    ):
-        deposit = sandbox.deposit(sandbox.method(type=type, **fields))
-        assert (deposit["payment_method_type"], deposit["operator"]) == (type, operator)
-
-
 # -- life
 
 
