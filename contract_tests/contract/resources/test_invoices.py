@@ -76,12 +76,11 @@ def test_a_product_line_has_its_name_and_price() -> None:
         ({"price_type": "free"}, {}, "unit_amount", "is required beside a product whose price is free"),
         ({}, {"unit_amount": 5}, "unit_amount", "cannot be given beside a product whose price is fixed"),
         ({}, {"description": "Mine"}, "description", "cannot be given beside a product, whose name is billed"),
-        ({"active": False}, {}, "product", "this product is archived"),
         ({"currency": "EUR"}, {}, "product", "is sold in EUR, not in XAF"),
     ],
 )
 def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str, why: str) -> None:
-    """B-15, B-66: free without a price, fixed with one, archived, in another currency."""
+    """B-15, B-66: free without a price, fixed with one, in another currency."""
     harness = RulesHarness()
     id = harness.product(**product).id
     with pytest.raises(ApiError) as raised:

@@ -55,30 +55,23 @@ def test_the_brand_follows_the_number(sandbox: Sandbox) -> None:
         assert sandbox.method(number=number)["details"]["brand"] == brand
 
 
-@pytest.mark.parametrize(
-    ("type", "fields", "param"),
-    [
-        ("bank_card", {**CARD, "number": "4242 4242 4242 4241"}, "number"),
-        ("bank_card", {**CARD, "number": "4242-4242-4242-4242"}, "number"),
-        ("bank_card", {**CARD, "number": "42424242424"}, "number"),
-        ("bank_card", {**CARD, "exp_year": 2025}, "exp_year"),
-        ("bank_card", {**CARD, "cvc": "12"}, "cvc"),
-        ("bank_card", {**CARD, "iban": IBAN}, "iban"),
-        ("bank_transfer", {"iban": "FR14 2004 1010 0505 0001 3M02 607"}, "iban"),
-        ("bank_transfer", {"iban": "FR14 2004 1010 0505 0001 3M02 60"}, "iban"),
-        ("bank_transfer", {"iban": "my account"}, "iban"),
-        ("bank_transfer", {"iban": "GA2240021010032001890020126"}, "iban"),  # a country without a registered format
-        ("bank_transfer", {"iban": "¹²³"}, "iban"),
-        ("paypal", {"email": "awa@example.com", "phone": "+24177123456"}, "phone"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_rejected(sandbox: Sandbox, type: str, fields: Any, param: str) -> None:
+def test_a_number_that_is_none_is_rejected(sandbox: Sandbox) -> None:
     """B-52, B-95: 422 ``INVALID_FIELD``, and the answer does not repeat what was sent."""
-    body = {"customer": sandbox.customer()["id"], "type": type, **fields}
-    error = sandbox.api.rejected("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)
-    assert error["param"] == param
-    assert not [value for name, value in fields.items() if name in ("number", "iban") and value in str(error)]
+    customer = sandbox.customer()["id"]
+    for field, value in (
+        ("number", "4242 4242 4242 4241"),
+        ("number", "4242-4242-4242-4242"),
+        ("number", "42424242424"),
+        ("iban", "FR14 2004 1010 0505 0001 3M02 607"),
+        ("iban", "FR14 2004 1010 0505 0001 3M02 60"),
+        ("iban", "GA2240021010032001890020126"),  # a country without a registered format
+        ("iban", "my account"),
+        ("iban", "¹²³"),
+    ):
+        own = {"type": "bank_card", **CARD} if field == "number" else {"type": "bank_transfer"}
+        body = {"customer": customer, **own, field: value}
+        error = sandbox.api.rejected("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)
+        assert (error["param"], value in str(error)) == (field, False)
 
 
 def test_what_is_missing_is_named(sandbox: Sandbox) -> None:

@@ -206,18 +206,6 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     assert harness.failed_jobs() == []
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("name", sorted(renewals.JOBS))
-def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
-    """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
-    harness = RulesHarness()
-    subscription = STATES[state](harness)
-    harness.delete_customer(subscription.customer)
-    assert harness.job(name, subscription.id).changes == []
-    harness.run(lambda world: world.remove(world.require(Subscription, subscription.id)))
-    assert harness.job(name, subscription.id).changes == []
-
-
 @pytest.mark.parametrize("state", ["trialing", "active", "past_due", "unpaid", "paused"])
 def test_a_cancellation_scheduled_before_is_taken_back_or_carried_out(state: str) -> None:
     """B-47: in every live state."""

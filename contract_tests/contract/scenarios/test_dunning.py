@@ -131,16 +131,6 @@ def test_retries_of_a_settled_charge_do_not_mix_with_those_of_the_next() -> None
         harness.advance(days=1)
 
 
-def test_two_charges_under_way_are_retried_as_one() -> None:
-    """With an operator slower than the plan, a second failure is reported and leaves the retry days as they are."""
-    harness = RulesHarness(operator_delay=1.5 * 86400)
-    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
-    with harness.expect(*FAILED * 2):
-        harness.advance(days=3)
-    failing = harness.subscription(subscription.id)
-    assert (failing.failures, failing.unpaid_invoice) == (1, harness.invoices()[0].id)
-
-
 # -- collected by invoice
 
 
