@@ -37,8 +37,8 @@ FAST = {
         *("command_line", "numbers", "faces", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
-    "contract/engine": ("handlers", "http_client", "money", "redaction", "state_machine", "worlds"),
-    "contract/http": ("keys", "order", "uvicorn"),
+    "contract/engine": ("handlers", "http_client", "money", "worlds"),
+    "contract/http": ("keys", "routing", "uvicorn"),
     "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states", "subscriptions"),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,14 +15,13 @@ import pytest
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine import connections
 from emulator.engine.connections import MOST_LOOK_UPS, NameLookups, Unreachable
-from emulator.engine.http_client import RawBody, UrlParts
 from emulator.engine.outbox import WebhookSender
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def send(
-    answer: bytes = OK, *, url: str = "http://{}/hook", body: RawBody = b"{}", at: str = "127.0.0.1", **headers: str
+    answer: bytes = OK, *, url: str = "http://{}/hook", body: bytes = b"{}", at: str = "127.0.0.1", **headers: str
 ) -> tuple[HttpResult, bytes]:
     """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head.
 
@@ -60,17 +59,6 @@ def test_what_is_sent_is_plain_http() -> None:
     }
 
 
-def test_the_host_header_is_the_authority_of_the_url() -> None:
-    """RFC 9110: an address of IPv6 stands in brackets, and a port that is not given is left out."""
-    hosts = ("[::1]:8080", "[::1]", "shop.example:8080", "shop.example")
-    assert tuple(UrlParts.of(f"http://{host}/hook").authority for host in hosts) == hosts
-
-
-def test_the_port_is_that_of_the_scheme_unless_it_is_given() -> None:
-    urls = ("http://shop.example/", "https://shop.example/", "https://shop.example:8443/")
-    assert [UrlParts.of(url).port for url in urls] == [80, 443, 8443]
-
-
 @pytest.mark.parametrize(
     ("answer", "status", "body"),
     [
@@ -79,13 +67,8 @@ def test_the_port_is_that_of_the_scheme_unless_it_is_given() -> None:
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + OK, 200, "ok"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok"),
         (b"HTTP/1.1 204 No Content\r\n\r\nok", 204, ""),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokHTTP/1.1 nonsense", 200, "o"),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + b"x" * 5000, 200, "x" * 4096),
         (b"HTTP/1.1 200 OK\r\n\r\nre\xc3\xa7u", 200, "reçu"),
-        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nre\xe7u", 200, "re\ufffdu"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\nre\xe7u", 200, "reçu"),
-        (b'HTTP/1.1 200 OK\r\nContent-Type: a/b;charset="windows-1252"\r\n\r\n5 \x80', 200, "5 €"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=rot13\r\n\r\nok", 200, "ok"),
     ],
 )
@@ -98,12 +81,9 @@ def test_an_answer_is_understood(answer: bytes, status: int, body: str) -> None:
     ("answer", "error"),
     [
         (b"", "the connection was closed before the answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Le", "the connection was closed before the answer"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "the connection was closed within the answer"),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not HTTP"),
-        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "the answer is not HTTP"),
         (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5000, "the answer is not HTTP"),
-        (b"HTTP/1.1 103 Early Hints\r\n\r\n", "the connection was closed before the answer"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "the answer is not HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "the answer is not HTTP"),
     ],
@@ -113,20 +93,10 @@ def test_what_is_no_answer_is_a_connection_error(answer: bytes, error: str) -> N
     assert (result.status_code, result.body, result.error) == (None, None, error)
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
-def test_an_answer_may_come_before_the_body_was_read(in_pieces: bool) -> None:
+def test_an_answer_may_come_before_the_body_was_read() -> None:
     """As from a receiver that rejects a request by its headers."""
-    never_sent = []
-
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.sleep(30)
-        never_sent.append(b"}")
-
-    body = pieces() if in_pieces else b"x" * 20_000_000
-    length = {"Content-Length": "2"} if in_pieces else {}
-    result, _ = send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=body, **length)
-    assert (result.status_code, result.body, never_sent) == (413, "big", [])
+    result, _ = send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=b"x" * 20_000_000)
+    assert (result.status_code, result.body) == (413, "big")
 
 
 @pytest.mark.parametrize(
@@ -185,13 +155,9 @@ def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resol
     assert head == b""
 
 
-def test_the_next_address_is_tried_where_one_cannot_be_reached(resolve: Resolve) -> None:
-    resolve(["127.0.0.2", "127.0.0.1"])
+def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_says_why(resolve: Resolve) -> None:
+    resolve(["127.0.0.2", "127.0.0.1"], ["127.0.0.2", "127.0.0.3"])
     assert send(url=SHOP)[0].status_code == 200
-
-
-def test_if_no_address_can_be_reached_the_last_one_says_why(resolve: Resolve) -> None:
-    resolve(["127.0.0.2", "127.0.0.3"])
     assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
 
 

@@ -1,4 +1,4 @@
-"""Many worlds on one server: which are given up, how they are found without a key, and what an idle one costs."""
+"""Many worlds on one server: which are given up, how they are found without a key, and that none delays another."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import logging
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
-from emulator.engine.persistence import WorldPersistence
+from emulator.core.world import World
 from emulator.resources.app.clients import Key
-from emulator.server import sandbox as emulator_sandbox
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.registry import OPERATIONS
+from emulator.server import sandbox as server
+from emulator.server.sandbox import Options
 
 ORIGIN = "https://shop.example"
 PREFLIGHT = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
@@ -103,17 +106,10 @@ def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worl
     wait_until_open(server, "second")
     assert HTTP.get(f"{server.url}/checkout/{session['id']}").status_code == 200, "a buyer's link opens it, too"
     assert count(second) == 2
-
-
-def test_only_as_many_worlds_are_opened_at_the_start_as_may_be_open(worlds: Worlds, tmp_path: Path) -> None:
-    state = f"sqlite:{tmp_path}/worlds.db"
-    server, world = worlds(state=state)
-    for name in ("first", "second", "third"):
-        world(name).customer()
     server.stop()
-    server, world = worlds(state=state, max_worlds=2)
-    assert len(open_worlds(server)) == 2
-    assert [count(world(name)) for name in ("first", "second", "third")] == [1, 1, 1]
+    server, world = worlds(max_worlds=1, state=f"sqlite:{tmp_path}/worlds.db")
+    assert len(open_worlds(server)) == 1, "no more are opened at the start"
+    assert [count(world(name)) for name in ("first", "second")] == [1, 2]
 
 
 def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +142,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("state", ["memory", "tinydb:{}/worlds.json", "sqlite:{}/worlds.db"])
+@pytest.mark.parametrize("state", ["memory", "sqlite:{}/worlds.db"])
 def test_worlds_that_hold_nothing_are_dropped(worlds: Worlds, state: str, tmp_path: Path) -> None:
     server, world = worlds(state=state.format(tmp_path))
     for number in range(5):
@@ -196,65 +192,6 @@ def test_pages_and_preflights_find_their_world_wherever_it_came_from(worlds: Wor
     assert found() == (200, 204)
 
 
-# -- idle
-
-
-def test_an_unused_world_is_small() -> None:
-    """One that was opened, and one that answered a request, which its journal holds."""
-    sandbox = emulator_sandbox.Sandbox()
-    application = sandbox.application()
-
-    async def ask(name: str) -> None:
-        transport = httpx.ASGITransport(application)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            headers = {"Authorization": f"Bearer sk_test_{name}"}
-            assert (await http.get("/v1/customers/", headers=headers)).status_code == 200
-
-    async def open_only(name: str) -> None:
-        await sandbox.engine.open(Key(name, livemode=False))
-
-    async def size_of(use: Callable[[str], Awaitable[None]]) -> float:
-        for number in range(50):
-            await use(f"warm{number}")
-        gc.collect()
-        tracemalloc.start()
-        for number in range(200):
-            await use(f"{use.__name__}{number}")
-        gc.collect()
-        size, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return size / 200
-
-    assert asyncio.run(size_of(open_only)) < 6 * 1024
-    assert asyncio.run(size_of(ask)) < 9 * 1024
-
-
-def test_a_tick_visits_no_stored_world_that_was_not_used(
-    worlds: Worlds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, world = worlds(state=f"tinydb:{tmp_path}/worlds.json")
-    visited: list[WorldPersistence] = []
-    flush = WorldPersistence.flush
-
-    def noted(self: WorldPersistence, *arguments: Any) -> None:
-        visited.append(self)
-        flush(self, *arguments)
-
-    for number in range(5):
-        count(world(f"idle{number}"))
-    monkeypatch.setattr(WorldPersistence, "flush", noted)
-    for _ in range(50):
-        count(world("busy"))
-    assert len(set(visited)) <= 1 + 5, "the others at most once, for the request before"
-    visited.clear()
-    for _ in range(50):
-        count(world("busy"))
-    assert len(set(visited)) <= 1
-
-
-# -- Several servers that start in one process at once, as the commands with several runs at a time start them
-
-
 START = """
 import sys, threading
 from pathlib import Path
@@ -277,9 +214,128 @@ for each in threads:
 
 
 def test_servers_that_start_at_once_do_not_crash(tmp_path: Path) -> None:
-    """msgspec prepares a type on its first use: with two threads at once the process ended with SIGSEGV."""
+    """As commands with several runs start them. msgspec prepares a type on its first use: two threads ended in SIGSEGV."""
     fixture = tmp_path / "fixture.json"
     fixture.write_text('{"settings": {"assumptions": {"search_nothing_found": "error"}}}')
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", START, str(fixture)], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run([sys.executable, "-c", START, str(fixture)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- No world delays another: one whose jobs take longer than its clock allows lags
+
+
+MAX_RATE = 31_536_000
+DAILY = 20
+
+
+@pytest.fixture
+def busy(sandbox: Sandbox) -> Sandbox:
+    """A world with subscriptions that renew each day."""
+    for _ in range(DAILY):
+        sandbox.subscribe(unit_amount=1000, interval="day")
+    return sandbox
+
+
+def clock_that_lags(sandbox: Sandbox) -> Any:
+    """Return the clock once its world is behind."""
+    while not (clock := sandbox.control.get("/clock"))["lag"]:
+        pass
+    return clock
+
+
+def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, other_world: Sandbox) -> None:
+    """Everything is answered while the backlog is worked off; the clock shows what was reached, and never goes back."""
+    busy.control.post("/clock/run", {"rate": MAX_RATE})
+    behind = clock_that_lags(busy)
+    assert behind["next_due_at"] == behind["now"]
+    for _ in range(5):
+        assert other_world.api.get("/customers/")["pagination"]["count"] == 0
+        assert other_world.control.get("/clock")["lag"] == 0
+        assert other_world.control.get("/health")["status"] == "ok"
+    assert busy.api.get("/customers/")["pagination"]["count"] == DAILY
+    assert busy.api.get("/subscriptions/")["data"][0]["created_at"] < busy.control.get("/clock")["now"]
+    frozen = busy.control.post("/clock/freeze")
+    assert (frozen["mode"], frozen["lag"]) == ("frozen", 0)
+    assert frozen["now"] >= behind["now"]
+    assert busy.control.get("/clock")["now"] == frozen["now"]
+    invoices = list(busy.control.pages("/objects", kind="invoice", page_size=100))
+    assert len(invoices) > DAILY
+    assert {invoice["created_at"][10:] for invoice in invoices} == {"T00:00:00.000Z"}, "each at its own instant"
+
+
+# -- whatever one world does, others are served in between
+
+
+LARGE = 40_000
+"""Customers of a world whose operations would take 25 to 300 ms in one go."""
+
+LONGEST = 0.025
+"""Seconds of processor time that pass between two turns of others; the slices take four milliseconds."""
+
+
+async def longest_turn(act: Awaitable[Any]) -> float:
+    """Return the most processor time that passes between two turns of another task while something is done."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - began)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    await act
+    watching.cancel()
+    return longest
+
+
+def fill(world: World) -> None:
+    with world.unit_of_work():
+        first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
+        for number in range(LARGE):
+            email = f"ada{number * 7919 % LARGE}@example.com"
+            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
+
+
+@pytest.fixture
+def no_garbage() -> Iterator[None]:
+    """The garbage collector looks at the objects of all tests before this one; a server has its own settings of it."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_garbage")
+def test_what_grows_with_a_world_is_done_in_slices() -> None:
+    """A search, an order, a snapshot, its export, its restore and a rewind let others run, each time."""
+    sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False))
+    key = {"Authorization": "Bearer sk_test_large"}
+    acts: list[tuple[str, Any]] = [
+        ("/v1/customers/?search=ada77", None),
+        ("/v1/customers/?ordering=email", None),
+        ("/_emulator/objects?kind=customer&query=ada77", None),
+        ("/_emulator/snapshots", {"name": "here"}),
+        ("/_emulator/snapshots/here", None),
+        ("/v1/customers/", {"email": "last@example.com", "name": "Last"}),
+        ("/_emulator/rewind", {"steps": 1}),
+        ("/_emulator/schedule?until=2100-01-01T00:00:00Z", None),
+        ("/_emulator/snapshots/here/restore", {}),
+        ("/v1/customers/", None),
+    ]
+
+    async def run() -> dict[str, float]:
+        fill((await sandbox.engine.open(Key("large", livemode=False))).world)
+        transport = httpx.ASGITransport(sandbox.application())
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
+            # What is imported and built with the first request of its kind.
+            for path in ("/v1/customers/", "/_emulator/objects?kind=customer"):
+                (await client.get(path)).raise_for_status()
+            return {
+                path: await longest_turn(client.get(path) if body is None else client.post(path, json=body))
+                for path, body in acts
+            }
+
+    turns = asyncio.run(run())
+    assert {name: turn for name, turn in turns.items() if turn > LONGEST} == {}

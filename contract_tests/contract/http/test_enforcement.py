@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,13 +10,6 @@ from contract_tests.support.sandbox import Sandbox
 
 SHOP = "203.0.113.7"
 """An address in Gabon, by the table of networks."""
-
-INITIATING = [
-    "/payment-intents/",
-    "/payment-intents/pi_x/confirm/",
-    "/payment-intents/pi_x/capture/",
-    "/subscriptions/",
-]
 
 
 def profile(sandbox: Sandbox, by: str = "127.0.0.1", **limits: Any) -> Any:
@@ -32,12 +24,9 @@ def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = 
     return sandbox.api.request("GET", "/customers/", headers=given).status_code
 
 
-def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **headers: str) -> None:
+def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any) -> None:
     """Rejected with 403, the message naming the rule (B-70)."""
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {} if method != "GET" else None
-    error = sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", headers=names, json=body)
-    assert rule in error["message"]
+    assert rule in sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", **options)["message"]
 
 
 # -- rule 1: addresses
@@ -48,13 +37,9 @@ def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **headers: str
     [
         (["203.0.113.7"], "203.0.113.7", 200),
         (["203.0.113.7"], "203.0.113.8", 403),
-        (["203.0.113.0/24"], "203.0.113.0", 200),
         (["203.0.113.0/24"], "203.0.113.255", 200),
         (["203.0.113.0/24"], "203.0.114.0", 403),
-        (["203.0.113.4/31"], "203.0.113.5", 200),
-        (["203.0.113.4/31"], "203.0.113.6", 403),
         (["198.51.100.1", "203.0.113.0/24"], "203.0.113.9", 200),
-        (["0.0.0.0/0"], "8.8.8.8", 200),
         (["0.0.0.0/0"], "2001:db8::1", 403),
         (["203.0.113.7"], "::ffff:203.0.113.7", 200),
         ([], "8.8.8.8", 200),
@@ -67,20 +52,18 @@ def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], addr
 
 
 def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
-    """Rule 6: all the App's API requests; B-05: before the body is looked at."""
+    """Rule 6: all the App's API requests, after route and key and before forced answer and body (B-05); of this side only."""
     path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
     for method, at in (("GET", "/customers/"), ("POST", "/customers/"), ("PATCH", path), ("DELETE", path)):
         rejected(sandbox, method, at, "allowed_ips")
     rejected(sandbox, "POST", "/reset", "allowed_ips")
-    sandbox.api.rejected("POST", "/customers/", 403, "PERMISSION_DENIED", content=b"{")
-
-
-def test_the_key_comes_first(sandbox: Sandbox) -> None:
-    """B-05: route, key, App, then the profile; forced answers come after it."""
-    profile(sandbox, allowed_ips=[SHOP])
+    rejected(sandbox, "POST", "/customers/", "allowed_ips", content=b"{")
+    rejected(sandbox, "GET", "/customers/", "allowed_ips", headers={"Emulator-Answer": "DATABASE_ERROR"})
     sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
     sandbox.api.rejected("GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"})
-    sandbox.api.rejected("GET", "/customers/", 403, "PERMISSION_DENIED", headers={"Emulator-Answer": "DATABASE_ERROR"})
+    for key in (f"{sandbox.key}x", sandbox.key.replace("test", "prod", 1)):
+        answer = sandbox.api.request("GET", "/customers/", headers={"Authorization": f"Bearer {key}"})
+        assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -89,16 +72,11 @@ def test_the_key_comes_first(sandbox: Sandbox) -> None:
         ("203.0.113.7", "203.0.113.7"),
         ("192.0.2.1 ,  203.0.113.7", "203.0.113.7"),
         ("203.0.113.7:4711", "203.0.113.7"),
-        ("192.0.2.1, 203.0.113.7", "203.0.113.7"),
         ("192.0.2.1, 203.0.113.7, 127.0.0.2", "203.0.113.7"),
-        ("203.0.113.7, ::1", "203.0.113.7"),
         ("203.0.113.7, [::1]:80", "203.0.113.7"),
-        ("127.0.0.3, 127.0.0.2", "127.0.0.3"),
         ("203.0.113.7, unknown", "127.0.0.1"),
         ("203.0.113.7, unknown, 127.0.0.2", "127.0.0.2"),
         ("unknown", "127.0.0.1"),
-        ("", "127.0.0.1"),
-        (",,,", "127.0.0.1"),
         ("203.0.113.7" + "0" * 4000, "127.0.0.1"),
     ],
 )
@@ -110,34 +88,16 @@ def test_the_last_hop_that_is_no_proxy_counts(sandbox: Sandbox, forwarded: str, 
     assert status(sandbox, forwarded) == 403
 
 
-def test_several_headers_make_one_row(sandbox: Sandbox) -> None:
+def test_only_a_trusted_proxy_can_speak_for_others(sandbox: Sandbox) -> None:
+    """B-70: with none the socket's own address counts, whatever the header says. Several headers make one row."""
     profile(sandbox, by=SHOP, allowed_ips=[SHOP])
     hops = [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-For", SHOP), ("X-Forwarded-For", "127.0.0.5")]
     assert sandbox.api.http.get("/customers/", headers=hops).status_code == 200
-
-
-def test_a_peer_that_is_not_trusted_cannot_speak_for_others(sandbox: Sandbox) -> None:
-    """B-70: with no trusted proxies the socket's own address counts, whatever the header says."""
-    sandbox.control.patch("/app", {"settings": {"trusted_proxies": []}})
-    profile(sandbox, allowed_ips=["127.0.0.1"])
-    assert status(sandbox, SHOP) == 200
-    profile(sandbox, allowed_ips=[SHOP])
-    assert status(sandbox, SHOP) == 403
-
-
-def test_further_proxies_can_be_trusted(sandbox: Sandbox) -> None:
-    profile(sandbox, by=SHOP, allowed_ips=[SHOP])
     assert status(sandbox, f"{SHOP}, 10.0.0.1") == 403
-    sandbox.control.patch("/app", {"settings": {"trusted_proxies": ["127.0.0.1", "10.0.0.0/8"]}})
+    sandbox.settings(trusted_proxies=["127.0.0.1", "10.0.0.0/8"])
     assert status(sandbox, f"{SHOP}, 10.0.0.1") == 200
-
-
-@pytest.mark.parametrize("proxies", [["everybody"], ["10.0.0.1/8"], ["10.0.0.0/33"], [""], ["::1/128", "localhost"]])
-def test_a_trusted_proxy_is_a_network(sandbox: Sandbox, proxies: list[str]) -> None:
-    """B-90: a wrong value is rejected with 422."""
-    answer = sandbox.control.request("PATCH", "/app", json={"settings": {"trusted_proxies": proxies}})
-    assert answer.status_code == 422
-    assert "trusted_proxies" in answer.text
+    sandbox.settings(trusted_proxies=[])
+    assert status(sandbox, SHOP) == 403
 
 
 # -- rule 2: origins
@@ -152,13 +112,9 @@ def test_a_trusted_proxy_is_a_network(sandbox: Sandbox, proxies: list[str]) -> N
         ("https://shop.example.com:8443", 200),
         ("https://SHOP.example.com", 200),
         ("https://www.shop.example.com", 403),
-        ("https://example.com", 403),
         ("https://shop.example.com.evil.example", 403),
-        ("https://evilshop.example.com", 403),
         ("null", 403),
-        ("shop.example.com", 403),
         ("chrome-extension://shop.example.com", 403),
-        ("https://[", 403),
         ("", 403),
     ],
 )
@@ -168,85 +124,53 @@ def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox, origin: str | Non
     assert status(sandbox, origin=origin) == expected
 
 
-def test_a_rejected_page_names_the_rule(sandbox: Sandbox) -> None:
-    profile(sandbox, allowed_domains=["shop.example.com"])
-    rejected(sandbox, "GET", "/customers/", "allowed_domains", Origin="https://evil.example")
-
-
 # -- rule 5: countries
 
 
-@pytest.mark.parametrize("path", INITIATING)
-def test_nothing_is_paid_from_a_blocked_country(sandbox: Sandbox, path: str) -> None:
-    """Rule 5; B-95: what creates, confirms or captures a payment."""
+def test_nothing_is_paid_from_a_blocked_country(sandbox: Sandbox) -> None:
+    """Rule 5; B-95: what creates, confirms or captures a payment, and nothing else."""
     profile(sandbox, blocked_countries=["KP", "US"])
-    for address in ("192.0.2.1", "198.51.100.255"):
-        rejected(sandbox, "POST", path, "blocked_countries", X_Forwarded_For=address)
-    for address in ("203.0.113.1", "192.0.3.0", "8.8.8.8", "127.0.0.1"):
-        assert sandbox.api.http.post(path, json={}, headers={"X-Forwarded-For": address}).status_code != 403
-
-
-def test_reads_and_other_writes_go_on_from_a_blocked_country(sandbox: Sandbox) -> None:
-    """B-95: not reads."""
-    profile(sandbox, blocked_countries=["KP"])
-    there = {"X-Forwarded-For": "192.0.2.1"}
+    for path in ("/payment-intents/", "/payment-intents/x/confirm/", "/payment-intents/x/capture/", "/subscriptions/"):
+        for address in ("192.0.2.1", "198.51.100.255"):
+            rejected(sandbox, "POST", path, "blocked_countries", json={}, headers={"X-Forwarded-For": address})
+        for address in ("203.0.113.1", "192.0.3.0", "8.8.8.8", "127.0.0.1"):
+            assert sandbox.api.http.post(path, json={}, headers={"X-Forwarded-For": address}).status_code != 403
     assert status(sandbox, "192.0.2.1") == 200
-    assert sandbox.api.request("GET", "/payment-intents/", headers=there).status_code == 200
-    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"}, **there)
+    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"}, **{"X-Forwarded-For": "192.0.2.1"})
 
 
 # -- rules 6 and 7: when they apply
 
 
 def test_a_profile_applies_from_the_next_request_to_its_last(sandbox: Sandbox) -> None:
-    """Rule 6: immediately on creation or update; after deletion no restriction."""
-    path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
-    there = {"X-Forwarded-For": SHOP}
+    """Rule 6: immediately on creation or update; after deletion no restriction. B-70: all apply, to all but the control API."""
+    made = profile(sandbox, allowed_ips=[SHOP])
+    path, there = f"/security-profiles/{made['id']}/", {"X-Forwarded-For": SHOP}
     assert [status(sandbox), status(sandbox, SHOP)] == [403, 200]
     changed = sandbox.api.request("PATCH", path, json={"allowed_ips": ["198.51.100.1"]}, headers=there)
     assert changed.status_code == 200
     assert [status(sandbox, SHOP), status(sandbox, "198.51.100.1")] == [403, 200]
-    headers = {"X-Forwarded-For": "198.51.100.1"}
-    assert sandbox.api.request("PATCH", path, json={"allowed_ips": []}, headers=headers).status_code == 200
+    sandbox.control.patch(f"/objects/{made['id']}", {"allowed_ips": []})
     assert [status(sandbox), status(sandbox, SHOP)] == [200, 200]
-    sandbox.api.patch(path, {"allowed_ips": ["127.0.0.1"], "allowed_domains": ["shop.example.com"]})
-    assert [status(sandbox, SHOP), status(sandbox, origin="https://evil.example")] == [403, 403]
-    assert sandbox.api.request("DELETE", path).status_code == 204
-    assert [status(sandbox, SHOP), status(sandbox, origin="https://evil.example")] == [200, 200]
-
-
-def test_all_profiles_apply_together(sandbox: Sandbox) -> None:
-    """B-70."""
-    profile(sandbox, by=SHOP, allowed_ips=["203.0.113.0/24"])
-    profile(sandbox, by=SHOP, allowed_ips=["203.0.113.0/28"], allowed_domains=["shop.example.com"])
-    assert status(sandbox, "203.0.113.15", "https://shop.example.com") == 200
-    assert status(sandbox, "203.0.113.16", "https://shop.example.com") == 403
-    assert status(sandbox, "203.0.113.15", "https://www.example.com") == 403
+    sandbox.api.patch(path, {"allowed_ips": ["127.0.0.1", "203.0.113.0/24"]})
+    profile(sandbox, allowed_ips=["127.0.0.1", "203.0.113.0/28"], allowed_domains=["shop.example.com"])
+    origins = ("https://shop.example.com", "https://www.example.com")
+    assert [status(sandbox, f"203.0.113.{last}", origins[0]) for last in (15, 16)] == [200, 403]
+    assert [status(sandbox, "203.0.113.15", origin) for origin in origins] == [200, 403]
+    for each in sandbox.api.get("/security-profiles/")["data"]:
+        sandbox.api.delete(f"/security-profiles/{each['id']}/")
+    assert [status(sandbox, "8.8.8.8"), status(sandbox, origin="https://evil.example")] == [200, 200]
 
 
 def test_on_the_starter_plan_nothing_is_filtered(sandbox: Sandbox) -> None:
-    """Rule 7; B-70: existing ones do not filter."""
-    profile(sandbox, allowed_ips=[SHOP])
+    """Rule 7; B-70: existing ones do not filter, and no page is allowed either."""
+    profile(sandbox, allowed_ips=[SHOP], allowed_domains=["shop.example.com"])
+    assert granted(preflight(sandbox, "https://shop.example.com"))
     sandbox.control.patch("/app", {"settings": {"pricing_plan": "starter"}})
     assert status(sandbox) == 200
+    assert not granted(preflight(sandbox, "https://shop.example.com"))
     sandbox.control.patch("/app", {"settings": {"pricing_plan": "business"}})
     assert status(sandbox) == 403
-
-
-def test_another_app_is_not_concerned(sandbox: Sandbox) -> None:
-    """B-01, B-02: nor the other side of this one."""
-    profile(sandbox, allowed_ips=[SHOP])
-    for key in (f"{sandbox.key}x", sandbox.key.replace("test", "prod", 1)):
-        answer = sandbox.api.request("GET", "/customers/", headers={"Authorization": f"Bearer {key}"})
-        assert answer.status_code == 200
-
-
-def test_the_control_api_is_never_filtered(sandbox: Sandbox) -> None:
-    """B-70: so a client that locked itself out finds the way back in."""
-    made = profile(sandbox, allowed_ips=[SHOP], allowed_domains=["shop.example.com"])
-    assert status(sandbox) == 403
-    sandbox.control.patch(f"/objects/{made['id']}", {"allowed_ips": []})
-    assert status(sandbox) == 200
 
 
 # -- browsers
@@ -254,8 +178,7 @@ def test_the_control_api_is_never_filtered(sandbox: Sandbox) -> None:
 
 def preflight(sandbox: Sandbox, origin: str, **headers: str) -> Any:
     asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return sandbox.api.http.options("/customers/", headers={**asked, **names})
+    return sandbox.api.http.options("/customers/", headers={**asked, **headers})
 
 
 def granted(response: Any) -> bool:
@@ -270,7 +193,7 @@ def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox, with_key: boo
     profile(sandbox, allowed_domains=[domain])
     origin, wanted = f"https://{domain}:8443", "authorization,content-type,idempotency-key"
     key = {} if with_key else {"Authorization": ""}
-    answer = preflight(sandbox, origin, Access_Control_Request_Headers=wanted, **key)
+    answer = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["access-control-allow-origin"] == origin
     assert answer.headers["access-control-allow-credentials"] == "true"
@@ -279,22 +202,8 @@ def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox, with_key: boo
     assert answer.headers["vary"] == "Origin"
 
 
-def test_a_preflight_of_another_page_is_not(sandbox: Sandbox) -> None:
-    profile(sandbox, allowed_domains=["shop.example.com"])
-    for origin in ("https://evil.example", "null"):
-        answer = preflight(sandbox, origin)
-        assert (answer.status_code, granted(answer)) == (405, False)
-
-
-def test_options_without_an_origin_is_as_any_method_that_is_not_there(sandbox: Sandbox) -> None:
-    profile(sandbox, allowed_domains=["shop.example.com"])
-    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")
-    listed = {"Origin": "https://shop.example.com"}
-    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED", headers=listed)
-
-
 def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
-    """Errors as well: a page must be able to show its user what is wrong."""
+    """Errors as well: a page must be able to show its user what is wrong. Those to another page may not."""
     profile(sandbox, allowed_domains=["shop.example.com"])
     listed = {"Origin": "https://shop.example.com"}
     for path, expected in (("/customers/", 200), ("/customers/?page=0", 422), ("/nothing/", 404)):
@@ -303,6 +212,10 @@ def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
         assert answer.headers["access-control-allow-origin"] == "https://shop.example.com"
         assert answer.headers["vary"] == "Origin"
         assert "Request-Id" in answer.headers["access-control-expose-headers"]
+    for origin in ("https://evil.example", "null"):
+        rejected(sandbox, "GET", "/customers/", "allowed_domains", headers={"Origin": origin})
+        assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": origin}))
+        assert not granted(preflight(sandbox, origin))
 
 
 @pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
@@ -319,12 +232,6 @@ def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, doma
     assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"}))
 
 
-def test_answers_to_another_page_may_not(sandbox: Sandbox) -> None:
-    profile(sandbox, allowed_domains=["shop.example.com"])
-    answer = sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"})
-    assert (answer.status_code, granted(answer)) == (403, False)
-
-
 @pytest.mark.parametrize("limits", [None, {}, {"allowed_ips": ["127.0.0.1"]}])
 def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[str, Any] | None) -> None:
     """B-70: such an App answers browsers like anyone else and says nothing of CORS."""
@@ -334,12 +241,4 @@ def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[
     assert (answer.status_code, granted(answer)) == (200, False)
     answer = preflight(sandbox, "https://unheard-of.example")
     assert (answer.status_code, granted(answer)) == (405, False)
-
-
-def test_on_the_starter_plan_no_page_is_allowed_either(with_settings: Callable[..., Sandbox]) -> None:
-    """Rule 7."""
-    sandbox = with_settings()
-    profile(sandbox, allowed_domains=["shop.example.com"])
-    assert granted(preflight(sandbox, "https://shop.example.com"))
-    sandbox.control.patch("/app", {"settings": {"pricing_plan": "starter"}})
-    assert not granted(preflight(sandbox, "https://shop.example.com"))
+    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")

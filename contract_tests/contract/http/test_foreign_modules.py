@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from contract_tests.surfaces.cli.terminal import COMMAND, clean
@@ -68,87 +67,48 @@ def python(*parts: str) -> str:
     return done.stdout.strip()
 
 
-IMPORT_USED = """
-import warnings
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    for name in USED:
-        import_module(name)
-"""
-
-
 def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
-    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
-    enough = "assert len(before) > 200, len(before)"
-    assert python(COMPARE, IMPORT_USED, before, enough, LOAD, "print(sorted(changed(before)))") == "[]"
-
-
-def test_this_comparison_finds_what_is_changed() -> None:
-    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
-    change = """
-import httpx, uvicorn, requests
-uvicorn.Server.startup = None
-httpx.get = None
-sys.modules["requests"] = ModuleType("requests")
-"""
-    found = python(COMPARE, IMPORT_USED, before, change, "print(sorted(changed(before)))")
-    assert found == "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"
-
-
-def test_after_the_emulator_each_module_is_the_one_of_its_package() -> None:
-    """None is a stand-in: each was loaded from a file."""
-    strange = """
-modules = {name: value for name, value in known().items() if name in sys.modules}
-print(sorted(name for name, module in modules.items() if type(module) is not ModuleType or not module.__spec__.origin))
-"""
-    loaded = "assert {'connexion', 'uvicorn', 'werkzeug'} <= sys.modules.keys()"
-    assert python(COMPARE, LOAD, loaded, strange) == "[]"
-
-
-def test_after_the_emulator_other_packages_are_whole() -> None:
-    names = ("requests.Session", "httpx.AsyncClient", "jinja2.Environment", "werkzeug.Request")
-    imports = (f"import {name.partition('.')[0]}" for name in names)
-    found = python(LOAD, *imports, *(f"print(type({name}).__name__, {name}.__name__)" for name in names))
-    assert found.splitlines() == [f"type {name.partition('.')[2]}" for name in names]
+    """What the test itself changes afterwards, by each of three ways, is found."""
+    found = python(
+        COMPARE,
+        "for name in USED: import_module(name)",
+        "before = {name: (owner, attributes(owner)) for name, owner in known().items()}",
+        "assert len(before) > 200, len(before)",
+        LOAD,
+        "print(sorted(changed(before)))",
+        "import httpx, uvicorn, requests",
+        "uvicorn.Server.startup = httpx.get = None",
+        "sys.modules['requests'] = ModuleType('requests')",
+        "print(sorted(changed(before)))",
+    )
+    assert found.splitlines() == ["[]", "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"]
 
 
 def test_importing_the_emulator_warns_of_nothing() -> None:
-    """Also not of what Connexion imports: a test suite that makes warnings errors could not use the plugin."""
-    assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"
+    """Also not of what Connexion imports: a suite that makes warnings errors needs that. No module is a stand-in."""
+    stand_ins = "print([name for name in USED if name in sys.modules and not sys.modules[name].__spec__.origin])"
+    assert python("import sys, warnings", "warnings.simplefilter('error')", LOAD, stand_ins) == "[]"
 
 
 OPTIONAL = (
     *("emulator.checks.service", "emulator.checks.receiver", "emulator.cli.agent", "emulator.cli.mcp_server"),
-    *("emulator.checks.document", "emulator.checks.suite"),
-    *("emulator.testing", "emulator.ui.reports"),
+    *("emulator.checks.document", "emulator.checks.suite", "emulator.testing", "emulator.ui.reports"),
     *("filelock", "hypothesis", "mcp", "schemathesis", "tinydb"),
 )
 """What some commands and test suites need, and a server does not."""
 
 
-def optional(names: Iterable[str]) -> list[str]:
-    """Return the optional modules among these."""
-    return sorted(name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL)))
-
-
-def test_a_server_loads_nothing_of_the_optional_packages() -> None:
-    names = python("import sys", LOAD, "print(*sys.modules)").split()
-    assert "emulator.server.server" in names
-    assert optional(names) == ["emulator.testing", "emulator.testing.plugin"], "the plugin loads no other helper"
-
-
 def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
     """By the interpreter's own list of the modules that it imports until the server is ready."""
     command = [sys.executable, "-X", "importtime", *COMMAND[1:], "serve", "--port", "0"]
-    file = tmp_path / "imports"
     with (
-        file.open("w") as imports,
+        (tmp_path / "imports").open("w") as imports,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=imports, text=True, env=clean()) as process,
     ):
         assert process.stdout
         ready = "Ready.\n" in process.stdout
         process.kill()
     assert ready
-    names = {line.rpartition("|")[2].strip() for line in file.read_text("utf-8").splitlines()}
+    names = {line.rpartition("|")[2].strip() for line in (tmp_path / "imports").read_text("utf-8").splitlines()}
     assert "emulator.server.server" in names
-    assert optional(names) == []
+    assert [name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL))] == []

@@ -1,21 +1,17 @@
-"""Routes: which path and method lead anywhere, and what is said where they do not (B-05, B-06, B-14)."""
+"""Routes: which path and method lead anywhere, what is said where they do not, and the order of checks (B-05, B-06, B-14)."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any
 
-import httpx
 import pytest
 
 from contract_tests.contract.document.reader import METHODS
 from contract_tests.contract.http.line import Line
-from contract_tests.support.client import Client, http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.document import bundles
 from emulator.resources.registry import OPERATIONS
-from emulator.web.root_app import RootApp
 
 
 def documented(name: str) -> list[tuple[str, frozenset[str]]]:
@@ -28,13 +24,7 @@ def documented(name: str) -> list[tuple[str, frozenset[str]]]:
 
 SERVICE = documented("service")
 CONTROL = documented("control")
-ANY_METHOD = "/inbox/{name}"
-"""The one path of the control API that takes whatever comes, as a receiver does."""
-
-PAGES = [
-    *("/docs/", "/openapi.json", "/openapi.yaml", "/openapi-3.1.json", "/openapi-pages.json"),
-    *("/openapi-pages-3.1.json", "/_emulator/openapi.json", "/_emulator/openapi-3.1.json"),
-]
+PAGES = (b"/docs/", b"/openapi.json", b"/openapi.yaml", b"/openapi-pages-3.1.json", b"/_emulator/openapi.json")
 
 
 def actual(path: str) -> str:
@@ -42,7 +32,14 @@ def actual(path: str) -> str:
     return re.sub(r"\{\w+\}", "x_1", path)
 
 
-def rejects_other_methods(client: Client, path: str, methods: frozenset[str]) -> None:
+@pytest.mark.parametrize(("path", "methods"), SERVICE + CONTROL)
+def test_a_wrong_method_is_rejected_and_the_allowed_ones_are_named(
+    sandbox: Sandbox, path: str, methods: frozenset[str]
+) -> None:
+    """B-05: 405 METHOD_NOT_ALLOWED with Allow, before the key; B-14: its type is VALIDATION_ERROR."""
+    client = sandbox.api if (path, methods) in SERVICE else sandbox.control
+    if path == "/inbox/{name}":  # it takes whatever comes, as a receiver does
+        return
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} - methods:
         response = client.request(method, actual(path), headers={"Authorization": ""})
         assert response.status_code == 405
@@ -50,33 +47,15 @@ def rejects_other_methods(client: Client, path: str, methods: frozenset[str]) ->
         assert (response.json()["type"], response.json()["code"]) == ("VALIDATION_ERROR", "METHOD_NOT_ALLOWED")
 
 
-@pytest.mark.parametrize(("path", "methods"), SERVICE)
-def test_a_wrong_method_is_rejected_and_the_allowed_ones_are_named(
-    sandbox: Sandbox, path: str, methods: frozenset[str]
-) -> None:
-    """B-05: 405 METHOD_NOT_ALLOWED with Allow, before the key; B-14: its type is VALIDATION_ERROR."""
-    rejects_other_methods(sandbox.api, path, methods)
-
-
-@pytest.mark.parametrize(("path", "methods"), [case for case in CONTROL if case[0] != ANY_METHOD])
-def test_the_control_api_rejects_wrong_methods_alike(sandbox: Sandbox, path: str, methods: frozenset[str]) -> None:
-    rejects_other_methods(sandbox.control, path, methods)
-
-
 @pytest.mark.parametrize("path", [path for path, _ in SERVICE if path.endswith("/")])
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str, method: str) -> None:
-    """B-06, whatever the method and without a key."""
+def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str) -> None:
+    """B-06, whatever the method and without a key; in the control API a slash is one too many."""
     path = actual(path)
-    error = sandbox.api.rejected(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
-    assert f"Add the trailing slash: /v1{path}" in error["message"]
-
-
-@pytest.mark.parametrize("path", [path for path, _ in CONTROL])
-def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str) -> None:
-    path = actual(path)
-    error = sandbox.control.rejected("GET", f"{path}/", 404, "NOT_FOUND")
-    assert error["message"].endswith(f"Remove the trailing slash: /_emulator{path}")
+    for method in ("GET", "DELETE"):
+        error = sandbox.api.rejected(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
+        assert f"Add the trailing slash: /v1{path}" in error["message"]
+    error = sandbox.control.rejected("GET", "/clock/", 404, "NOT_FOUND")
+    assert error["message"].endswith("Remove the trailing slash: /_emulator/clock")
 
 
 @pytest.mark.parametrize(
@@ -98,82 +77,34 @@ def test_a_path_that_is_not_served_is_not_found(line: Line, path: bytes) -> None
     assert answer.headers["request-id"].startswith("req_")
 
 
-def test_there_is_one_version(sandbox: Sandbox) -> None:
-    """B-80: no header chooses, and another prefix is not found."""
-    for version in ("v2", "v0", "V1"):
-        answer = sandbox.api.http.get(f"{sandbox.url}/{version}/customers/")
-        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
-    for header in ("API-Version", "Service-Version", "Accept"):
-        assert sandbox.api.request("GET", "/customers/", headers={header: "v2"}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "id", [b"..", b".", b"%2E%2E", b"%00", b"%FF", b"%E2%82%AC", b"a%2Fb", b"%", b"%zz", b"~" * 9000]
-)
-def test_an_odd_id_is_an_unknown_id(line: Line, id: bytes) -> None:
-    line.request(b"GET /v1/customers/" + id + b"/ HTTP/1.1")
-    answer = line.answer()
-    assert (answer.status, answer.code) == (404, "CUSTOMER_NOT_FOUND")
-
-
-def test_an_encoded_slash_does_not_lead_elsewhere(sandbox: Sandbox, line: Line) -> None:
+def test_an_odd_id_is_an_unknown_id(sandbox: Sandbox, line: Line) -> None:
     """``/customers/{id}%2Ftransactions/`` names an odd customer, not the customer's transactions."""
-    customer = sandbox.customer()
-    line.request(f"GET /v1/customers/{customer['id']}%2Ftransactions/ HTTP/1.1".encode())
-    assert line.answer().code == "CUSTOMER_NOT_FOUND"
+    elsewhere = f"{sandbox.customer()['id']}%2Ftransactions".encode()
+    for id in (b"..", b"%2E%2E", b"%00", b"%FF", b"%E2%82%AC", b"a%2Fb", b"%", b"%zz", b"~" * 9000, elsewhere):
+        line.request(b"GET /v1/customers/" + id + b"/ HTTP/1.1")
+        answer = line.answer()
+        assert (answer.status, answer.code) == (404, "CUSTOMER_NOT_FOUND")
 
 
-def test_an_encoded_letter_is_that_letter(line: Line) -> None:
-    line.request(b"GET /v1/%63ustomers/ HTTP/1.1")
-    assert line.answer().status == 200
-
-
-def test_the_absolute_form_is_understood(line: Line) -> None:
+def test_an_encoded_letter_is_that_letter_and_the_absolute_form_is_understood(line: Line) -> None:
     """RFC 9112, 3.2.2: as a proxy is asked."""
-    line.request(b"GET http://anywhere.example/v1/customers/ HTTP/1.1")
-    assert line.answer().status == 200
+    for path in (b"/v1/%63ustomers/", b"http://anywhere.example/v1/customers/"):
+        line.request(b"GET " + path + b" HTTP/1.1")
+        assert line.answer().status == 200
 
 
 @pytest.mark.parametrize(("path", "status"), [("/v1/customers/", 200), ("/v1/customers/x/", 404), ("/v1/reset", 405)])
-def test_head_is_get_without_the_body(sandbox: Sandbox, line: Line, path: str, status: int) -> None:
-    """RFC 9110, 9.3.2: the same status, type and length, and the connection goes on."""
-    line.request(f"HEAD {path} HTTP/1.1".encode())
-    head = line.answer(bodiless=True)
-    line.request(f"GET {path} HTTP/1.1".encode())
-    get = line.answer()
+def test_head_is_get_without_the_body(server: RunningServer, path: str, status: int) -> None:
+    """RFC 9110, 9.3.2: the same status, type and length, and the connection goes on. B-04: a read-only key may."""
+    with Line(server.url, "sk_test_readonly") as line:
+        line.request(f"HEAD {path} HTTP/1.1".encode())
+        head = line.answer(bodiless=True)
+        line.request(f"GET {path} HTTP/1.1".encode())
+        get = line.answer()
     assert head.status == get.status == status
     for name in ("content-type", "content-length") if status != 405 else ():
         assert head.headers[name] == get.headers[name]
     assert head.headers["request-id"] != get.headers["request-id"]
-
-
-def test_head_is_no_write(server: RunningServer) -> None:
-    """B-04: a read-only key may."""
-    with Line(server.url, "sk_test_readonly-head") as line:
-        line.request(b"HEAD /v1/customers/ HTTP/1.1")
-        assert line.answer(bodiless=True).status == 200
-
-
-@pytest.mark.parametrize("method", [b"get", b"Get", b"FOO", b"", b"G\xc3\x89T"])
-def test_a_method_that_http_does_not_know_is_malformed(line: Line, method: bytes) -> None:
-    """Methods are case-sensitive (RFC 9110, 9.1); HTTP statuses: 400 malformed."""
-    line.request(method + b" /v1/customers/ HTTP/1.1")
-    answer = line.answer()
-    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
-    assert line.ended()
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_pages_and_documents_carry_a_request_id_and_reject_other_methods(sandbox: Sandbox, path: str) -> None:
-    """B-11: every response has Request-Id."""
-    with http_client(base_url=sandbox.url) as http:
-        shown = http.get(path)
-        assert shown.status_code == 200
-        assert shown.headers["request-id"].startswith("req_")
-        rejected = http.post(path)
-        assert (rejected.status_code, rejected.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert "GET" in rejected.headers["allow"]
-        assert rejected.json()["request_id"] == rejected.headers["request-id"]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +120,8 @@ def test_pages_and_documents_carry_a_request_id_and_reject_other_methods(sandbox
         (b"GET /nothing HTTP/1.1", "sk_test_ids-a", 404),
         (b"GET /_emulator/clock HTTP/1.1", "sk_test_ids-a", 200),
         (b"GET /_emulator/clock HTTP/1.1", "nonsense", 401),
+        *((b"GET " + page + b" HTTP/1.1", "sk_test_ids-a", 200) for page in PAGES),
+        *((b"POST " + page + b" HTTP/1.1", "sk_test_ids-a", 405) for page in PAGES),
         (b"nonsense", "sk_test_ids-a", 400),
     ],
 )
@@ -222,72 +155,96 @@ def test_a_failure_of_ours_is_an_internal_error(
     assert "a secret" in caplog.text
 
 
-def test_a_page_that_fails_is_an_internal_error_too(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever stands behind the edge."""
-
-    async def nothing() -> None: ...
-
-    async def fail(*_: Any) -> None:
-        raise ZeroDivisionError
-
-    async def ask() -> httpx.Response:
-        edge = RootApp(
-            [("", fail)],
-            new_request_id=lambda: "req_1",
-            start=nothing,
-            stop=nothing,
-            base_url="http://127.0.0.1:1",
-        )
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(edge), base_url="http://sandbox.local") as http:
-            return await http.get("/")
-
-    response = asyncio.run(ask())
-    assert (response.status_code, response.json()["code"]) == (500, "INTERNAL_ERROR")
-    assert response.headers["request-id"] == response.json()["request_id"] == "req_1"
-    assert "ZeroDivisionError" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "host", [b"a b", b'"><script>', b"x:99999", b"x:", b"\xff", b"[::1", b"a/b", b"user@host", b"", b"h" * 300]
-)
-def test_a_host_that_is_none_gets_into_no_link(sandbox: Sandbox, line: Line, host: bytes) -> None:
-    line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-    answer = line.answer()
-    assert f'"doc_url":"{sandbox.url}/docs/errors#NOT_FOUND"'.encode() in answer.body
-
-
-@pytest.mark.parametrize("host", [b"sandbox", b"sandbox_1.local:8080", b"127.0.0.1:1", b"[::1]:4747"])
-def test_links_lead_to_the_host_that_was_called(line: Line, host: bytes) -> None:
+def test_links_lead_to_the_host_that_was_called_if_it_can_be_one(sandbox: Sandbox, line: Line) -> None:
     """B-19: absolute URLs, which a client behind a port mapping can follow."""
-    line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-    assert b'"doc_url":"http://' + host + b"/docs/errors#NOT_FOUND" in line.answer().body
+    ours = sandbox.url.removeprefix("http://").encode()
+    hosts = [(host, host) for host in (b"sandbox", b"sandbox_1.local:8080", b"127.0.0.1:1", b"[::1]:4747")]
+    odd = (b"a b", b'"><script>', b"x:99999", b"x:", b"\xff", b"[::1", b"a/b", b"user@host", b"", b"h" * 300)
+    for host, shown in (*hosts, *((host, ours) for host in odd)):
+        line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+        assert b'"doc_url":"http://' + shown + b"/docs/errors#NOT_FOUND" in line.answer().body
 
 
-@pytest.mark.parametrize(
-    ("path", "meant"), [(b"/v1/customer/", "/v1/customers/"), (b"/v1/subscription/", "/v1/subscriptions/")]
-)
-def test_a_path_that_is_nearly_right_is_named(line: Line, path: bytes, meant: str) -> None:
-    line.request(b"GET " + path + b" HTTP/1.1")
-    answer = line.answer()
-    assert (answer.status, answer.code) == (404, "NOT_FOUND")
-    assert f"Did you mean {meant}?".encode() in answer.body
-
-
-@pytest.mark.breaks_the_document  # a forced shape is not the documented one
-@pytest.mark.parametrize(
-    ("method", "path", "code"), [("GET", "/nowhere/", "not_found"), ("PUT", "/customers/", "method_not_allowed")]
-)
-def test_a_forced_shape_is_that_of_unknown_routes_and_methods(
-    sandbox: Sandbox, method: str, path: str, code: str
-) -> None:
-    """B-10."""
-    sandbox.settings(error_shape="nested")
-    assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
+def test_a_path_that_is_nearly_right_is_named(sandbox: Sandbox) -> None:
+    error = sandbox.api.rejected("GET", "/subscription/", 404, "NOT_FOUND")
+    assert "Did you mean /v1/subscriptions/?" in error["message"]
 
 
 @pytest.mark.breaks_the_document  # a forced shape is not the documented one
-def test_a_forced_shape_is_that_of_a_public_key_too(sandbox: Sandbox) -> None:
+def test_a_forced_shape_is_that_of_unknown_routes_and_methods_and_of_a_public_key(sandbox: Sandbox) -> None:
     """B-10: it names the App."""
     sandbox.settings(error_shape="nested")
     public = {"Authorization": f"Bearer pk{sandbox.key[2:]}"}
-    assert sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"] == "public_key_not_allowed"
+    for method, path, code in (("GET", "/nowhere/", "not_found"), ("PUT", "/customers/", "method_not_allowed")):
+        assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
+    rejected = sandbox.api.http.get("/customers/", headers=public).json()
+    assert rejected["error"]["code"] == "public_key_not_allowed"
+
+
+# -- Of two errors of a request the one that comes first is answered (B-05)
+
+
+NO_KEY = {"Authorization": ""}
+PUBLIC = {"Authorization": "Bearer pk_test_demo"}
+EXPIRED = {"Authorization": "Bearer sk_test_expired"}
+DISABLED = {"Authorization": "Bearer sk_test_disabled"}
+FORCED = {"Emulator-Answer": "RATE_LIMIT_EXCEEDED"}
+JSON = {"Content-Type": "application/json"}
+NOT_JSON = {"content": b"{", "headers": JSON}
+EMPTY: dict[str, Any] = {"json": {}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "status", "code"),
+    [
+        # The route comes before the key, and the path before the method.
+        ("PUT", "/nothing/", {}, 404, "NOT_FOUND"),
+        ("PUT", "/customers/", NOT_JSON | {"headers": NO_KEY}, 405, "METHOD_NOT_ALLOWED"),
+        # The key comes before everything that the request says.
+        ("POST", "/customers/?x=1", NOT_JSON | {"headers": JSON | NO_KEY}, 401, "AUTHENTICATION_FAILED"),
+        ("POST", "/customers/?x=1", NOT_JSON | {"headers": JSON | PUBLIC}, 403, "PUBLIC_KEY_NOT_ALLOWED"),
+        ("POST", "/customers/", EMPTY | {"headers": FORCED | EXPIRED}, 401, "EXPIRED_API_KEY"),
+        # Then the state of App and company, then the forced answer.
+        ("POST", "/customers/?x=1", NOT_JSON | {"headers": JSON | DISABLED}, 403, "APP_DISABLED"),
+        ("POST", "/customers/?x=1", NOT_JSON | {"headers": JSON | FORCED}, 429, "RATE_LIMIT_EXCEEDED"),
+        # The form of the body comes before parameters and fields.
+        ("POST", "/customers/?x=1", NOT_JSON, 400, "VALIDATION_ERROR"),
+        ("POST", "/customers/?" + "x=1&" * 200, NOT_JSON, 400, "VALIDATION_ERROR"),
+        ("POST", "/subscriptions/x/pause/?x=1", NOT_JSON, 400, "VALIDATION_ERROR"),
+        # Parameters and fields come before the objects.
+        ("GET", "/customers/x/?x=1", {}, 422, "INVALID_FILTER_PARAM"),
+        ("POST", "/subscriptions/", {"json": {"customer": "c", "plan": "p", "interval": 1}}, 422, "INVALID_FIELD"),
+        ("POST", "/subscriptions/x/pause/", {"json": {"x": 1}}, 422, "INVALID_FIELD"),
+    ],
+)
+def test_the_first_fault_decides(
+    sandbox: Sandbox, method: str, path: str, options: dict[str, Any], status: int, code: str
+) -> None:
+    sandbox.api.rejected(method, path, status, code, **options)
+
+
+def test_fields_come_before_a_conflict(sandbox: Sandbox) -> None:
+    """422 before 409."""
+    taken = sandbox.customer()["email"]
+    body = {"email": taken, "name": "Awa", "phone": "12"}
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json={"email": taken, "name": "Awa"})
+
+
+def test_idempotency_comes_after_the_fields_and_before_the_objects(sandbox: Sandbox) -> None:
+    """A used key: wrong fields are 422 still, a missing customer is answered with a conflict."""
+    headers = {"Idempotency-Key": "k"}
+    body = {"customer": "cust_x", "unit_amount": 500, "interval": "month"}
+    sandbox.api.rejected("POST", "/subscriptions/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
+    wrong = {**body, "interval": "age"}
+    sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=wrong, headers=headers)
+    other = {**body, "unit_amount": 600}
+    sandbox.api.rejected("POST", "/subscriptions/", 409, "IDEMPOTENCY_CONFLICT", json=other, headers=headers)
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "Origin"])
+def test_a_header_that_may_be_sent_once_is_rejected_when_sent_twice(sandbox: Sandbox, name: str) -> None:
+    """B-05."""
+    headers = [(name, "https://a.example"), (name, "https://b.example"), ("Authorization", f"Bearer {sandbox.key}")]
+    answer = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json={}, headers=headers)
+    assert answer["param"] == name
