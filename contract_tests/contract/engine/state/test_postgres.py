@@ -48,7 +48,7 @@ def alone(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]
 # -- who holds a schema
 
 
-HTTP = http_client(headers=HEADERS)
+HTTP, BUYER = http_client(headers=HEADERS), http_client()
 
 
 def create(emulator: ServerProcess, number: int, **headers: str) -> httpx.Response:
@@ -130,9 +130,9 @@ def test_hosted_pages_name_the_app(alone: Sandbox) -> None:
     """A proxy finds the server of a page by it: in links of objects, in those of the page, and after its form."""
     invoice = alone.invoice()
     assert invoice["payment_url"].endswith(f"/invoice/{invoice['id']}?app=shared")
-    assert HTTP.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
+    assert BUYER.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
     assert "&app=shared" in invoice["pdf_url"]
-    page = HTTP.get(invoice["payment_url"]).text
+    page = BUYER.get(invoice["payment_url"]).text
     assert f'action="/invoice/{invoice["id"]}?app=shared"' in page
     for made in (alone.session(), alone.link()):
         assert made["url"].endswith("?app=shared")
@@ -186,10 +186,10 @@ def test_a_buyer_is_asked_for_patience_while_the_database_is_away(alone: Sandbox
     url = alone.link()["url"]
     with postgres.frozen(place):
         until(attempt(alone, "a"), 503)
-        page = HTTP.get(url, headers={"Accept-Language": "fr"})
+        page = BUYER.get(url, headers={"Accept-Language": "fr"})
         assert (page.status_code, page.headers["retry-after"]) == (503, "1")
         assert "rien n’est débité deux fois" in page.text
-        read = HTTP.get(url, headers={"Accept": "application/json"})
+        read = BUYER.get(url, headers={"Accept": "application/json"})
         assert (read.status_code, read.json()["code"]) == (503, "DATABASE_ERROR")
 
 
