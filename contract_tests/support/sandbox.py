@@ -10,8 +10,7 @@ from typing import Any, Self
 from contract_tests.contract.document import specification
 from contract_tests.support.client import Client
 from contract_tests.support.contract import Contract
-from contract_tests.surfaces.coverage.tap import tapped
-from contract_tests.surfaces.coverage.watch import WATCH
+from contract_tests.surfaces.coverage.watch import tapped
 from emulator.core.event_types import EVENTS
 from emulator.server.sandbox import Options
 from emulator.server.server import Server
@@ -54,7 +53,7 @@ class RunningServer:
         chosen = {"clock_mode": "frozen", "clock_at": START, "seed": 7, "strict": True, **options}
         self.server = Server(Options(**chosen), "127.0.0.1", 0, public_url)
         application = self.server.sandbox.application
-        self.server.sandbox.application = lambda: tapped(application(), WATCH.hear)  # type: ignore[method-assign]
+        self.server.sandbox.application = lambda: tapped(application())  # type: ignore[method-assign]
         self._thread = ServerThread(self.server)
         self.url = f"http://127.0.0.1:{self.server.port}"
 

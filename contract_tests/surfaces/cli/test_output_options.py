@@ -112,7 +112,7 @@ def main() -> Iterator[tuple[Emulator, str]]:
     """A world in which a subscription is past due, which runs only read; and that subscription."""
     server = LocalServer()
     with Emulator(key="sk_test_main", clock=START, seed=7, server=server) as payments:
-        yield payments, past_due(payments).subscription
+        yield payments, past_due(payments)
     server.stop()
 
 

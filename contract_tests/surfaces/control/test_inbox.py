@@ -17,22 +17,24 @@ def url(sandbox: Sandbox, name: str = "shop", query: str = "") -> str:
     return f"{sandbox.url}/_emulator/inbox/{name}{query}"
 
 
-def stored(sandbox: Sandbox, name: str = "shop", **query: Any) -> list[Any]:
+def stored(sandbox: Sandbox, name: str = "shop") -> list[Any]:
     """What the inbox holds, oldest first."""
     sandbox.settle()
-    return list(sandbox.control.pages(f"/inbox/{name}", page_size=100, **query))[::-1]
+    return list(sandbox.control.pages(f"/inbox/{name}", page_size=100))[::-1]
 
 
 @pytest.fixture
-def http() -> Iterator[httpx.Client]:
-    """A stranger: no key, no document."""
-    client = http_client()
-    yield client
-    client.close()
+def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """A stranger, who knows no document; what it sends is for this world unless it says another one."""
+    with http_client(params={"app": sandbox.key.removeprefix("sk_test_")}) as client:
+        yield client
 
 
-@pytest.mark.parametrize("method", ["HMAC_SHA256", "JWT", "BASIC"])
-def test_an_inbox_takes_pings_and_deliveries_and_checks_their_signatures(sandbox: Sandbox, method: str) -> None:
+@pytest.mark.parametrize(("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")])
+def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
+    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+) -> None:
+    """By the secret of its time; other credentials than the endpoint's are recognised."""
     endpoint = sandbox.endpoint(url(sandbox), security_profile=method)
     sandbox.customer()
     ping, delivery = stored(sandbox)
@@ -44,15 +46,12 @@ def test_an_inbox_takes_pings_and_deliveries_and_checks_their_signatures(sandbox
         assert endpoint["secret"] not in str(request)
     assert delivery["headers"]["emulator-attempt"] == "1"
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
-
-
-def test_a_signature_is_judged_by_the_secret_of_its_time(sandbox: Sandbox) -> None:
-    endpoint = sandbox.endpoint(url(sandbox))
-    sandbox.customer()
-    stored(sandbox)
     sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
     sandbox.customer()
-    assert [request["signature"]["valid"] for request in stored(sandbox)] == [True, True, True]
+    assert [request["signature"]["valid"] for request in stored(sandbox)] == [True] * 3
+    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
+        http.post(url(sandbox, "copy"), content=delivery["body"].encode(), headers={"authorization": given})
+    assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
 
 
 def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -63,7 +62,6 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
     (delivery,) = sandbox.deliveries(other)
     body, right = genuine["body"], {"service-signature": genuine["headers"]["service-signature"]}
     wrong = {"service-signature": "0" * 64}
-    key = {"app": sandbox.key.removeprefix("sk_test_")}
     for content, headers, verdict in [
         (body, right, (True, named["id"])),
         (body + " ", right, (False, None)),
@@ -73,32 +71,14 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
         (ping["body"].replace("webhook.ping", "webhook.pong"), wrong, (False, None)),
         ("{}", {**wrong, "emulator-delivery": delivery["id"]}, (False, other["id"])),
     ]:
-        assert http.post(url(sandbox, "copy"), params=key, content=content, headers=headers).status_code == 200
+        assert http.post(url(sandbox, "copy"), content=content, headers=headers).status_code == 200
         found = stored(sandbox, "copy")[-1]["signature"]
         assert (found["valid"], found["webhook"]) == verdict, (content[:40], headers)
 
 
-@pytest.mark.parametrize(("method", "scheme"), [("JWT", "Bearer"), ("BASIC", "Basic")])
-def test_other_credentials_than_the_endpoints_are_recognised(
-    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
-) -> None:
-    sandbox.endpoint(url(sandbox), security_profile=method)
-    sandbox.customer()
-    _, genuine = stored(sandbox)
-    body = genuine["body"].encode()
-    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
-        http.post(
-            url(sandbox, "copy"),
-            params={"app": sandbox.key.removeprefix("sk_test_")},
-            content=body,
-            headers={"authorization": given},
-        )
-    assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS", "PROPFIND"])
 def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, method: str) -> None:
-    for body in (b"", b"\xff\x00", b"{", b"a=1", b"[" * 100_000):
+    for body in (b"", b"\xff\x00", b"{", b"[" * 100_000):
         answer = http.request(method, url(sandbox), content=body, headers={"authorization": f"Bearer {sandbox.key}"})
         assert (answer.status_code, answer.json()) == (200, {"received": True})
         request = stored(sandbox)[-1]
@@ -107,37 +87,37 @@ def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, m
         assert request["headers"]["authorization"] == "Bearer …"
 
 
-def test_inboxes_and_worlds_do_not_mix(sandbox: Sandbox) -> None:
+def test_inboxes_and_worlds_do_not_mix(sandbox: Sandbox, other_world: Sandbox) -> None:
     """B-01: what an event says of its App decides, unless the URL names one."""
-    sandbox.endpoint(url(sandbox, "one"))
-    sandbox.endpoint(url(sandbox, "two"))
-    sandbox.endpoint(url(sandbox, "one", "?app=elsewhere"))
+    elsewhere = other_world.key.removeprefix("sk_test_")
+    for name, query in (("one", ""), ("two", ""), ("one", f"?app={elsewhere}")):
+        sandbox.endpoint(url(sandbox, name, query))
     assert [len(stored(sandbox, name)) for name in ("one", "two", "three")] == [1, 1, 0]
-    assert sandbox.control.http.get("/inbox/one").json()["pagination"]["count"] == 1
-    elsewhere = httpx.get(url(sandbox, "one"), params={"app": "elsewhere"}, trust_env=False, timeout=60).json()
-    assert elsewhere["pagination"]["count"] == 1
+    assert len(stored(other_world, "one")) == 1
 
 
 def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
     """It goes before what was set, for this inbox alone; an inbox may be called response."""
-    key = {"authorization": f"Bearer {sandbox.key}"}
-    for status in (200, 204, 301, 404, 500, 599):
-        assert http.post(url(sandbox, query=f"?status={status}"), headers=key).status_code == status
-    assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 404, 500, 599]
     sandbox.inbox_answers("shop", status=503)
-    for name, query, status in [("shop", "?status=404", 404), ("shop", "", 503), ("response", "", 200)]:
-        assert http.put(url(sandbox, name, query), headers=key).status_code == status
+    for status in (200, 204, 301, 599):
+        assert http.post(url(sandbox), params={"status": status, **http.params}).status_code == status
+    assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 599]
+    for name, status in [("shop", 503), ("response", 200), ("n" * 64, 200), ("n" * 65, 404), ("a/b", 404), ("", 404)]:
+        assert http.put(url(sandbox, name)).status_code == status
     assert [request["method"] for request in stored(sandbox, "response")] == ["PUT"]
-    for name, status in [("n" * 64, 200), ("n" * 65, 404), ("a/b", 404), ("", 404), ("a%20b", 404)]:
-        assert http.post(url(sandbox, name)).status_code == status
     started = time.perf_counter()
-    http.post(url(sandbox, query="?delay_ms=300"), headers=key)
+    http.post(url(sandbox), params={"delay_ms": 300, **http.params})
     assert time.perf_counter() - started >= 0.3
     body = {"name": "Shop", "url": url(sandbox, query="?status=500"), "events": ["*"]}
     sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    for name, wrong in (("status", "199"), ("status", "²"), ("delay_ms", "-1"), ("delay_ms", "60001"), ("app", "a b")):
+        answer = http.post(url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
+        assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
+        assert answer.json()["param"] == name
+    assert stored(sandbox, "wrong") == []
 
 
-def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     """So an endpoint that passed its ping can be made to fail, and to recover.
 
     A GET changes nothing, also not of the URL that was registered, which anybody may open in a browser.
@@ -146,8 +126,6 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox, http: httpx.
     for wrong in ({"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}):
         sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=wrong)
     assert len(sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"]) == 1
-    answer = http.post(url(sandbox, "other"), content=b"{}", headers={"authorization": f"Bearer {sandbox.key}"})
-    assert (answer.status_code, answer.elapsed.total_seconds() < 30) == (200, True)
     answer = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
     assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
     sandbox.customer()
@@ -166,17 +144,6 @@ def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
     assert impatient.deliveries(endpoint)[0]["attempts"][0]["error"] == "no answer within 1.5 s"
 
 
-@pytest.mark.parametrize(
-    "query", ["?status=199", "?status=600", "?status=x", "?delay_ms=-1", "?delay_ms=60001", "?app=a%20b", "?status=²"]
-)
-def test_a_wrong_request_is_rejected_and_nothing_stored(sandbox: Sandbox, http: httpx.Client, query: str) -> None:
-    key = {} if "app" in query else {"authorization": f"Bearer {sandbox.key}"}
-    answer = http.post(url(sandbox, query=query), headers=key)
-    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
-    assert answer.json()["param"] in query
-    assert stored(sandbox) == []
-
-
 def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
     """Those that received something, those that an endpoint sends to, and those whose response was set."""
     app = sandbox.key.removeprefix("sk_test_")
@@ -192,4 +159,3 @@ def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: San
     page = sandbox.control.get("/inbox/shop", page_size=3)
     assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
     assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
-    sandbox.control.rejected("GET", "/inbox/shop", 422, "INVALID_FILTER_PARAM", params={"delay": "1"})

@@ -1,148 +1,198 @@
-"""The ledger over HTTP: where the money is, what posted it, and what broke the balance."""
+"""The ledger over HTTP: where the money is, what posted it, what the tester set, and what broke the balance."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from contract_tests.support.contract import Contract
-from contract_tests.support.sandbox import RunningServer, Sandbox
-from emulator.engine import journal
+from contract_tests.support.sandbox import CARD, RunningServer, Sandbox
+from emulator.document import bundles
+from emulator.resources import ledger
 from emulator.resources.payments import payment_intents, transactions
 
-BUYER_CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
-
-
-def paid_invoice(sandbox: Sandbox) -> Any:
-    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
-    invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})
-    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
-    sandbox.buy(invoice, BUYER_CARD)
-    return sandbox.api.get(f"/invoices/{invoice['id']}/")
+SETTLES_LATER = {**CARD, "number": "4000000000000077"}
 
 
 def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sandbox) -> None:
     """The entries of an invoice come from its payment and itself; an empty world is balanced."""
-    ledger = sandbox.control.get("/ledger")
-    assert (ledger["balanced"], ledger["totals"], ledger["entries"]["data"], ledger["broken_by"]) == (True, [], [], [])
-    invoice = paid_invoice(sandbox)
-    ledger = sandbox.control.get("/ledger")
-    assert ledger["balanced"] is True
-    assert {each["account"]: each["amount"] for each in ledger["totals"] if each["amount"]} == {
-        "buyers": -5000,
-        "merchant": 4855,
-        "fees": 145,
-    }
-    entries = sandbox.control.get("/ledger", object=invoice["id"])["entries"]["data"]
-    own = f"payments of {invoice['id']}"
+    empty = sandbox.control.get("/ledger")
+    assert (empty["balanced"], empty["totals"], empty["entries"]["data"], empty["broken_by"]) == (True, [], [], [])
+    invoice = sandbox.invoice()["id"]
+    sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), CARD)
+    totals = sandbox.control.get("/ledger")["totals"]
+    amounts = {each["account"]: each["amount"] for each in totals if each["amount"]}
+    assert amounts == {"buyers": -5000, "merchant": 4855, "fees": 145}
+    entries = sandbox.control.get("/ledger", object=invoice)["entries"]["data"]
+    own = f"payments of {invoice}"
     assert {(each["account"], each["amount"]) for each in entries} == {(own, 5000), (own, -5000)}
-    request = sandbox.control.get("/requests", method="POST")["data"][0]
-    assert {each["cause"]["id"] for each in entries} == {request["id"]}
-    assert entries[0]["cause"]["summary"] == f"POST /_emulator/invoices/{invoice['id']}/pay"
-
-
-def test_what_a_renewal_posts_is_caused_by_its_job(sandbox: Sandbox) -> None:
+    request = sandbox.control.get("/requests", method="POST")["data"][0]["id"]
+    assert entries[0]["cause"] == {"id": request, "summary": f"POST /_emulator/invoices/{invoice}/pay"}
     sandbox.subscribe()
     sandbox.advance("31d")
-    newest = sandbox.control.get("/ledger")["entries"]["data"][0]
-    assert newest["cause"]["id"].startswith("job_")
-    assert "subscription.renew" in newest["cause"]["summary"]
-
-
-def test_entries_are_paged_and_filtered_by_currency(sandbox: Sandbox) -> None:
-    paid_invoice(sandbox)
+    cause = sandbox.control.get("/ledger")["entries"]["data"][0]["cause"]
+    assert (cause["id"][:4], "subscription.renew" in cause["summary"]) == ("job_", True)
     sandbox.pay(currency="EUR")
     page = sandbox.control.get("/ledger", currency="EUR", page_size=2)
     assert {each["currency"] for each in page["entries"]["data"] + page["totals"]} == {"EUR"}
-    assert len(page["entries"]["data"]) == 2
-    assert "currency=EUR" in page["entries"]["pagination"]["next"]
+    assert (len(page["entries"]["data"]), "currency=EUR" in page["entries"]["pagination"]["next"]) == (2, True)
+    schema = bundles.load("control")["components"]["schemas"]["LedgerTotal"]
+    assert schema["properties"]["account"]["enum"] == [*ledger.BOOKS]
 
 
-def wrongly_netted(real: Any) -> Any:
+# -- what a tester sets directly has an account of its own
 
-    def open_deposit(world: Any, *args: Any, **fields: Any) -> Any:
-        deposit = real(world, *args, **fields)
-        return world.replace(deposit, net_amount=deposit.amount)
+SET: list[tuple[str, dict[str, Any]]] = [
+    ("deposit", {"amount": 99}),
+    ("deposit", {"net_amount": 1}),
+    ("deposit", {"amount_refunded": 4000}),
+    ("deposit", {"currency": "EUR", "amount": 1}),
+    ("deposit", {"type": "refund"}),
+    ("deposit", {"status": "failed"}),
+    ("deposit", {"status": "disputed", "amount": 1}),
+    ("returned", {"currency": "XOF"}),
+    ("returned", {"type": "deposit"}),
+    ("waiting", {"net_amount": 1, "status": "completed"}),
+    ("refund", {"status": "failed"}),
+    ("paid", {"amount_paid": 1}),
+    ("paid", {"status": "open"}),
+    ("by hand", {"currency": "EUR"}),
+    ("open", {"amount_paid": 500}),
+    ("intent", {"amount_received": 1}),
+    ("session", {"amount_total": 1}),
+    ("customer", {"total_spent": 700}),
+    ("customer", {"currency": "EUR"}),
+]
 
-    return open_deposit
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> dict[str, str]:
+    """The ids of invoices paid by card, manually and not at all, a paid session, a refund, and a payment that settles later."""
+    sandbox.settings(refund_timing="instant")
+    customer = sandbox.customer()
+    paid, by_hand, still_open = (sandbox.invoice(customer) for _ in range(3))
+    intent = sandbox.buy(paid, CARD)
+    sandbox.api.post(f"/invoices/{by_hand['id']}/pay/")
+    sandbox.buy(session := sandbox.session(), CARD)
+    refund = sandbox.api.post("/refunds/", {"transaction": intent["transaction"], "amount": 1000})
+    (returned,) = sandbox.api.get("/transactions/", type="refund")["data"]
+    made = {"customer": customer, "paid": paid, "by hand": by_hand, "open": still_open, "intent": intent}
+    ids = {
+        name: each["id"] for name, each in {**made, "session": session, "refund": refund, "returned": returned}.items()
+    }
+    waiting = sandbox.buy(sandbox.session(), SETTLES_LATER)["transaction"]
+    return {**ids, "deposit": intent["transaction"], "waiting": waiting}
 
 
-def do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
-    monkeypatch.setattr(payment_intents, "current_payment", lambda world, owner: None)
+def books(sandbox: Sandbox) -> dict[tuple[str, str], int]:
+    """The totals by account and currency; those of each currency sum to zero."""
+    shown = sandbox.control.get("/ledger")
+    totals = {(each["account"], each["currency"]): each["amount"] for each in shown["totals"] if each["amount"]}
+    sums = Counter[str]()
+    for (_, currency), amount in totals.items():
+        sums[currency] += amount
+    assert (set(sums.values()) <= {0}, shown["balanced"]) == (True, True), shown["broken_by"]
+    return totals
 
 
-SETTLES_LATER = {**BUYER_CARD, "number": "4000000000000077"}
-BY_TRANSACTION = {"assumptions": {"payment_received": "transaction"}}
+def posted(sandbox: Sandbox) -> dict[tuple[str, str], int]:
+    """What the entries of the books come to, by account and currency."""
+    sums, page = Counter[tuple[str, str]](), 1
+    while page:
+        entries = sandbox.control.get("/ledger", page=page, page_size=100)["entries"]
+        for each in entries["data"]:
+            sums[each["account"], each["currency"]] += each["amount"] if each["account"] in ledger.BOOKS else 0
+        page = page + 1 if entries["pagination"]["next"] else 0
+    return {account: amount for account, amount in sums.items() if amount}
 
 
-def pay_twice(sandbox: Sandbox) -> tuple[str, list[int]]:
-    """Return the path by which an invoice of 5000 XAF is paid, once with a card that settles later; the two statuses."""
-    sandbox.control.patch("/app", {"settings": BY_TRANSACTION})
-    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
-    invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})
-    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
-    path = f"/invoices/{invoice['id']}/pay"
-    payments = [sandbox.control.request("POST", path, json={"method": card}) for card in (SETTLES_LATER, BUYER_CARD)]
-    return path, [payment.status_code for payment in payments]
+@pytest.mark.parametrize(("kind", "fields"), SET, ids=str)
+def test_the_ledger_adds_up_whatever_was_set(
+    sandbox: Sandbox, shop: dict[str, str], kind: str, fields: dict[str, Any]
+) -> None:
+    """So it stays while the world goes on."""
+    before = books(sandbox)
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.control.patch(f"/objects/{shop[kind]}", fields)
+    assert books(sandbox) == posted(sandbox)
+    sandbox.api.request("POST", "/refunds/", json={"transaction": shop["deposit"], "amount": 200})
+    sandbox.control.request("POST", f"/invoices/{shop['open']}/pay", json={"method": CARD})
+    assert books(sandbox) == posted(sandbox)
+    sandbox.advance("40d")
+    assert books(sandbox) == posted(sandbox)
+    sandbox.control.post("/snapshots/before/restore")
+    assert books(sandbox) == before
+    assert "set_directly" not in {account for account, _ in before}
+
+
+def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
+    sandbox: Sandbox, other_world: Sandbox, shop: dict[str, str]
+) -> None:
+    """It stays through restore and import, and a rewind takes it back."""
+    path = f"/objects/{shop['deposit']}"
+    sandbox.control.patch(path, {"amount": 99})
+    after = books(sandbox)
+    assert after["set_directly", "XAF"] == 99 - 5000
+    newest = sandbox.control.get("/ledger", object=shop["deposit"])["entries"]["data"][:2]
+    assert {each["account"]: each["amount"] for each in newest} == {"buyers": 5000 - 99, "set_directly": 99 - 5000}
+    assert {each["cause"]["summary"] for each in newest} == {f"PATCH /_emulator{path}"}
+    sandbox.control.post("/snapshots", {"name": "set"})
+    exported = sandbox.control.get("/snapshots/set")
+    other_world.control.request("PUT", "/snapshots/set", json=exported).raise_for_status()
+    for world in (sandbox, other_world):
+        world.control.post("/snapshots/set/restore")
+        assert books(world) == after
+        world.control.patch(path, {"net_amount": 2})
+        world.control.post("/rewind", {"steps": 1})
+        assert books(world) == after
+
+
+# -- what broke it
 
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_what_broke_it_is_named_with_the_request_before_it(
     strict: bool, world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    do_not_look(monkeypatch)
+    """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
+    monkeypatch.setattr(payment_intents, "current_payment", lambda world, owner: None)
     with RunningServer(strict=strict) as server, server.world(world_name, *contracts) as sandbox:
-        path, statuses = pay_twice(sandbox)
+        sandbox.settings(assumptions={"payment_received": "transaction"})
+        path = f"/invoices/{sandbox.invoice()['id']}/pay"
+        payments = [sandbox.control.request("POST", path, json={"method": card}) for card in (SETTLES_LATER, CARD)]
         sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
-        ledger = sandbox.control.get("/ledger")
-    assert statuses == [200, 500 if strict else 200]
-    (broken,) = ledger["broken_by"]
-    assert (ledger["balanced"], broken["undone"]) == (False, strict)
+        found = sandbox.control.get("/ledger")
+    assert [payment.status_code for payment in payments] == [200, 500 if strict else 200]
+    (broken,) = found["broken_by"]
+    assert (found["balanced"], broken["undone"]) == (False, strict)
     assert (broken["account"].split()[0], broken["amount"], broken["currency"]) == ("payments", 5000, "XAF")
-    causes = [broken["cause"], broken["earlier"]]
     requests = [each["id"] for each in sent if each["path"] == f"/_emulator{path}"]
-    assert causes == [{"id": id, "summary": f"POST /_emulator{path}"} for id in requests]
-
-
-@pytest.mark.parametrize("kept", [1, 2])
-def test_it_is_still_named_when_the_journal_has_dropped_the_requests(
-    kept: int, world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of one that was dropped before the second came its last event is named."""
-    do_not_look(monkeypatch)
-    monkeypatch.setattr(journal, "MAX_REQUESTS", kept)
-    monkeypatch.setattr(journal, "MAX_UNITS", kept)
-    with RunningServer(strict=False) as server, server.world(world_name, *contracts) as sandbox:
-        path, _ = pay_twice(sandbox)
-        for _ in range(3):
-            sandbox.customer()
-        (broken,) = sandbox.control.get("/ledger")["broken_by"]
-    assert broken["cause"]["summary"] == f"POST /_emulator{path}"
-    dropped = "no longer in the journal, which sent payment_intent.succeeded of pi_"
-    assert (broken["cause"]["summary"] if kept == 2 else dropped) in broken["earlier"]["summary"]
+    summary = {"summary": f"POST /_emulator{path}"}
+    assert [broken["cause"], broken["earlier"]] == [{"id": id, **summary} for id in requests]
 
 
 def test_a_strict_server_undoes_what_does_not_add_up(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "open_deposit", wrongly_netted(transactions.open_deposit))
-    intent = sandbox.intent(sandbox.method())
-    response = sandbox.api.request("POST", f"/payment-intents/{intent['id']}/confirm/")
-    assert response.status_code == 500
-    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "requires_confirmation"
-    ledger = sandbox.control.get("/ledger")
-    (broken,) = ledger["broken_by"]
-    assert (ledger["totals"], ledger["balanced"], broken["undone"]) == ([], False, True)
-    assert broken["cause"]["summary"] == f"POST /v1/payment-intents/{intent['id']}/confirm/"
-    sandbox.control.post("/reset")
-    ledger = sandbox.control.get("/ledger")
-    assert (ledger["broken_by"], ledger["balanced"]) == ([], True)
+    """A request, and a job; a reset forgets it."""
+    real = transactions.open_deposit
 
+    def wrongly_netted(world: Any, *args: Any, **fields: Any) -> Any:
+        deposit = real(world, *args, **fields)
+        return world.replace(deposit, net_amount=deposit.amount)
 
-def test_a_job_that_does_not_add_up_is_named(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox.subscribe()
-    monkeypatch.setattr(transactions, "open_deposit", wrongly_netted(transactions.open_deposit))
+    totals = sandbox.control.get("/ledger")["totals"]
+    monkeypatch.setattr(transactions, "open_deposit", wrongly_netted)
+    path = f"/payment-intents/{sandbox.intent(sandbox.method())['id']}/"
+    assert sandbox.api.request("POST", f"{path}confirm/").status_code == 500
+    assert sandbox.api.get(path)["status"] == "requires_confirmation"
     assert sandbox.control.post("/clock/advance", {"by": "31d"})["failures"]
-    broken = sandbox.control.get("/ledger")["broken_by"][0]
-    assert (broken["undone"], broken["cause"]["id"].split("_")[0]) == (True, "job")
-    assert "subscription.renew" in broken["cause"]["summary"]
+    found = sandbox.control.get("/ledger")
+    request, job = found["broken_by"]
+    assert (found["totals"], found["balanced"], job["undone"], request["undone"]) == (totals, False, True, True)
+    assert request["cause"]["summary"] == f"POST /v1{path}confirm/"
+    assert (job["cause"]["id"][:4], "subscription.renew" in job["cause"]["summary"]) == ("job_", True)
+    sandbox.control.post("/reset")
+    found = sandbox.control.get("/ledger")
+    assert (found["broken_by"], found["balanced"]) == ([], True)

@@ -1,8 +1,11 @@
-"""The request journal and going back to before a request."""
+"""The request journal, its requests as code, and going back to before a request."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import runpy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,9 @@ from httpx import Response
 from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.cli.terminal import clean
+from emulator.control.requests import FORMS
+from emulator.testing import Emulator
 
 CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "987"}
 
@@ -20,12 +26,19 @@ def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
     return list(sandbox.control.pages("/requests", **filters))[::-1]
 
 
+def entry(sandbox: Sandbox, answer: Response) -> Any:
+    return sandbox.control.get(f"/requests/{answer.headers['request-id']}")
+
+
 def world(sandbox: Sandbox) -> Any:
     """Return everything a world is, as its export says; the counter of drawn values moves with every request."""
     sandbox.control.post("/snapshots", {"name": "look"})
     exported = sandbox.control.get("/snapshots/look")
     del exported["worlds"]["1"]["counters"]["draw"]
     return exported
+
+
+# -- the journal
 
 
 def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
@@ -43,57 +56,112 @@ def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox)
         ("getCustomer", "GET", "/v1/customers/cust_0/", 404),
     ]
     for filters, count in [
-        ({"status": 422}, 1),
-        ({"status": "4xx"}, 2),
-        ({"status": 500}, 0),
-        ({"operation": "createCustomer"}, 2),
-        ({"method": "GET"}, 3),
-        ({"api": "control"}, 1),
-        ({"api": "service", "changed": "false"}, 4),
-        ({"changed": "true"}, 1),
-        ({"object": customer["id"]}, 1),
-        ({"object": customer["id"], "method": "PATCH"}, 0),
+        *(({"status": 422}, 1), ({"status": "4xx"}, 2), ({"status": 500}, 0), ({"operation": "createCustomer"}, 2)),
+        *(({"method": "GET"}, 3), ({"api": "control"}, 1), ({"api": "service", "changed": "false"}, 4)),
+        *(({"changed": "true"}, 1), ({"object": customer["id"]}, 1)),
     ]:
         assert len(journal(sandbox, **filters)) == count, filters
     created = sandbox.control.get(f"/requests/{journal(sandbox, operation='createCustomer')[0]['id']}")
-    assert created["response_body"] == customer
-    assert created["request_body"]["email"] == customer["email"]
+    assert (created["response_body"], created["request_body"]["email"]) == (customer, customer["email"])
     (change,) = created["changes"]
     assert (change["id"], change["kind"], change["change"]) == (customer["id"], "customer", "created")
     assert change["fields"]["email"] == {"before": None, "after": customer["email"]}
     assert [sandbox.control.get(f"/objects/{id}")["type"] for id in created["event_ids"]] == ["customer.created"]
-    answer = sandbox.api.request("PATCH", f"/customers/{customer['id']}/", json={"metadata": {"tier": "gold"}})
-    (change,) = sandbox.control.get(f"/requests/{answer.headers['request-id']}")["changes"]
+    patch = sandbox.api.request("PATCH", f"/customers/{customer['id']}/", json={"metadata": {"tier": "gold"}})
+    (change,) = entry(sandbox, patch)["changes"]
     assert (change["id"], change["change"]) == (customer["id"], "updated")
     assert change["fields"] == {"metadata": {"before": {}, "after": {"tier": "gold"}}}
-
-
-def test_what_fell_due_at_once_belongs_to_the_request(sandbox: Sandbox) -> None:
-    """The first charge is the first job after the request that made the subscription (B-41)."""
-    subscription = sandbox.subscribe()
-    entry = sandbox.control.get(f"/requests/{journal(sandbox, operation='createSubscription')[0]['id']}")
-    assert (subscription["id"], "created") in [(row["id"], row["change"]) for row in entry["changes"]]
-    assert [row["kind"] for row in entry["changes"] if row["change"] == "created"][:2] == ["subscription", "invoice"]
-    assert len(entry["event_ids"]) == 4
+    sandbox.subscribe()  # whose first charge is the first job after the request (B-41)
+    made = sandbox.control.get(f"/requests/{journal(sandbox, operation='createSubscription')[0]['id']}")
+    created = [row["kind"] for row in made["changes"] if row["change"] == "created"]
+    assert (created[:2], len(made["event_ids"])) == (["subscription", "invoice"], 4)
 
 
 def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
     """Of a card the last four digits at most; keys and secrets masked; malformed bodies too."""
     sandbox.api.post("/payment-methods/", {"customer": sandbox.customer()["id"], **CARD})
-    escaped = "".join(f"\\u{ord(digit):04x}" for digit in "4242424242424242")
     for raw in (
         '{"number": "4242-4242-4242-4242", "cvc": "987", "iban": "FR7630006000011234567890189"',
         '{"email": "a@example.com", "name": "pay to fr76 3000 6000 0112 3456 7890 189"}',
-        f'{{"email": "b@example.com", "name": "{escaped}"}}',
     ):
         sandbox.api.request("POST", "/customers/", content=raw, headers={"Content-Type": "application/json"})
     sandbox.api.request("GET", "/payment-methods/4242424242424242/", params={"q": sandbox.key})
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
     shown = "".join(str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox)).replace(" ", "")
-    for secret in ("4242-4242-4242", "424242424242", "987", "FR763000600001", "11234567890189", endpoint["secret"]):
-        assert secret not in shown, secret
-    assert sandbox.key not in shown
+    secrets = ("4242-4242-4242", "424242424242", "987", "FR763000600001", "11234567890189", endpoint["secret"])
+    assert [secret for secret in (*secrets, sandbox.key) if secret in shown] == []
     assert "****4242" in shown
+
+
+def test_a_request_is_shown_whatever_it_holds(sandbox: Sandbox) -> None:
+    """Long numbers, long texts, and a body that is nested too deeply to be read, in every form."""
+    metadata = {"order": 123456789012345, "card": 4242424242424242, **{str(number): "x" * 500 for number in range(48)}}
+    path = f"/products/{sandbox.product(metadata=metadata)['id']}/"
+    change = entry(sandbox, sandbox.api.request("PATCH", path, json={"metadata": dict.fromkeys(metadata, "z" * 500)}))
+    before = change["changes"][0]["fields"]["metadata"]["before"]
+    assert (before["order"], before["card"]) == (123456789012345, "****4242")
+    body = "[" * 1100
+    deep = sandbox.api.request("POST", "/customers/", content=body, headers={"Content-Type": "application/json"})
+    assert entry(sandbox, deep)["request_body"] == body
+    for form in FORMS:
+        assert body in as_code(sandbox, deep, form)
+    assert sandbox.control.get("/audit")["findings"] == []
+    assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200
+
+
+# -- a request as code
+
+
+AWA = {"email": "awa@example.com", "name": 'Awa "d\'Or" $HOME `x` \\ Ève', "metadata": {"b": "true"}}
+
+
+def as_code(sandbox: Sandbox, answer: Response, form: str) -> str:
+    code = sandbox.control.request("GET", f"/requests/{answer.headers['request-id']}", params={"as": form})
+    assert (code.status_code, code.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    return code.text
+
+
+def programs(tmp_path: Path, form: str, code: str) -> list[str]:
+    if form == "curl":
+        return ["sh", "-ec", code]
+    if form == "httpx":
+        return [sys.executable, "-c", code]
+    script = tmp_path / "request.mjs"
+    script.write_text(code, "utf-8")
+    return ["node", str(script)]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param("curl", marks=pytest.mark.needs("curl")),
+        "httpx",
+        pytest.param("fetch", marks=pytest.mark.needs("node")),
+    ],
+)
+def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
+    """With address and key in its environment, and with the headers that matter."""
+    created = sandbox.api.request("POST", "/customers/", json=AWA, headers={"Idempotency-Key": "order-1"})
+    code = as_code(sandbox, created, form)
+    assert [part for part in (sandbox.key, "user-agent", "User-Agent") if part in code] == []
+    environment = clean(PAYMENTS_EMULATOR_URL=sandbox.url, PAYMENTS_EMULATOR_KEY=sandbox.key)
+    command = programs(tmp_path, form, code)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert created.json()["id"] in done.stdout
+    newest = journal(sandbox, operation="createCustomer")[-1]["id"]
+    assert newest != created.headers["request-id"]
+    assert sandbox.control.get(f"/requests/{newest}")["request_body"] == AWA
+
+
+def test_as_a_test_it_runs_by_itself(sandbox: Sandbox, tmp_path: Path) -> None:
+    script = tmp_path / "test_request.py"
+    script.write_text(as_code(sandbox, sandbox.api.request("POST", "/customers/", json=AWA), "pytest"), "utf-8")
+    with Emulator() as payments:
+        runpy.run_path(str(script))["test_request"](payments)
+        assert [customer["email"] for customer in payments.api.get("/v1/customers/")["data"]] == [AWA["email"]]
+
+
+# -- going back
 
 
 def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
@@ -102,21 +170,22 @@ def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
     before = world(sandbox)
     first = sandbox.api.request("POST", "/customers/", json={"email": "late@example.com", "name": "Late"})
     sandbox.advance("40d")
-    sandbox.api.post("/subscription-plans/", {"name": "B", "amount": 900, "currency": "XAF", "interval": "week"})
+    sandbox.plan()
     answer = sandbox.control.post("/rewind", {"to": first.headers["request-id"]})
     assert answer["now"] == sandbox.now == "2026-01-01T00:00:00.000Z"
     assert world(sandbox) == before
-    sandbox.api.post("/customers/", {"email": "late@example.com", "name": "Late"})
     assert sandbox.advance("31d")["events"]["invoice.paid"] == 1
 
 
 def test_it_goes_back_step_by_step(sandbox: Sandbox) -> None:
-    """Reads count as requests, and no id is given out twice."""
+    """Reads count as requests, and no id is given out twice. Where to must be said once."""
     sandbox.api.get("/products/")
     before = world(sandbox)
     for number in range(3):
         sandbox.api.post("/customers/", {"email": f"{number}@example.com", "name": "Awa"})
         sandbox.api.get("/products/")
+    for body in ({}, {"to": "req_1", "steps": 1}, {"steps": 0}, {"steps": 900}):
+        assert sandbox.control.request("POST", "/rewind", json=body).status_code == 422, body
     for left in (3, 2, 2, 1, 1, 0):
         sandbox.control.post("/rewind", {"steps": 1})
         assert sandbox.control.get("/counts")["customer"] == left
@@ -131,18 +200,15 @@ def test_steps_include_a_request_that_was_answered_last_but_began_first(sandbox:
     session = sandbox.session()
 
     def call_back(_: Received) -> Reply:
-        http = http_client(base_url=f"{sandbox.url}/v1", headers={"Authorization": f"Bearer {sandbox.key}"})
-        with http:
+        with http_client(base_url=f"{sandbox.url}/v1", headers={"Authorization": f"Bearer {sandbox.key}"}) as http:
             http.post("/customers/", json={"email": "receiver@example.com", "name": "R"}).raise_for_status()
         return Reply()
 
     sandbox.endpoint(receiver.url, "checkout.session.completed")
     before = sandbox.api.get(f"/checkout-sessions/{session['id']}/")
     receiver.reply = call_back
-    phone = {"type": "mobile_money", "phone": "+24177123456"}
-    sandbox.control.post(f"/checkout-sessions/{session['id']}/pay", {"method": phone})
-    last = [entry["operation"] for entry in journal(sandbox)[-2:]]
-    assert last == ["createCustomer", "payCheckoutSession"]
+    sandbox.buy(session)
+    assert [each["operation"] for each in journal(sandbox)[-2:]] == ["createCustomer", "payCheckoutSession"]
     sandbox.control.post("/rewind", {"steps": 2})
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == before
 
@@ -155,73 +221,3 @@ def test_going_back_by_a_rejected_request_undoes_nothing_before_it(live: Sandbox
     live.api.rejected("POST", "/payment-methods/", 403, "SANDBOX_ONLY", json={"customer": customer["id"], **CARD})
     assert live.control.post("/rewind", {"steps": 1})["turns"] == 0
     assert live.api.get(f"/customers/{customer['id']}/") == customer
-
-
-def test_what_is_not_in_the_journal_cannot_be_gone_back_to(sandbox: Sandbox) -> None:
-    """Where to must be said once."""
-    sandbox.customer()
-    for body in ({}, {"to": "req_1", "steps": 1}, {"steps": 0}, {"steps": "1"}, {"steps": 900}):
-        assert sandbox.control.request("POST", "/rewind", json=body).status_code == 422, body
-    sandbox.control.rejected("POST", "/rewind", 404, "NOT_FOUND", json={"to": "req_unknown"})
-    sandbox.control.rejected("GET", "/requests/req_unknown", 404, "NOT_FOUND")
-
-
-def test_changes_of_history_run_one_after_the_other(sandbox: Sandbox) -> None:
-    """Rewinds, restores and resets at the same time: each is done, or the answer says that it came too late."""
-    sandbox.subscribe()
-    sandbox.control.post("/snapshots", {"name": "start"})
-
-    def change(number: int) -> tuple[str, Response]:
-        path, body = [
-            ("/rewind", {"steps": 1 + number % 3}),
-            ("/rewind", {"steps": 2}),
-            ("/snapshots/start/restore", None),
-            ("/reset", {"clock": "frozen@2026-01-01T00:00:00Z"}),
-        ][number % 4]
-        return path, sandbox.control.request("POST", path, json=body)
-
-    def create(number: int) -> tuple[str, Response]:
-        return "", sandbox.api.request("POST", "/customers/", json={"email": f"r{number}@x.io", "name": "A"})
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: (change if number % 2 else create)(number // 2), range(160)))
-    statuses = {path: {answer.status_code for each, answer in answers if each == path} for path, _ in answers}
-    assert statuses["/rewind"] <= {200, 409, 422}
-    assert statuses["/snapshots/start/restore"] <= {200, 404}
-    assert statuses["/reset"] == {200}
-    assert statuses[""] <= {201, 409}
-    late = [answer.json()["message"] for _, answer in answers if answer.status_code == 409 and "rewind" in answer.text]
-    assert all("came first" in message for message in late)
-    sandbox.control.post("/trigger", {"event": "customer.created"})
-    numbers = [row["email"] for row in sandbox.api.pages("/customers/", page_size=100)]
-    assert len(numbers) == len(set(numbers))
-
-
-def test_a_change_is_shown_whatever_the_object_holds(sandbox: Sandbox) -> None:
-    """Long numbers and long texts too."""
-    metadata = {"order": 123456789012345, "card": 4242424242424242, **{str(number): "x" * 500 for number in range(48)}}
-    product = sandbox.product(metadata=metadata, description="y" * 2000)
-    sandbox.api.request("PATCH", f"/products/{product['id']}/", json={"metadata": dict.fromkeys(metadata, "z" * 500)})
-    shown = sandbox.control.get("/requests")["data"]
-    change = sandbox.control.get(f"/requests/{shown[0]['id']}")["changes"][0]
-    before = change["fields"]["metadata"]["before"]
-    assert (before["order"], before["card"]) == (123456789012345, "****4242")
-
-
-def test_a_body_nested_too_deeply_is_shown_as_text_wherever_it_is_read(sandbox: Sandbox) -> None:
-    body = "[" * 1100
-    sandbox.api.request("POST", "/customers/", content=body, headers={"Content-Type": "application/json"})
-    (row,) = journal(sandbox)
-    assert sandbox.control.get(f"/requests/{row['id']}")["request_body"] == body
-    for form in ("curl", "httpx", "fetch", "http", "pytest"):
-        assert body in sandbox.control.request("GET", f"/requests/{row['id']}", params={"as": form}).text
-    assert sandbox.control.get("/audit")["findings"] == []
-    assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200
-
-
-@pytest.mark.parametrize("then", [{"drop": "after"}, {"hang_ms": 1}], ids=str)
-def test_a_fault_after_which_there_is_no_response_is_no_step_of_a_recording(sandbox: Sandbox, then: Any) -> None:
-    sandbox.control.post("/faults", {"match": {"operation": "createSubscriptionPlan"}, "then": then})
-    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"})
-    steps = sandbox.control.request("GET", "/recording", params={"as": "steps"}).json()["steps"]
-    assert [step["operation"] for step in steps if "operation" in step] == ["createCustomer"]

@@ -1,11 +1,12 @@
-"""Snapshots: whole worlds under a name, restored, exported, brought into another world."""
+"""Snapshots: whole worlds under a name, restored, exported, brought into another world, and shared."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,30 @@ import pytest
 from tinydb import Query, TinyDB
 
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.sandbox import Sandbox
-from emulator.core.world import World
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+
+
+def saved(sandbox: Sandbox, **query: str) -> Any:
+    """The present world as it is exported."""
+    sandbox.control.post("/snapshots", {"name": "saved"})
+    return sandbox.control.get("/snapshots/saved", **query)
+
+
+def bring(sandbox: Sandbox, name: str, exported: Any) -> Any:
+    return sandbox.control.request("PUT", f"/snapshots/{name}", json=exported)
 
 
 def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
-    sandbox.control.post("/snapshots", {"name": "a"})
+    answer = sandbox.control.request("POST", "/snapshots", json={"name": "a"})
+    assert (answer.status_code, answer.json()["name"]) == (201, "a")
     sandbox.control.post("/snapshots", {"name": "b"})
     sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "a"})
     assert [(row["name"], row["objects"]) for row in sandbox.control.get("/snapshots")["data"]] == [("a", 1), ("b", 0)]
     assert sandbox.control.delete("/snapshots/b") is None
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
-    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/restore")):
-        sandbox.control.rejected(method, f"/snapshots/b{path}", 404, "NOT_FOUND")
+    for name in ("", "a b", "x" * 65, "../a", ".", ".."):
+        assert sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422, name
 
 
 def test_a_restored_or_exported_world_is_the_one_that_was_saved(sandbox: Sandbox, other_world: Sandbox) -> None:
@@ -34,17 +45,14 @@ def test_a_restored_or_exported_world_is_the_one_that_was_saved(sandbox: Sandbox
     subscription = sandbox.subscribe()
     body = {"email": "once@example.com", "name": "Once"}
     sandbox.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
-    snapshot = sandbox.control.post("/snapshots", {"name": "mine"})
+    exported = saved(sandbox)
     before, now = sandbox.events(), sandbox.now
     later = sandbox.advance("40d")["events"]
     invoices = sandbox.invoices("invoice_number", "created_at")
-    exported = json.loads(json.dumps(sandbox.control.get("/snapshots/mine")))
-    assert "424242424242" not in str(exported)
-    assert other_world.control.request("PUT", "/snapshots/mine", json=exported).json()["objects"] == 9
+    assert bring(other_world, "saved", exported).json()["objects"] == 9
     for world in (sandbox, other_world):
-        world.control.post("/snapshots/mine/restore")
+        world.control.post("/snapshots/saved/restore")
         assert (world.now, world.events(), len(world.invoices("id"))) == (now, before, 1)
-        assert now == snapshot["now"]
         replay = world.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
         assert replay.headers["idempotent-replayed"] == "true"
         assert world.advance("40d")["events"] == later
@@ -52,66 +60,10 @@ def test_a_restored_or_exported_world_is_the_one_that_was_saved(sandbox: Sandbox
         assert world.subscription(subscription["id"])["current_period_end"] == "2026-03-01T00:00:00.000Z"
 
 
-def test_a_world_of_any_size_is_brought_in(sandbox: Sandbox) -> None:
-    """What was exported goes back in, though no other body may be as large."""
-    big = {f"key{number}": "x" * 500 for number in range(50)}
-    for _ in range(25):
-        sandbox.customer(metadata=big)
-    sandbox.control.post("/snapshots", {"name": "big"})
-    exported = sandbox.control.request("GET", "/snapshots/big").content
-    assert len(exported) > 1024 * 1024
-    json_type = {"Content-Type": "application/json"}
-    brought = sandbox.control.request("PUT", "/snapshots/again", content=exported, headers=json_type)
-    assert brought.json()["objects"] == 25
-    rejected = sandbox.control.request("POST", "/snapshots", content=exported, headers=json_type)
-    assert "larger than 1048576 bytes" in rejected.json()["message"]
-
-
-def spoilt(change: Callable[[Any], None]) -> Callable[[Any], Any]:
-
-    def spoil(exported: Any) -> Any:
-        change(exported)
-        return exported
-
-    return spoil
-
-
-NO_WORLD: dict[str, Callable[[Any], Any]] = {
-    "of a newer version": spoilt(lambda file: file["emulator"]["1"].update(format=3)),
-    "of an earlier version": spoilt(lambda file: file["emulator"]["1"].update(format=1)),
-    "of no version": spoilt(lambda file: file["emulator"].clear()),
-    "without a world": spoilt(lambda file: file["worlds"].clear()),
-    "of a key that is none": spoilt(lambda file: file["worlds"]["1"].update(key="demo")),
-    "with unknown records": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/spaceship": {"1": {}}})),
-    "with records of an unknown App": spoilt(lambda file: file.update({"sk_test_else/customer": {"1": {}}})),
-    "with half a record": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/customer": {"9": {}}})),
-    "without settings": spoilt(lambda file: file.pop(f"{file['worlds']['1']['key']}/settings")),
-    "at no instant": spoilt(lambda file: file["worlds"]["1"].update(now="noon")),
-    "with a clock that goes back": spoilt(lambda file: file["worlds"]["1"].update(rate=-1)),
-    "with a clock that is too fast": spoilt(lambda file: file["worlds"]["1"].update(rate=1e308)),
-    "with a number that is none": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/job": {"x": {}}})),
-    "with counters behind its records": spoilt(lambda file: file["worlds"]["1"]["counters"].update(draw=0)),
-    "without counters": spoilt(lambda file: file["worlds"]["1"]["counters"].clear()),
-    "of tables that are none": spoilt(lambda file: file.update(snapshots=[1])),
-    "of something else": lambda file: {"format": "A4"},
-    "of nothing": lambda file: {},
-}
-
-
-@pytest.mark.parametrize("spoil", NO_WORLD.values(), ids=NO_WORLD)
-def test_an_invalid_world_is_rejected(sandbox: Sandbox, spoil: Callable[[Any], Any]) -> None:
-    sandbox.customer()
-    sandbox.control.post("/snapshots", {"name": "a"})
-    exported = spoil(sandbox.control.get("/snapshots/a"))
-    sandbox.control.rejected("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
-    assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
-
-
 def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:
     """Who has it can ask it anything. Of a file of several worlds its own is brought in."""
     customer = sandbox.customer()
-    sandbox.control.post("/snapshots", {"name": "a"})
-    exported = sandbox.control.get("/snapshots/a")
+    exported = saved(sandbox)
     file = tmp_path / "a.json"
     file.write_text(json.dumps(exported))
     with TinyDB(file) as base:
@@ -119,18 +71,66 @@ def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None
     assert isinstance(found, Mapping)
     assert found["id"] == customer["id"]
     own = exported["worlds"]["1"]
-    both = {**exported, "worlds": {"1": {**own, "key": "sk_test_other"}, "2": own}}
-    assert sandbox.control.request("PUT", "/snapshots/b", json=both).status_code == 200
-    neither = {**exported, "worlds": {"1": {**own, "key": "sk_test_other"}, "2": {**own, "key": "sk_test_another"}}}
+    other = {**own, "key": "sk_test_other"}
+    assert bring(sandbox, "b", {**exported, "worlds": {"1": other, "2": own}}).status_code == 200
+    neither = {**exported, "worlds": {"1": other, "2": {**own, "key": "sk_test_another"}}}
     del neither[f"{sandbox.key}/settings"]
-    sandbox.control.rejected("PUT", "/snapshots/c", 422, "INVALID_FIELD", json=neither)
-    for name in ("", "a b", "x" * 65, "../a", ".", ".."):
-        assert sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422, name
+    assert bring(sandbox, "c", neither).status_code == 422
+
+
+def own(file: Any) -> Any:
+    return file["worlds"]["1"]
+
+
+def row(kind: str, **fields: Any) -> Callable[[Any], Any]:
+    """Change fields of a record of a kind, one that has them."""
+
+    def spoil(file: Any) -> None:
+        table = file[f"{own(file)['key']}/{kind}"]
+        next(each for each in table.values() if fields.keys() <= each.keys() or kind != "email").update(fields)
+
+    return spoil
+
+
+NO_WORLD: dict[str, Callable[[Any], Any]] = {
+    "of a newer version": lambda file: file["emulator"]["1"].update(format=3),
+    "of no version": lambda file: file["emulator"].clear(),
+    "without a world": lambda file: file["worlds"].clear(),
+    "of a key that is none": lambda file: own(file).update(key="demo"),
+    "with unknown records": lambda file: file.update({f"{own(file)['key']}/spaceship": {"1": {}}}),
+    "with records of an unknown App": lambda file: file.update({"sk_test_else/customer": {"1": {}}}),
+    "without settings": lambda file: file.pop(f"{own(file)['key']}/settings"),
+    "at no instant": lambda file: own(file).update(now="noon"),
+    "with a clock that goes back": lambda file: own(file).update(rate=-1),
+    "with counters behind its records": lambda file: own(file)["counters"].update(draw=0),
+    "of tables that are none": lambda file: file.update(snapshots=[1]),
+    "with a job without a function": row("job", name="moon.landing"),
+    "with a job at no instant": row("job", due="xxx"),
+    "with an event of half an object": row("event", data={"object": {"object": "customer"}}),
+    "with an event of a wrong object": row("event", data={"object": {"object": "customer", "id": "c", "email": ["x"]}}),
+    "with an email in no language": row("email", language="xx"),
+    "with an email without its receipt": row("email", receipt=None),
+    "with a wrong email": row("customer", email=7 * "x"),
+    "of a thirteenth month": row("customer", created_at="2026-13-01T00:00:00.000Z"),
+}
+
+
+def test_an_invalid_world_is_rejected(sandbox: Sandbox) -> None:
+    """The whole file, in one line; what was saved before stays."""
+    sandbox.subscribe()
+    sandbox.pay()
+    before = saved(sandbox)
+    for why, spoil in NO_WORLD.items():
+        spoil(exported := deepcopy(before))
+        error = sandbox.control.request("PUT", "/snapshots/saved", json=exported)
+        assert (error.status_code, error.json()["code"]) == (422, "INVALID_FIELD"), why
+        assert "\n" not in error.json()["message"]
+    assert sandbox.control.get("/snapshots/saved") == before
 
 
 def test_a_restored_world_takes_up_what_was_under_way(sandbox: Sandbox, receiver: Receiver) -> None:
     """A delivery that was pending when the snapshot was taken and that no job would attempt is attempted again."""
-    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.created"]})
+    sandbox.endpoint(receiver.url, "customer.created")
     arrived = threading.Event()
     receiver.reply = lambda received: Reply(held=not received.is_ping)
     receiver.react = lambda received: None if received.is_ping else arrived.set()
@@ -145,70 +145,87 @@ def test_a_restored_world_takes_up_what_was_under_way(sandbox: Sandbox, receiver
     assert [item.headers["emulator-attempt"] for item in receiver.deliveries] == ["1", "1"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("job", {"name": "moon.landing"}),
-        ("job", {"due": "xxx"}),
-        ("event", {"created_at": "xxx"}),
-        ("event", {"data": {"object": {"object": "customer", "id": 1.5}}}),
-        ("event", {"data": {"object": {"object": "customer", "id": "cust_1", "email": ["x"]}}}),
-        ("event", {"data": {"object": {"object": "customer"}}}),
-        ("event", {"data": {"object": {"object": ["customer"], "id": "cust_1"}}}),
-        ("event", {"data": {"object": "cust_1"}}),
-        ("email", {"created_at": "xxx"}),
-        ("email", {"topic": "gossip"}),
-        ("email", {"language": "xx"}),
-        ("email", {"receipt": None}),
-        ("customer", {"email": 7 * "x"}),
-        ("customer", {"created_at": "2026-13-01T00:00:00.000Z"}),
-    ],
-    ids=str,
-)
-def test_a_snapshot_with_a_record_that_cannot_be_shown_is_rejected(
-    sandbox: Sandbox, kind: str, fields: Mapping[str, Any]
-) -> None:
-    """The whole file, in one line; what was saved before stays."""
-    sandbox.subscribe()
-    sandbox.pay()
-    sandbox.control.post("/snapshots", {"name": "s"})
-    exported = sandbox.control.get("/snapshots/s")
-    assert sandbox.control.request("PUT", "/snapshots/s", json=exported).status_code == 200
-    table = exported[f"{exported['worlds']['1']['key']}/{kind}"]
-    row = next(row for row in table.values() if fields.keys() <= row.keys() or kind != "email")
-    row.update(fields)
-    rejected = sandbox.control.request("PUT", "/snapshots/s", json=exported)
-    assert (rejected.status_code, rejected.json()["code"]) == (422, "INVALID_FIELD")
-    assert kind in rejected.json()["message"]
-    assert "\n" not in rejected.json()["message"]
-    assert sandbox.control.get("/snapshots/s") != exported
+# -- shared: nothing personal or secret leaves, and what leaves can be restored and works
+
+STREET = "12 rue du Marché"
+EMAIL, PHONE = "f.ossengue@corp.example", "+24174123456"
+PERSONAL = [
+    *("secrettown", "Woleu-Secret", "Ferdinand", "Ossengue", STREET),
+    *("BP 777", "f.ossengue", "74123456", "corp.example", "小明"),
+]
+"""Parts of everything personal that the world below holds."""
 
 
-def test_imports_resets_and_restores_run_one_at_a_time(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reset that comes while a snapshot is validated waits until it is stored."""
-    sandbox.customer()
-    sandbox.control.post("/snapshots", {"name": "s"})
-    exported = sandbox.control.get("/snapshots/s")
-    order: list[str] = []
-    arrived, validated = threading.Event(), threading.Event()
+@pytest.fixture
+def personal(sandbox: Sandbox, receiver: Receiver) -> Any:
+    """A world in which a person's data stands in as many places as possible, exported to be shared."""
+    sandbox.endpoint(receiver.url)
+    name = "Ferdinand Ossengue"
+    note = {"note": f"{name}, {EMAIL} or {PHONE}"}
+    customer = sandbox.customer(name=name, email=EMAIL, phone=PHONE, metadata=note)["id"]
+    place = {"line1": STREET, "line2": "BP 777", "city": "secrettown", "state": "Woleu-Secret", "country": "GA"}
+    sandbox.api.post(f"/customers/{customer}/addresses/", {**place, "is_default": True})
+    plan = sandbox.plan()["id"]
+    sandbox.api.post("/subscriptions/", {"customer": customer, "plan": plan}, **{"Idempotency-Key": "once"})
+    failing = sandbox.customer(name="王 小明", phone=FAILING_PHONE)["id"]
+    sandbox.api.post("/subscriptions/", {"customer": failing, "plan": plan})
+    for email in ("someone@corp.example", "fail@x.io", "good@x.io"):
+        sandbox.buy(sandbox.session(customer_email=EMAIL), {"type": "paypal", "email": email})
+    sandbox.settle()
+    return saved(sandbox, share="true")
 
-    def slow(world: World) -> None:
-        arrived.set()
-        assert validated.wait(30)
-        order.append("validated")
 
-    def reset() -> None:
-        sandbox.control.post("/reset")
-        order.append("reset")
+def test_nothing_personal_or_secret_is_in_it(sandbox: Sandbox, personal: Any) -> None:
+    """But for a magic value, which decides a payment still (B-54). The same world gives the same file."""
+    whole = sandbox.control.get("/snapshots/saved", share="false")
+    endpoints = next(table for name, table in whole.items() if name.endswith("webhook_endpoint"))
+    secrets = [*PERSONAL, "good@x.io", *(each["secret"] for each in endpoints.values())]
+    assert [part for part in secrets if part not in json.dumps(whole, ensure_ascii=False)] == []
+    text = json.dumps(personal, ensure_ascii=False)
+    assert [part for part in secrets if part in text] == []
+    assert "fail@x.io" in text
+    assert own(personal)["seed"] != own(whole)["seed"]
+    assert sandbox.control.get("/snapshots/saved", share="true") == personal
 
-    monkeypatch.setattr("emulator.control.worlds.validate", slow)
-    with ThreadPoolExecutor(2) as threads:
-        imported = threads.submit(sandbox.control.request, "PUT", "/snapshots/late", json=exported)
-        assert arrived.wait(30)
-        threads.submit(reset)
-        for _ in range(20):
-            assert sandbox.api.get("/customers/")["pagination"]["count"] == 1, "nothing is reset yet"
-        validated.set()
-        assert imported.result().status_code == 200
-    assert order == ["validated", "reset"]
-    assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["late", "s"]
+
+def test_an_invented_value_is_the_same_wherever_it_stands(personal: Any) -> None:
+    tables = {name.rpartition("/")[2]: [*table.values()] for name, table in personal.items() if "/" in name}
+    customer = next(each for each in tables["customer"] if (each["phone"] or "").startswith("+24174"))
+    assert customer["email"].endswith("@example.com")
+    name = f"{customer['firstname']} {customer['lastname']}"
+    assert customer["metadata"]["note"] == f"{name}, {customer['email']} or {customer['phone']}"
+    assert [len(word) for word in name.split()] == [len("Ferdinand"), len("Ossengue")]
+    assert customer["email"] in {email["to"] for email in tables["email"]}
+    assert customer["email"] in {intent["customer_email"] for intent in tables["payment_intent"]}
+    shapes = [[character.isdigit() for character in text] for text in (tables["address"][0]["line1"], STREET)]
+    assert shapes[0] == shapes[1]
+    assert {(each["secret"][:6], len(each["secret"])) for each in tables["webhook_endpoint"]} == {("whsec_", 38)}
+
+
+def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, personal: Any) -> None:
+    """Counts, amounts and what the operator decides stay as they were."""
+    lists = ("customers", "subscriptions", "invoices", "transactions", "payment-intents", "webhooks")
+
+    def shape() -> list[Any]:
+        rows = [row for name in lists for row in sandbox.api.pages(f"/{name}/", page_size=100)]
+        return [{key: row.get(key) for key in ("id", "status", "amount", "total", "created_at")} for row in rows]
+
+    before = shape()
+    sandbox.advance("40d")
+    later = [event["type"] for event in sandbox.events()]
+    assert bring(sandbox, "shared", personal).status_code == 200
+    sandbox.control.post("/snapshots/shared/restore")
+    assert shape() == before
+    sandbox.advance("40d")
+    assert [event["type"] for event in sandbox.events()] == later
+    assert sandbox.control.get("/ledger")["balanced"]
+
+
+def test_invented_names_keep_their_letters_and_short_addresses_stay_apart(sandbox: Sandbox) -> None:
+    """No two customers of an App have the same email."""
+    for number in range(60):
+        sandbox.customer(email=f"{number % 10}{'ABCDEF'[number // 10]}@x.io", name="я" * 90)
+    shared = saved(sandbox, share="true")
+    (customers,) = (table for name, table in shared.items() if name.endswith("/customer"))
+    assert all(re.fullmatch("[а-я]{90}", row["firstname"]) for row in customers.values())
+    assert bring(sandbox, "many", shared).status_code == 200

@@ -1,12 +1,18 @@
-"""The watch: hears every exchange of the run, has those judged that no client judged, and notes what was exercised."""
+"""The watch: hears every exchange of the run, those of raw sockets and browsers included, has those judged that no client
+judged, and notes what was exercised.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
 
 from contract_tests.support.contract import Contract, contract
 from contract_tests.surfaces.coverage.points import Exchange, Point, Points, transition
+from emulator.web.root_app import RootApp
 
 UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
 """What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
@@ -83,3 +89,40 @@ def _is_documented(exchange: Exchange) -> bool:
 
 WATCH = Watch()
 """The one of this process."""
+
+
+class Tap(RootApp):
+    """The edge of a server, each exchange reported to the watch before the client has the end of it."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        sent, head, body = bytearray(), {}, bytearray()
+
+        async def hear() -> Any:
+            message = await receive()
+            sent.extend(message.get("body", b""))
+            return message
+
+        async def send_on(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                head.update(message)
+            body.extend(message.get("body", b""))
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                WATCH.hear(_exchange(scope, bytes(sent), head, bytes(body)))
+            await send(message)
+
+        await super().__call__(scope, hear, send_on)
+
+
+def tapped(edge: RootApp) -> RootApp:
+    edge.__class__ = Tap
+    return edge
+
+
+def _exchange(scope: Any, sent: bytes, head: dict[str, Any], body: bytes) -> Exchange:
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
+    # An encoded slash belongs to the name it stands in, so it stays encoded.
+    path = unquote(re.sub("%2[Ff]", "%252F", bytes(scope["raw_path"]).decode("latin-1")))
+    return Exchange(scope["method"], path, scope["query_string"], sent, head["status"], headers, body)
