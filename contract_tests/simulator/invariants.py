@@ -123,7 +123,7 @@ class Invariants(logging.Handler):
         self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
 
     def saving(self, server: Server) -> Any:
-        """Return a TinyDB file is about to be written; the function to be called once it was."""
+        """A TinyDB file is about to be written; return the function to be called once it was."""
         content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
         content |= self.expected
         self._attempted.append(content)

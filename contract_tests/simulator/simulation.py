@@ -181,7 +181,7 @@ class Simulation:
         await self.send("POST", "/_emulator/clock/advance", {"by": "1h"}, key=key)
 
     async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """Return one request; what is wrong with its answer whatever was asked is a violation."""
+        """Return the answer to a request; one that is wrong whatever was asked is a violation."""
         answer = await self.server.send(method, path, body, **options)
         self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), answer.status))
         self.trace.update(answer.body.replace(self.disk.folder.encode(), b""))  # errors name the file

@@ -43,12 +43,6 @@ def control_contract() -> Contract:
 
 
 @pytest.fixture(scope="session")
-def contracts(service_contract: Contract, control_contract: Contract) -> tuple[Contract, Contract]:
-    """The service's and the control API's, as a :class:`Sandbox` takes them."""
-    return service_contract, control_contract
-
-
-@pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
     """One server for the whole run: each test has a world of its own (B-01)."""
     with RunningServer() as server:
@@ -61,9 +55,9 @@ def world_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def sandbox(world_name: str, server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
+def sandbox(world_name: str, server: RunningServer) -> Iterator[Sandbox]:
     """A fresh world, its clock frozen at the start of 2026."""
-    with server.world(world_name, *contracts) as sandbox:
+    with server.world(world_name) as sandbox:
         yield sandbox
 
 
@@ -105,17 +99,13 @@ def impatient_server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def impatient(
-    world_name: str, impatient_server: RunningServer, contracts: tuple[Contract, Contract]
-) -> Iterator[Sandbox]:
-    with impatient_server.world(world_name, *contracts) as sandbox:
+def impatient(world_name: str, impatient_server: RunningServer) -> Iterator[Sandbox]:
+    with impatient_server.world(world_name) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def with_settings(
-    tmp_path: Path, service_contract: Contract, control_contract: Contract
-) -> Iterator[Callable[..., Sandbox]]:
+def with_settings(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
     """Opens a sandbox, on a server of its own, whose App starts with other settings (B-90)."""
     with ExitStack() as cleanup:
 
@@ -124,7 +114,7 @@ def with_settings(
             fixtures.write_text(json.dumps({"settings": settings}), "utf-8")
             server = RunningServer(fixtures=(fixtures,))
             cleanup.callback(server.stop)
-            sandbox = Sandbox(server.url, "sk_test_settings", service_contract, control_contract)
+            sandbox = Sandbox(server.url, "sk_test_settings")
             cleanup.callback(sandbox.close)
             return sandbox
 

@@ -60,7 +60,7 @@ class RunningServer:
     @contextmanager
     def world(self, name: str, *contracts: Contract) -> Iterator[Sandbox]:
         """A fresh world of this name, thrown away at the end: a thousand worlds would slow the last ones down."""
-        sandbox = Sandbox(self.url, f"sk_test_{name}", *contracts)
+        sandbox = Sandbox(self.url, f"sk_test_{name}")
         try:
             yield sandbox
         finally:

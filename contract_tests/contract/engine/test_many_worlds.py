@@ -18,7 +18,6 @@ import msgspec
 import pytest
 
 from contract_tests.support.client import http_client
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core.world import World
 from emulator.resources.app.clients import Key
@@ -38,7 +37,7 @@ Worlds = Callable[..., tuple[RunningServer, Callable[[str], Sandbox]]]
 
 
 @pytest.fixture
-def worlds(contracts: tuple[Contract, Contract]) -> Iterator[Worlds]:
+def worlds() -> Iterator[Worlds]:
     """Starts a server with these options; gives it, and a function that gives the world of a name."""
     with ExitStack() as cleanup:
 
@@ -47,7 +46,7 @@ def worlds(contracts: tuple[Contract, Contract]) -> Iterator[Worlds]:
             cleanup.callback(server.stop)
 
             def world(name: str) -> Sandbox:
-                sandbox = Sandbox(server.url, f"sk_test_{name}", *contracts)
+                sandbox = Sandbox(server.url, f"sk_test_{name}")
                 cleanup.callback(sandbox.close)
                 return sandbox
 

@@ -17,7 +17,6 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from click.testing import CliRunner
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.rendering import pdfs
 from emulator.cli.main import cli
@@ -70,14 +69,14 @@ Open = Callable[[str], Sandbox]
 
 
 @pytest.fixture
-def mailing(service_contract: Contract, control_contract: Contract) -> Iterator[Open]:
+def mailing() -> Iterator[Open]:
     """Opens a sandbox whose emails go to the SMTP server of a URL."""
     with ExitStack() as cleanup:
 
         def open_sandbox(url: str) -> Sandbox:
             server = RunningServer(smtp=SmtpServer.at(url))
             cleanup.callback(server.stop)
-            sandbox = Sandbox(server.url, "sk_test_mailing", service_contract, control_contract)
+            sandbox = Sandbox(server.url, "sk_test_mailing")
             cleanup.callback(sandbox.close)
             return sandbox
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
 
 END = "9999-12-31T23:59:59.998Z"
@@ -179,11 +178,11 @@ def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None
 
 
 @pytest.fixture
-def running(service_contract: Contract, control_contract: Contract) -> Iterator[Sandbox]:
+def running() -> Iterator[Sandbox]:
     """A world of a server whose clocks run with real time."""
     with (
         RunningServer(clock_mode="running", clock_at=None) as server,
-        server.world("running", service_contract, control_contract) as sandbox,
+        server.world("running") as sandbox,
     ):
         yield sandbox
 

@@ -11,7 +11,6 @@ import pytest
 from contract_tests.contract.document.reader import Operation, Part, flat, operations, parameters
 from contract_tests.contract.every.conftest import factory_in
 from contract_tests.contract.every.values import SERVICE, of_service, query_of
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.object_factory import PREREQUISITES, documented
 from emulator.document import bundles
@@ -45,11 +44,11 @@ class Filled(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def filled(server: RunningServer, contracts: tuple[Contract, Contract], hook: str) -> Iterator[Filled]:
+def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
     """Two days on which everything is made; on the second every third object is that of a new customer."""
     made: list[str] = []
     kinds = [*PREREQUISITES, *documented(SERVICE)]
-    with server.world("every-list", *contracts) as sandbox:
+    with server.world("every-list") as sandbox:
         factory = factory_in(sandbox, hook)
         shared = factory.object("customer", {})
         for day in (0, 1):

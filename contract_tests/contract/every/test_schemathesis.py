@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.exceptions import ANY_OPERATION
 from emulator.checks.document.links import headers, links, operations
@@ -55,11 +54,9 @@ SECONDS = frozenset(map(str, range(31)))
 
 
 @pytest.fixture
-def examine(
-    server: RunningServer, world_name: str, contracts: tuple[Contract, Contract]
-) -> Iterator[Callable[..., DocumentResults]]:
+def examine(server: RunningServer, world_name: str) -> Iterator[Callable[..., DocumentResults]]:
     """Runs phases of the service's suite in a world of its own, whose refunds wait for a review."""
-    with server.world(world_name, *contracts) as sandbox, webhook_receiver() as receiver:
+    with server.world(world_name) as sandbox, webhook_receiver() as receiver:
         sandbox.settings(refund_review=True)
         base_url = f"{server.url}/v1"
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from contract_tests.support.client import Client
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import contract
 from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.pages.buyer import Buyer
 
@@ -275,9 +275,9 @@ def test_a_type_the_session_does_not_allow_is_rejected(sandbox: Sandbox) -> None
     assert sandbox.buy(session)["payment_method_types"] == ["mobile_money"]
 
 
-def test_without_payments_no_buyer_can_pay(server: RunningServer, contracts: tuple[Contract, Contract]) -> None:
+def test_without_payments_no_buyer_can_pay(server: RunningServer) -> None:
     """B-04: every buyer's payment."""
-    client = Client(server.url, contracts[1], "sk_test_paymentsoff7")
+    client = Client(server.url, contract("control"), "sk_test_paymentsoff7")
     for what in ("checkout-sessions/sess_x", "payment-links/link_x", "invoices/inv_x"):
         client.rejected("POST", f"/{what}/pay", 403, "COMPANY_PAYMENTS_DISABLED", json={"method": CARD})
     client.close()

@@ -18,7 +18,6 @@ import jwt
 import pytest
 import trustme
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
 from emulator.core.event_types import EVENTS
@@ -464,13 +463,12 @@ def test_a_certificate_of_a_trusted_authority_is_accepted(
     tmp_path: Path,
     authority: trustme.CA,
     tls_receiver: Receiver,
-    contracts: tuple[Contract, Contract],
 ) -> None:
     """So the verification does not merely reject everything; but not under another name."""
     bundle = tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(str(bundle))
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
-    with RunningServer() as server, server.world("trusting", *contracts) as sandbox:
+    with RunningServer() as server, server.world("trusting") as sandbox:
         assert delivered(sandbox, tls_receiver)["status"] == "succeeded"
         body = {"name": "Shop", "url": tls_receiver.url.replace("127.0.0.1", "localhost"), "events": ["*"]}
         sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)

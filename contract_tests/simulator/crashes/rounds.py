@@ -246,7 +246,7 @@ def one(
     disturb: Sequence[Disturbance],
     chance: random.Random,
 ) -> Round:
-    """Return one round: the load on one server, whatever happens to them all."""
+    """Play one round: the load on one server, whatever happens to them all."""
     load, over, taken = Load(url), threading.Event(), [(0.0, 0.0)]
     openers = Openers(*urls)
     pages = [page(url, app) for app in APPS]

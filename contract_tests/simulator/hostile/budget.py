@@ -101,7 +101,7 @@ def posted(path: str, body: Callable[[int], object], method: str = "POST") -> Pl
 
 
 def pipelined(target: Target, amount: int) -> str:
-    """Return the first request is held for a second, so that the others wait."""
+    """The first request is held for a second, so that the others wait."""
     with target.line() as line:
         line.request(b"GET /_emulator/events?wait=1&type=invoice.paid HTTP/1.1")
         with suppress(ConnectionError):
@@ -140,7 +140,7 @@ def slow_body(target: Target, amount: int) -> str:
 
 
 def unread_body(target: Target, amount: int) -> str:
-    """Return a body that nothing reads, and another request after it."""
+    """A body that nothing reads, and another request after it."""
     with target.line() as line:
         line.request(b"POST /v1/nowhere HTTP/1.1", b"Content-Length: %d" % amount)
         assert _said(line) == "404"

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
 from contract_tests.surfaces.cli.terminal import Ended, run
@@ -130,12 +129,10 @@ def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(sandb
     assert cli("test", "client").lines[2].split()[2:] == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
 
 
-def test_an_audit_of_every_app(
-    server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli
-) -> None:
+def test_an_audit_of_every_app(server: RunningServer, sandbox: Sandbox, cli: Cli) -> None:
     """A suite gives each test an App of its own; the Apps of other tests may be open beside them."""
     sandbox.customer()
-    with server.world("everyapp", *contracts) as other:
+    with server.world("everyapp") as other:
         body = {"transaction": other.deposit()["id"]}
         refund = other.api.request("POST", "/refunds/", json=body).headers["request-id"]
         assert cli("test", "client", "--fail-on", "warning").status == 0

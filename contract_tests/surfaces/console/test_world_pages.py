@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from re import DOTALL, findall, search
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
@@ -119,12 +118,10 @@ def test_equal_jobs_of_an_instant_are_counted_whole_and_all_are_named(sandbox: S
     assert len(names) == 30
 
 
-def test_all_worlds_are_listed_with_what_they_hold(
-    sandbox: Sandbox, server: RunningServer, contracts: tuple[Contract, Contract]
-) -> None:
+def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox, server: RunningServer) -> None:
     """The world of a test has the name of the test."""
     sandbox.customer()
-    with server.world("0123456789ab-test-a-renewal", *contracts) as other, visiting(sandbox) as visitor:
+    with server.world("0123456789ab-test-a-renewal") as other, visiting(sandbox) as visitor:
         other.customer()
         page = visitor.open("worlds")
     row = search(rf">{visitor.app}</a>.*?</div>", page.html, DOTALL)

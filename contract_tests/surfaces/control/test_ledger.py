@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import CARD, RunningServer, Sandbox
 from emulator.document import bundles
 from emulator.resources import ledger
@@ -154,11 +153,11 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_what_broke_it_is_named_with_the_request_before_it(
-    strict: bool, world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
+    strict: bool, world_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
     monkeypatch.setattr(payment_intents, "current_payment", lambda world, owner: None)
-    with RunningServer(strict=strict) as server, server.world(world_name, *contracts) as sandbox:
+    with RunningServer(strict=strict) as server, server.world(world_name) as sandbox:
         sandbox.settings(assumptions={"payment_received": "transaction"})
         path = f"/invoices/{sandbox.invoice()['id']}/pay"
         payments = [sandbox.control.request("POST", path, json={"method": card}) for card in (SETTLES_LATER, CARD)]

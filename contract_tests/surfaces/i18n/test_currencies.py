@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import CARD, RunningServer, Sandbox
 from contract_tests.surfaces.cli.terminal import run
 from contract_tests.surfaces.console.visitor import visiting
@@ -67,8 +66,8 @@ class Shop(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def shop(server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Shop]:
-    with server.world("currencies", *contracts) as sandbox:
+def shop(server: RunningServer) -> Iterator[Shop]:
+    with server.world("currencies") as sandbox:
         sandbox.settings(currencies=EVERY)
         invoices = {currency: _paid(sandbox, currency) for currency in EVERY}
         receipts = {each["currency"]: each for each in sandbox.api.pages("/receipts/", page_size=100)}

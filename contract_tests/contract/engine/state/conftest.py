@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 from contract_tests.support import postgres
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
 Serve = Callable[..., Sandbox]
@@ -44,7 +43,7 @@ def database(database_server: str) -> str:
 
 
 @pytest.fixture
-def serve(contracts: tuple[Contract, Contract]) -> Iterator[Serve]:
+def serve() -> Iterator[Serve]:
     """Serves a place with a new server; the one before goes first. ``None`` only ends it."""
     with ExitStack() as cleanup:
         ends = ExitStack()
@@ -56,7 +55,7 @@ def serve(contracts: tuple[Contract, Contract]) -> Iterator[Serve]:
                 return None
             server = RunningServer(state=place, **options)
             ends.callback(server.stop)
-            sandbox = Sandbox(server.url, "sk_test_lasting", *contracts)
+            sandbox = Sandbox(server.url, "sk_test_lasting")
             ends.callback(sandbox.close)
             return sandbox
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore, StorageError
@@ -45,9 +44,9 @@ NAME = "zebra"
 
 
 @pytest.fixture
-def sound(place: str, contracts: tuple[Contract, Contract]) -> tuple[str, Path, bytes]:
+def sound(place: str) -> tuple[str, Path, bytes]:
     """A place, its file and what a sound one holds."""
-    with RunningServer(state=place) as server, closing(Sandbox(server.url, "sk_test_damage", *contracts)) as sandbox:
+    with RunningServer(state=place) as server, closing(Sandbox(server.url, "sk_test_damage")) as sandbox:
         sandbox.subscribe()
         for number in range(20):
             sandbox.customer(email=f"{NAME}{number}@{NAME}.com", name=NAME * 4, metadata={NAME: NAME, "n": NAME * 9})

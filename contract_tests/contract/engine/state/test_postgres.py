@@ -16,7 +16,6 @@ import pytest
 from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support import postgres
 from contract_tests.support.client import http_client
-from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
@@ -36,11 +35,11 @@ def place(database: str) -> str:
 
 
 @pytest.fixture
-def alone(place: str, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
+def alone(place: str) -> Iterator[Sandbox]:
     """A server of its own, in a schema of its own."""
     with (
         RunningServer(state=f"{place}?schema=worlds_1") as server,
-        closing(Sandbox(server.url, KEY, *contracts)) as sandbox,
+        closing(Sandbox(server.url, KEY)) as sandbox,
     ):
         yield sandbox
 
