@@ -141,19 +141,20 @@ class Contract:
 
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
-        undeclared = self._undeclared(Part(schema, at(self.document, schema)), value, "$")
+        undeclared = self.undeclared(Part(schema, at(self.document, schema)), value)
         return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
-    def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
+    def undeclared(self, schema: Part, value: Any, path: str = "$") -> Iterator[str]:
+        """Yield the fields that no part of a schema declares, at any depth."""
         schema = resolved(self.document, schema)
         if isinstance(value, list):
             items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
             for number, each in enumerate(value):
-                yield from self._undeclared(items, each, f"{path}[{number}]")
+                yield from self.undeclared(items, each, f"{path}[{number}]")
         elif isinstance(value, dict) and (declared := self._declared(schema)) and not _is_open(schema.node):
             for name, each in value.items():
                 if name in declared:
-                    yield from self._undeclared(declared[name], each, f"{path}.{name}")
+                    yield from self.undeclared(declared[name], each, f"{path}.{name}")
                 else:
                     yield f"{path}.{name}: undeclared"
 
