@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -103,10 +102,13 @@ class ServerProcess:
     # -- what it costs (Linux)
 
     def memory(self, field: str = "VmRSS") -> int:
-        """Return its resident bytes now; ``VmHWM`` is the most there ever were."""
+        """Return its resident bytes now; ``VmHWM`` is the most there were since they were last forgotten."""
         found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{self.id}/status").read_text())
         assert found
         return int(found[1]) * 1024
+
+    def forget_memory(self) -> None:
+        Path(f"/proc/{self.id}/clear_refs").write_text("5")
 
     def open_files(self) -> int:
         return len(list(Path(f"/proc/{self.id}/fd").iterdir()))
@@ -128,20 +130,3 @@ class ServerProcess:
         began = time.perf_counter()
         CLIENT.get(f"{self.url}/_emulator/health").raise_for_status()
         return time.perf_counter() - began
-
-    @contextmanager
-    def highest_memory(self) -> Iterator[list[int]]:
-        """A list that holds, once the context is left, the most bytes the server had in it."""
-        highest, ended = [self.memory()], threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(0.01):
-                highest[0] = max(highest[0], self.memory())
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
-            yield highest
-        finally:
-            ended.set()
-            watcher.join()
