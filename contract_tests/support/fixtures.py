@@ -112,11 +112,8 @@ def with_settings(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
         def open_sandbox(**settings: Any) -> Sandbox:
             fixtures = tmp_path / "settings.yaml"
             fixtures.write_text(json.dumps({"settings": settings}), "utf-8")
-            server = RunningServer(fixtures=(fixtures,))
-            cleanup.callback(server.stop)
-            sandbox = Sandbox(server.url, "sk_test_settings")
-            cleanup.callback(sandbox.close)
-            return sandbox
+            server = cleanup.enter_context(RunningServer(fixtures=(fixtures,)))
+            return cleanup.enter_context(server.world("settings"))
 
         yield open_sandbox
 

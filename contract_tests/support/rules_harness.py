@@ -122,7 +122,12 @@ class RulesHarness:
 
     def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
         """Another mobile money method of a customer."""
-        method = {"customer": customer, "type": "mobile_money", "phone": phone, "is_default": is_default}
+        method: dict[str, Any] = {
+            "customer": customer,
+            "type": "mobile_money",
+            "phone": phone,
+            "is_default": is_default,
+        }
         made: PaymentMethod = self.do("createPaymentMethod", **method)
         return made
 

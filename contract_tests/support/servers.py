@@ -44,13 +44,13 @@ class ServerProcess:
         self.log = log
         self._command = [python, *program, "--port", str(self.port), *options]
         self._environment = environment
-        self.process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.start_ms = 0.0
 
     def start(self) -> Self:
         began = time.perf_counter()
         with (self.log or Path("/dev/null")).open("ab") as log:
-            self.process = subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
         while not self._answers():
             assert self.process.poll() is None, self.log.read_text()[-2000:] if self.log else "the server has ended"
             assert time.perf_counter() - began < 60, "the server did not start"
@@ -66,33 +66,34 @@ class ServerProcess:
             return False
 
     @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the server was not started"
+        return self._process
+
+    @property
     def id(self) -> int:
-        assert self.process is not None
         return self.process.pid
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *failure: object) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self._process is not None and self._process.poll() is None:
             self.kill()
 
     # -- its end
 
     def kill(self) -> None:
-        assert self.process is not None
         self.process.kill()
         self.process.wait(60)
 
     def stop(self) -> int:
         """Return the exit status of an end with a warning: SIGTERM."""
-        assert self.process is not None
         self.process.terminate()
         return self.process.wait(60)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield
