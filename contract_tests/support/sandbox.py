@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from contract_tests.contract.document import specification
 from contract_tests.support.client import Client
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import contract
 from contract_tests.surfaces.coverage.watch import tapped
 from emulator.core.event_types import EVENTS
 from emulator.server.sandbox import Options
@@ -58,7 +58,7 @@ class RunningServer:
         self.url = f"http://127.0.0.1:{self.server.port}"
 
     @contextmanager
-    def world(self, name: str, *contracts: Contract) -> Iterator[Sandbox]:
+    def world(self, name: str) -> Iterator[Sandbox]:
         """A fresh world of this name, thrown away at the end: a thousand worlds would slow the last ones down."""
         sandbox = Sandbox(self.url, f"sk_test_{name}")
         try:
@@ -80,14 +80,14 @@ class RunningServer:
 class Sandbox:
     """One world: the service and the control API, each checked against its document, and scenarios of events."""
 
-    def __init__(self, url: str, key: str, service: Contract, control: Contract) -> None:
+    def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.key = key
-        self.api = Client(url, service, key)
-        self.control = Client(url, control, key)
+        self.api = Client(url, contract("service"), key)
+        self.control = Client(url, contract("control"), key)
 
     def beside(self, key: str) -> Sandbox:
-        return Sandbox(self.url, key, self.api.contract, self.control.contract)
+        return Sandbox(self.url, key)
 
     def advance(self, by: str) -> Any:
         """Move the clock on; no job may fail on the way."""
