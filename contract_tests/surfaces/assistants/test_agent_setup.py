@@ -23,12 +23,13 @@ def setup(folder: Path, *options: str) -> Path:
 
 
 def test_a_project_gets_a_skill_and_a_pointer_to_it(tmp_path: Path) -> None:
-    skill = setup(tmp_path)
-    text = skill.read_text("utf-8")
+    text = setup(tmp_path).read_text("utf-8")
     assert re.match(r"---\nname: payments-emulator\ndescription: .+\n---\n", text)
     assert len(text.splitlines()) <= LINES
     assert SKILL.read_text("utf-8").strip() in text
     assert ".agents/skills/payments-emulator/SKILL.md" in (tmp_path / "AGENTS.md").read_text("utf-8")
+    setup(tmp_path, "--skills", "docs/skills")
+    assert (tmp_path / "docs/skills/payments-emulator/SKILL.md").is_file()
 
 
 def test_what_the_user_wrote_stays(tmp_path: Path) -> None:
@@ -43,11 +44,6 @@ def test_what_the_user_wrote_stays(tmp_path: Path) -> None:
     assert (tmp_path / "AGENTS.md").read_text("utf-8") == f"{first}\nLast word.\n"
     assert skill.read_text("utf-8").endswith("\nOur own rule.\n")
     assert skill.read_text("utf-8").count(BEGIN) == 1
-
-
-def test_skills_may_lie_elsewhere(tmp_path: Path) -> None:
-    setup(tmp_path, "--skills", "docs/skills")
-    assert (tmp_path / "docs/skills/payments-emulator/SKILL.md").is_file()
 
 
 def test_the_skill_has_no_sample_that_is_not_run() -> None:

@@ -71,6 +71,7 @@ def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> Non
 
 
 def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
+    """So do resources: assumptions, operations and objects."""
     id = sandbox.subscribe()["id"]
 
     async def story(client: Client) -> None:
@@ -92,6 +93,16 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
         assert f"{id} is active" in await used(client, "explain", id=id)
         wrong = await client.call_tool("explain", {"id": "sub_000000000000000000000000"})
         assert wrong.is_error
+
+        async def read(uri: str) -> str:
+            return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
+
+        assert "B-44 " in await read("emulator://assumptions")
+        assert "Decided: " in await read("emulator://assumptions/B-44")
+        assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
+        assert "$ref" not in await read("emulator://document/createRefund")
+        assert json.loads(await read(f"emulator://objects/{id}"))["id"] == id
+        assert "customer" in await read("emulator://objects")
 
     session(sandbox, story)
 
@@ -134,50 +145,31 @@ def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -
     assert answered == ["ok"]
 
 
-def test_resources_are_assumptions_operations_and_objects(sandbox: Sandbox) -> None:
-    id = sandbox.customer()["id"]
-
-    async def story(client: Client) -> None:
-        async def read(uri: str) -> str:
-            return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
-
-        assert "B-44 " in await read("emulator://assumptions")
-        assert "Decided: " in await read("emulator://assumptions/B-44")
-        assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
-        assert "$ref" not in await read("emulator://document/createRefund")
-        assert json.loads(await read(f"emulator://objects/{id}"))["id"] == id
-        assert "customer" in await read("emulator://objects")
-
-    session(sandbox, story)
+TOKEN = {"Emulator-Token": "s3cret"}
 
 
-@pytest.mark.parametrize("token", ["", "s3cret"])
-def test_over_http(sandbox: Sandbox, token: str) -> None:
+def test_over_http(sandbox: Sandbox) -> None:
     """By the official client; the token is that of the emulator."""
     id = sandbox.customer()["id"]
 
     async def story(url: str) -> None:
-        headers = {"Emulator-Token": token} if token else {}
         async with (
-            httpx2.AsyncClient(headers=headers) as http,
+            httpx2.AsyncClient(headers=TOKEN) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             assert len((await client.list_tools()).tools) == 8
             assert id in await used(client, "call", method="GET", path=f"/v1/customers/{id}/")
 
     with processes() as begin:
-        chosen = ["--control-token", token] if token else []
-        served = begin("mcp", "--http", "0", "--url", sandbox.url, "--key", sandbox.key, *chosen)
+        app = ("--url", sandbox.url, "--key", sandbox.key)
+        served = begin("mcp", "--http", "0", *app, "--control-token", TOKEN["Emulator-Token"])
         assert served.stderr
         said = served.stderr.readline()
         assert said.startswith("MCP at http://127.0.0.1:")
         asyncio.run(story(said.split()[-1]))
         served.kill()
-
-
-def test_a_port_that_is_taken_is_said_in_one_line(sandbox: Sandbox) -> None:
     taken = sandbox.url.rpartition(":")[2]
-    ended = run("mcp", "--http", taken, "--url", sandbox.url, "--key", sandbox.key)
+    ended = run("mcp", "--http", taken, *app)
     assert f"Cannot listen on 127.0.0.1:{taken}: Address already in use" in ended.usage_error
 
 
@@ -187,8 +179,6 @@ INITIALIZE = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
-
-TOKEN = {"Emulator-Token": "s3cret"}
 
 
 @pytest.mark.parametrize(

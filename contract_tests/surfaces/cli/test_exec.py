@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.support.shops import EXAMPLES
 from contract_tests.surfaces.cli.conftest import OnScreen
 from contract_tests.surfaces.cli.terminal import Begin, clean, ended, run
-from contract_tests.surfaces.testing.test_examples import SHOPS
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
 from emulator.engine.reference_data import named_assumptions
 
@@ -257,7 +257,7 @@ def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Pa
 @pytest.mark.long
 @pytest.mark.parametrize("shop", ["python-shop", pytest.param("node-shop", marks=pytest.mark.needs("node"))])
 def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(SHOPS / shop)
+    monkeypatch.chdir(EXAMPLES / shop)
     python = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
     done = run("exec", "--assumptions", "all", "--", *(python if shop == "python-shop" else ("node", "--test")))
     assert (done.status, findings(done.output)) == (0, []), done.output

@@ -1,1 +1,1 @@
-"""Clients that generators make of the document, and Prism as a proxy that validates: they work with the emulator."""
+"""Clients that generators make of the document, the workflows, and the guide's verifiers: they work with the emulator."""

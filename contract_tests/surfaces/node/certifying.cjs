@@ -18,10 +18,11 @@ async function certify(webhooks, receiver) {
       resolve(told || complained),
     ),
   );
-  const failed = output.trim().split("\n").map((line) => JSON.parse(line)).filter((check) => !check.passed);
+  const { checks, notes } = JSON.parse(output);
+  const failed = checks.filter((check) => !check.passed);
   const where = path.basename(process.argv[1]);
   if (failed.length === 0) sound.add(receiver);
-  fs.appendFileSync(process.env.CERTIFIED, `${JSON.stringify({ where, failed })}\n`);
+  fs.appendFileSync(process.env.CERTIFIED, `${JSON.stringify({ where, failed, notes })}\n`);
 }
 
 const { withPayments } = payments;

@@ -1,4 +1,4 @@
-"""The documentation on test suites, and in Python altogether: every sample is run as it stands there."""
+"""The samples in Python of the guide are run as they are printed, and the page on test suites has every helper."""
 
 from __future__ import annotations
 
@@ -12,35 +12,28 @@ from contract_tests.surfaces.testing.test_plugin import suite as suite  # noqa: 
 from emulator.testing import Emulator, Webhooks, plugin
 from emulator.testing.base_emulator import BaseEmulator
 
-PAGE = (ROOT / "docs/guide/testing.md").read_text("utf-8")
 SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
-SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
 
 
 def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
-    """All in one run, each as a module of its own."""
-    result = run(
-        suite, "-p", "pytest_socket", **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
-    )
-    outcomes = result.parseoutcomes()
-    # A test under several assumptions runs once for each.
-    assert (set(outcomes), outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)) == (
-        {"passed"},
-        True,
-    )
+    """All in one run, each as a module of its own. A test under several assumptions runs once for each."""
+    modules = {f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
+    outcomes = run(suite, "-p", "pytest_socket", **modules).parseoutcomes()
+    assert set(outcomes) == {"passed"}
+    assert outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)
 
 
-@pytest.mark.parametrize("sample", SCRIPTS)
+@pytest.mark.parametrize("sample", [each for each in SAMPLES if each not in SUITES])
 def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
 
 
 def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
-    options = ("payments_clock", "payments_seed", "payments_fixtures")
-    for option in (*plugin.ARGUMENTS, *options, "--payments-url"):
-        assert option in PAGE
-    said = set(re.findall(r"\w+", PAGE))
+    page = (ROOT / "docs/guide/testing.md").read_text("utf-8")
+    options = {*plugin.ARGUMENTS, "payments_clock", "payments_seed", "payments_fixtures", "--payments-url"}
+    assert [option for option in options if option not in page] == []
     names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}
-    assert names - said == {"close", "record", "recording", "summary", "so_far", "raise_error"}
+    unsaid = {"close", "record", "recording", "summary", "so_far", "raise_error"}
+    assert names - set(re.findall(r"\w+", page)) == unsaid

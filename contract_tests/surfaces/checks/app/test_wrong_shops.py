@@ -1,54 +1,158 @@
 """Wrong shops, each with one mistake that people make: the examination that names it in its first three lines.
 
-Most sell credits and are in ``test_credits``; ten are the example shop in Python with a mistake; five are a club.
+Twenty-five sell credits, five are a club, and four are the example shop in Python.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx
 import pytest
 
-from contract_tests.surfaces.checks.app.broken import EXAMPLES, PYTHON_SHOPS, BrokenShop, source
-from contract_tests.surfaces.checks.app.membership import a_members_test, scenario
+from contract_tests.support.shops import EXAMPLES
+from contract_tests.surfaces.checks.app.test_command import sweep
+from contract_tests.surfaces.cli.terminal import Ended
 from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
 from emulator.checks.suite.table import MUTANTS
 from emulator.checks.suite.wrong_service import WrongService
-from emulator.testing import Emulator, LocalServer
-
-EXAMPLE = {
-    "no Idempotency-Key": "A request is sent again without an Idempotency-Key",
-    "another Idempotency-Key for each attempt": "A request is sent again with another Idempotency-Key",
-    "webhooks trusted without verification": "A webhook that was tampered with was accepted",
-    "an event handled twice": "An event that comes twice is handled twice",
-    "an older event undoes a newer one": "An event that comes late undoes a newer state",
-    "a payment assumed from the return of the buyer": "an order was shipped that nobody paid",
-    "a 429 not tried again": "A 429 is not retried after its delay",
-    "the amount taken from the client": "the buyer paid 200 for what costs 4000",
-    "a refund asked for twice": "2 refunds were made of one",
-    "a 4xx tried again without end": "A request with a permanent error was sent again unchanged",
-}
-"""By mistake in the example shop: what `test app` says of it."""
-
-CLUB = {
-    "lets an old status overwrite a newer one": ("stale", "An event that comes late undoes a newer state"),
-    "never asks": ("lost", "What a lost webhook would have said is never asked for"),
-    "trusts the order of response and webhook": ("slow", "A webhook that arrives before the response is not handled"),
-}
-"""By mistake of the club: a kind of fault, and what `test app` says of it."""
-
-TESTS = {
-    "gives access when the subscription is created": ("first-charge-fails", "the first charge of a subscription fails"),
-    "takes a 2xx for a payment": ("payment-failed-with-2xx", "is answered 2xx, and the payment has failed"),
-}
-"""By mistake of the club: a mutant, and what `test suite` says of the club's tests, which pass."""
+from emulator.testing import Emulator, LocalServer, verify_webhook
 
 
 def named(text: str) -> str:
     return "\n".join(text.splitlines()[:3])
+
+
+# -- a shop that sells credits
+
+
+NOT_AGAIN = "A request whose outcome is unknown is not sent again"
+TWICE_AT_ONCE = "An event that comes twice at the same moment is handled twice"
+LATE = "An event that comes late undoes a newer state, or is not understood"
+KILLED = "What was under way when the application was killed is lost, or done twice"
+
+CREDITS = {
+    "keyless": ("2:drop-after", "A request is sent again without an Idempotency-Key"),
+    "another key": ("2:drop-after", "A request is sent again with another Idempotency-Key"),
+    "never again": ("2:drop-before", NOT_AGAIN),
+    "trusts each body": ("2:garbled", NOT_AGAIN),
+    "a 500 is final": ("2:error-after", NOT_AGAIN),
+    "swallows errors": ("2:drop-before", NOT_AGAIN),
+    "a 429 is final": ("2:throttled", "A 429 is not retried after its delay"),
+    "hurries": ("2:throttled", "A request was sent again before the Retry-After of a 429 was over"),
+    "handles twice": ("2:twice", "An event that comes twice is handled twice"),
+    "looks first": ("2:together", TWICE_AT_ONCE),
+    "looks at the service first": ("2:together", TWICE_AT_ONCE),
+    "counts side by side": (
+        "2:overlapping",
+        "Two events that come at the same moment are not handled as one after the other",
+    ),
+    "knows events only": ("2:reissued", "A change that comes again under another event id is handled twice"),
+    "forgets after a day": ("2:days-later", "An event that comes again days later is handled twice"),
+    "undoes": ("1:swapped", LATE),
+    "the page grants, too": ("2:late", LATE),
+    "never asks": ("2:lost", "What a lost webhook would have said is never asked for"),
+    "no signature": ("2:forged", "A webhook that was tampered with was accepted"),
+    "asks for money again": ("2:pending", "A payment that the operator answers an hour later is not understood"),
+    "processing is paid": ("2:refused-later", "A payment without an answer yet is taken for paid"),
+    "the redirect is a payment": (
+        "2:redirected-unpaid",
+        "A buyer who comes back without having paid is taken for one who has",
+    ),
+    "remembers in memory": ("2:killed-received", KILLED),
+    "marks before work": ("2:killed-reading", KILLED),
+    "works afterwards": ("2:killed-acknowledged", KILLED),
+    "waits for ever": ("2:hung", "A request waits for its response without a time limit"),
+}
+"""By mistake: the case that shows it, and how the report names it."""
+
+IN_HALF_A_MINUTE = "waits for ever"
+
+
+def tried(mistake: str, *cases: str) -> Ended:
+    """How `test app` ends with these cases of the shop that sells credits."""
+    shop = (sys.executable, str(Path(__file__).with_name("credits.py")), mistake)
+    only = [f"--only={each}" for each in cases]
+    return sweep(
+        *only, "--clock", "frozen@2026-01-01T00:00:00Z", "--check", shlex.join([*shop, "--print"]), "--", *shop
+    )
+
+
+@pytest.mark.parametrize(
+    "mistake", [pytest.param(each, marks=[pytest.mark.long] if each == IN_HALF_A_MINUTE else []) for each in CREDITS]
+)
+def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> None:
+    """And says how to repeat it."""
+    case, problem = CREDITS[mistake]
+    ended = tried(mistake, case)
+    assert ended.status == 1, ended
+    assert f"\n1. {problem}" in named(ended.output), ended.output
+    assert f"\n    again: payments-emulator test app --only {case} " in ended.output
+
+
+@pytest.mark.parametrize("mistake", ["looks first", "counts side by side"])
+def test_what_also_fails_by_the_same_mistake_is_not_another_problem(mistake: str) -> None:
+    """A shop that only fails where two webhooks meet passes where they come one after the other."""
+    assert tried(mistake, "2:twice", "2:late").output.startswith("No problem in "), mistake
+
+
+@pytest.mark.long
+def test_the_sound_shop_that_sells_credits_ends_the_same() -> None:
+    assert tried("sound", *{case for case, _ in CREDITS.values()}).output.startswith("No problem in ")
+
+
+# -- the example shop
+
+
+SOUND = (EXAMPLES / "python-shop/shop.py").read_text("utf-8")
+
+
+class Broken(NamedTuple):
+    """Pieces of the example's source with what stands in their place; the cases and the sentence that show it."""
+
+    changes: dict[str, str]
+    cases: list[str]
+    sentence: str
+
+
+BROKEN = {
+    "webhooks trusted without verification": Broken(
+        {"if not hmac.compare_digest(signature.encode(), expected.encode()):": "if not expected:"},
+        ["2:forged"],
+        "A webhook that was tampered with was accepted",
+    ),
+    "the amount taken from the client": Broken(
+        {
+            "def order(self, email, baskets):": "def order(self, email, baskets, price=PRICE):",
+            '"unit_amount": PRICE': '"unit_amount": price',
+            'wish["baskets"])}': 'wish["baskets"], wish["price"])}',
+        },
+        [],
+        "the buyer paid 200 for what costs 4000",
+    ),
+    "a refund asked for twice": Broken({', key=f"refund-{id}-{amount}")': ")"}, [], "2 refunds were made of one"),
+    "a 4xx tried again without end": Broken(
+        {"error.code < 500 and error.code != 429": "error.code == 418"},
+        ["2:slow"],
+        "A request with a permanent error was sent again unchanged",
+    ),
+}
+"""By mistake in the example shop."""
+
+
+def source(mistake: str) -> str:
+    """Return the source of the example shop with a mistake."""
+    text = SOUND
+    for sound, broken in BROKEN[mistake].changes.items():
+        assert text.count(sound) == 1, f"{mistake}: {text.count(sound)} times {sound!r}"
+        text = text.replace(sound, broken)
+    return text
 
 
 def story_of(shop_source: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Emulator], Any]:
@@ -62,49 +166,170 @@ def story_of(shop_source: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Emu
     return played
 
 
-def examined(play: object, only: object) -> str:
+def examined(play: Callable[[Emulator], Any], only: list[str]) -> str:
     with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
         try:
-            return payments.test_app(play, only=only).text()  # type: ignore[arg-type]  # of any of the shops
+            return payments.test_app(play, only=only).text()
         except AssertionError as error:
             return str(error)
 
 
-@pytest.mark.parametrize("shop", PYTHON_SHOPS, ids=lambda shop: shop.mistake)
-def test_app_names_the_mistake_of_the_example_shop(shop: BrokenShop, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = examined(story_of(source(shop), monkeypatch), shop.cases)
-    assert EXAMPLE[shop.mistake] in named(text), text
-    for sentence in shop.sentences:
-        assert sentence in text, text
+@pytest.mark.parametrize("mistake", BROKEN)
+def test_app_names_the_mistake_of_the_example_shop(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = examined(story_of(source(mistake), monkeypatch), BROKEN[mistake].cases)
+    assert BROKEN[mistake].sentence in named(text), text
 
 
 def test_the_sound_shop_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the cases that find the mistakes; nor does the audit find anything."""
-    sound = (EXAMPLES / "python-shop/shop.py").read_text("utf-8")
-    cases = sorted({case for shop in PYTHON_SHOPS for case in shop.cases})
+    """Nor does the audit find anything."""
+    tried = [f"2:{kind}" for kind in ("drop-after", "forged", "twice", "answered-late", "throttled", "slow", "swapped")]
     with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
-        report = payments.test_app(story_of(sound, monkeypatch), only=cases)
-    assert (report.runs, report.unreached, report.audit) == (2 + len(cases), [], [])
+        report = payments.test_app(story_of(SOUND, monkeypatch), only=tried)
+    assert (report.runs, report.unreached, report.audit) == (2 + len(tried), [], [])
+
+
+# -- a club: who pays each month has access
+
+
+PAYS, DECLINED = "+24177000000", "+24177000001"
+
+
+class Club:
+    """``access`` has the status of each customer, ``credits`` what was bought beside."""
+
+    def __init__(self, payments: Emulator, mistake: str = "") -> None:
+        self.payments, self.mistake = payments, mistake
+        self.access: dict[str, str] = {}
+        self.latest: dict[str, str] = {}
+        self.credits = 0
+        payments.webhooks.forward_to(self)
+
+    def post(self, path: str, body: Any, key: str) -> Any:
+        """Return the answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
+        for _ in range(4):
+            try:
+                answer = self.payments.client.post(path, json=body, headers={"Idempotency-Key": key})
+                if answer.status_code != 429 and answer.status_code < 500:
+                    return answer.json()
+            except (httpx.TransportError, ValueError):
+                continue
+        raise RuntimeError("the service does not answer")
+
+    def join(self) -> None:
+        """Take in a member, with the first month."""
+        body = {"email": "awa@example.com", "name": "Awa Diop", "phone": PAYS}
+        self.customer = str(self.post("/v1/customers/", body, "awa")["id"])
+        if self.mistake != "trusts the order of response and webhook":
+            self.access.setdefault(self.customer, "unpaid")
+        plan = {"customer": self.customer, "unit_amount": 5000, "currency": "XAF", "interval": "month"}
+        self.subscription = self.post("/v1/subscriptions/", plan, "awa-joins")["id"]
+        self.access.setdefault(self.customer, "unpaid")
+        if self.mistake == "gives access when the subscription is created":
+            self.access[self.customer] = "active"
+        self.payments.settle()
+
+    def top_up(self) -> None:
+        """Ten credits for a payment by phone."""
+        method = {"customer": self.customer, "type": "mobile_money", "phone": PAYS}
+        saved = self.post("/v1/payment-methods/", method, "awa-phone")["id"]
+        order = {"amount": 1000, "currency": "XAF", "payment_method": saved}
+        intent = self.post("/v1/payment-intents/", order, "awa-order")["id"]
+        answer = self.post(f"/v1/payment-intents/{intent}/confirm/", {}, "awa-pays")
+        if answer["status"] == "succeeded" or self.mistake == "takes a 2xx for a payment":
+            self.credits += 10
+
+    def reconcile(self) -> None:
+        """Every night: read what no webhook has said."""
+        if self.mistake != "never asks":
+            answer = self.payments.client.get(f"/v1/subscriptions/{self.subscription}/").json()
+            self.access[self.customer] = answer["status"]
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        signature = {"Service-Signature": environ.get("HTTP_SERVICE_SIGNATURE", "")}
+        genuine = verify_webhook(body, signature, self.payments.webhooks.secret)
+        start("200 OK" if genuine else "401 Unauthorized", [])
+        if genuine:
+            self.handle(json.loads(body))
+        return [b""]
+
+    def handle(self, event: Any) -> None:
+        customer, at = event["data"]["object"].get("customer"), event["created_at"]
+        status = {"invoice.paid": "active", "subscription.payment_failed": "past_due"}.get(event["type"])
+        if status is None or customer not in self.access:
+            return
+        if status == "past_due" and self.access[customer] == "unpaid":  # there is no grace for a first month
+            return
+        if at < self.latest.get(customer, "") and self.mistake != "lets an old status overwrite a newer one":
+            return
+        self.latest[customer], self.access[customer] = at, status
+
+
+def club_story(mistake: str, *, looks_at_once: bool = False) -> Callable[[Emulator], Any]:
+    """Return a month that is paid, one that fails at first, and its recovery a day later.
+
+    With ``looks_at_once`` it counts who is in at once, too, before anything was looked up.
+    """
+
+    def play(payments: Emulator) -> Callable[[], Any]:
+        club = Club(payments, mistake)
+        club.join()
+        joined = club.access[club.customer] if looks_at_once else ""
+        payments.api.patch(f"/v1/customers/{club.customer}/", {"phone": DECLINED})
+        payments.clock.advance("31d")
+        payments.api.patch(f"/v1/customers/{club.customer}/", {"phone": PAYS})
+        payments.clock.advance("3d")
+        if mistake != "lets an old status overwrite a newer one":
+            club.reconcile()
+        return lambda: {"access": club.access[club.customer], "joined": joined}
+
+    return play
+
+
+CLUB = {
+    "lets an old status overwrite a newer one": ("stale", "An event that comes late undoes a newer state"),
+    "never asks": ("lost", "What a lost webhook would have said is never asked for"),
+    "trusts the order of response and webhook": ("slow", "A webhook that arrives before the response is not handled"),
+}
+"""By mistake of the club: a kind of fault, and what `test app` says of it."""
 
 
 @pytest.mark.parametrize("mistake", CLUB)
 def test_app_names_the_mistake_of_the_club(mistake: str) -> None:
     kind, sentence = CLUB[mistake]
     looks_at_once = kind == "slow"
-    text = examined(scenario(mistake, looks_at_once=looks_at_once), [kind])
+    text = examined(club_story(mistake, looks_at_once=looks_at_once), [kind])
     assert sentence in named(text), text
-    assert examined(scenario("", looks_at_once=looks_at_once), [kind]).startswith("No problem in ")
+    assert examined(club_story("", looks_at_once=looks_at_once), [kind]).startswith("No problem in ")
+
+
+@pytest.mark.long
+def test_the_sound_club_ends_the_same() -> None:
+    kinds = ["stale", "lost", "slow", "together", "reissued", "days-later", "sent-together", "late"]
+    report = examined(club_story(""), kinds)
+    assert report.startswith("No problem in "), report
+
+
+TESTS = {
+    "gives access when the subscription is created": ("first-charge-fails", "the first charge of a subscription fails"),
+    "takes a 2xx for a payment": ("payment-failed-with-2xx", "is answered 2xx, and the payment has failed"),
+}
+"""By mistake of the club: a mutant, and what `test suite` says of the club's tests, which pass."""
 
 
 def suite_report(mistake: str, row: str) -> SuiteReport:
-    """What `test suite` says of the club's test, with one mutant."""
+    """What `test suite` says of the club's own test, with one mutant: who has joined is in, who has paid has credits."""
 
     def play(mutant: Mutant | None) -> MutantRun:
         service = WrongService([MUTANTS[row]], *([mutant] if mutant else []))
         server = LocalServer(7, parts=service.parts())
         try:
             with Emulator(clock="2026-01-01T00:00:00Z", server=server) as payments:
-                a_members_test(mistake)(payments)
+                club = Club(payments, mistake)
+                club.join()
+                club.top_up()
+                assert club.access[club.customer] in ("active", "past_due"), "a renewal may fail for a while"
+                assert club.credits == 10
         except AssertionError as error:
             return MutantRun(str(error), service.reached)
         finally:
@@ -119,11 +344,3 @@ def test_suite_names_what_survives_the_tests_of_the_club(mistake: str) -> None:
     row, sentence = TESTS[mistake]
     assert sentence in named(suite_report(mistake, row).report().text())
     assert [each.name for each in suite_report("", row).caught] == [row], "the tests of the sound club catch it"
-
-
-@pytest.mark.long
-def test_the_sound_club_ends_the_same() -> None:
-    report = examined(
-        scenario(""), ["stale", "lost", "slow", "together", "reissued", "days-later", "sent-together", "late"]
-    )
-    assert report.startswith("No problem in "), report

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import socket
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -29,7 +30,6 @@ from contract_tests.surfaces.checks.receiver.receivers import (
     over,
     proof,
     rewritten,
-    same,
     seen,
     well_formed,
     where,
@@ -40,7 +40,6 @@ from emulator.checks.receiver.checks import CHECKS, METHODS, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
-from emulator.engine.outbox import WebhookSender
 
 PATIENCE = 60
 """Seconds a receiver has here: none of them depends on how busy the machine is."""
@@ -52,13 +51,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "PAUSE", 0.001)
 
 
-def certify(receiver: Receiver, patience: float = PATIENCE) -> list[CheckResult]:
+async def examined(url: str, method: str, patience: float = PATIENCE) -> list[CheckResult]:
+    service = ServiceWorld(url, SECRET, method, webhook=WEBHOOK)
+    return [result async for result in certifier.results(service, patience)]
+
+
+def certify(receiver: Receiver) -> list[CheckResult]:
     """What is found about a receiver."""
 
     async def run() -> list[CheckResult]:
         async with receiver.listening() as url:
-            service = ServiceWorld(url, SECRET, receiver.method, webhook=WEBHOOK)
-            return [result async for result in certifier.results(service, patience)]
+            return await examined(url, receiver.method)
 
     return asyncio.run(run())
 
@@ -280,27 +283,9 @@ def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
 
 
 def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
-    """The time is short: no receiver is to manage it."""
-    with pytest.raises(certifier.NoReceiver, match="no answer within"):
-        asyncio.run(unheard())
-
-
-async def unheard() -> None:
-    """Certify somebody who takes connections and reads nothing."""
-    released = asyncio.Event()
-
-    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await released.wait()
-        writer.close()
-
-    server = await asyncio.start_server(hold, "127.0.0.1", 0)
-    try:
-        service = ServiceWorld(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SECRET, "HMAC_SHA256")
-        async for _ in certifier.results(service, 0.05):
-            raise AssertionError("nothing was answered")
-    finally:
-        released.set()
-        server.close()
+    """This one takes connections and reads nothing; the time is short, since no receiver is to manage it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(certifier.NoReceiver, match="no answer with"):
+        asyncio.run(examined(f"http://127.0.0.1:{silent.getsockname()[1]}/", "HMAC_SHA256", 0.05))
 
 
 # -- what is sent
@@ -316,35 +301,3 @@ def test_events_are_those_of_the_service(service_contract: Contract) -> None:
     for request in accepted:
         if request.event["type"] in CATALOGUE:
             assert service_contract.event_faults(request.body) == []
-
-
-def test_no_two_things_have_one_id_and_the_repeated_is_the_same() -> None:
-    receiver = Receiver()
-    certify(receiver)
-    attempts: dict[str, list[Request]] = {}
-    for request in receiver.received:
-        attempts.setdefault(request.headers.get("emulator-delivery", request.event["id"]), []).append(request)
-    repeated = [requests for requests in attempts.values() if len(requests) > 1]
-    numbers = [[request.headers["emulator-attempt"] for request in requests] for requests in repeated]
-    assert sorted(numbers) == [["1", "1"], ["1", "2"]], "changed and sent again; and repeated"
-    again = next(requests for requests in repeated if requests[1].headers["emulator-attempt"] == "2")
-    assert again[0].body == again[1].body
-    assert same(again[1].signature, again[0].signature)
-    made = [request.event for request in receiver.received if request.event["type"] == "customer.created"]
-    emails = {event["data"]["object"]["id"]: event["data"]["object"]["email"] for event in made}
-    assert len(set(emails.values())) == len(emails)
-
-
-def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
-    receiver = Receiver(defect=where(lambda receiver, request: True, -1))
-
-    async def run() -> int:
-        async with receiver.listening() as url:
-            sender = WebhookSender(PATIENCE)
-            answers = await checks.one_by_one(
-                sender, ServiceWorld(url, SECRET, "HMAC_SHA256").deliveries_of("invoice.paid")
-            )
-            return len(answers)
-
-    assert asyncio.run(run()) == 1
-    assert len(receiver.received) == 1

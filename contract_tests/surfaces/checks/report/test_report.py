@@ -1,13 +1,21 @@
-"""The one report: the same findings as text, JSON, JUnit XML and a page. Its form is held here."""
+"""The one report: the same findings as text, JSON, JUnit XML and a page; and ``test all``, which joins several."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+import socket
+import sys
+from contextlib import closing
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from contract_tests.support.receiver import Receiver
+from contract_tests.surfaces.checks.receiver.receivers import SECRET
+from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.report import Finding, Report, as_json, as_junit, joined
 from emulator.ui.reports.report_page import page_of_report
 
@@ -26,6 +34,7 @@ APP = Report(
 )
 SUITE = Report("test suite", "50 %: 1 of 2 mutants caught.", [SURVIVED], right=["payment-twice"])
 CLIENT = Report("test client", "5 requests checked.", [REMARK])
+FAILED = Report("test suite", "The command fails: exit status 1", failure="exit status 1")
 
 TEXT = """
 1 problem in 4 cases
@@ -39,11 +48,8 @@ TEXT = """
 """
 
 
-def test_as_text_each_finding_has_what_shows_it_how_to_repeat_it_and_what_to_do() -> None:
+def test_as_text_and_json_each_finding_has_what_shows_it_how_to_repeat_it_and_what_to_do() -> None:
     assert f"\n{APP.text()}\n" == TEXT
-
-
-def test_as_json_it_has_the_findings_and_the_facts_of_its_examination() -> None:
     assert json.loads(as_json(APP)) == {
         "examination": "test app",
         "passed": False,
@@ -66,6 +72,7 @@ def test_as_json_it_has_the_findings_and_the_facts_of_its_examination() -> None:
 
 
 def test_as_junit_all_that_was_tried_is_a_case() -> None:
+    """Characters that XML does not have are replaced."""
     suite = ElementTree.fromstring(as_junit(APP))
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("test app", "2", "1")
     assert {case.get("name"): len(case) for case in suite} == {"a double refund": 1, "every other run": 0}
@@ -73,13 +80,11 @@ def test_as_junit_all_that_was_tried_is_a_case() -> None:
     assert failure is not None
     assert (failure.get("message"), failure.get("type")) == (DOUBLE.title, "error")
     assert str(failure.text).splitlines() == [*DOUBLE.lines()]
-
-
-def test_characters_that_xml_has_not_are_replaced() -> None:
-    report = Report("test app", "1 problem", [Finding("a\x00b", "c\x1b[2J", ["d\x07"])])
-    suite = ElementTree.fromstring(as_junit(report))
-    assert [*suite.itertext()] == ["d\ufffd"]
-    assert suite[0].get("name") == "a\ufffdb"
+    strange = Report("test app", "1 problem", [Finding("a\x00b", "c\x1b[2J", ["d\x07"])])
+    suite = ElementTree.fromstring(as_junit(strange))
+    assert ([*suite.itertext()], suite[0].get("name")) == (["d\ufffd"], "a\ufffdb")
+    suite = ElementTree.fromstring(as_junit(FAILED))
+    assert [failure.get("message") for failure in suite.iter("failure")] == [FAILED.headline]
 
 
 def test_the_page_escapes_all_and_loads_nothing() -> None:
@@ -89,35 +94,69 @@ def test_the_page_escapes_all_and_loads_nothing() -> None:
     assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', page) == []
 
 
-@pytest.mark.parametrize(
-    ("report", "passed"),
-    [
-        (APP, False),
-        (CLIENT, True),
-        (Report("test suite", "The command fails: exit status 1", failure="exit status 1"), False),
-        (Report("test app", "No problem in 4 cases."), True),
-    ],
-)
-def test_a_remark_is_no_problem_and_a_failure_is_one(report: Report, passed: bool) -> None:
-    assert report.passed == passed
-    assert json.loads(as_json(report))["passed"] == passed
-
-
-def test_a_failure_is_a_failed_case() -> None:
-    suite = ElementTree.fromstring(
-        as_junit(Report("test suite", "The command fails: exit status 1", failure="exit status 1"))
-    )
-    assert [failure.get("message") for failure in suite.iter("failure")] == ["The command fails: exit status 1"]
+def test_a_remark_is_no_problem_and_a_failure_is_one() -> None:
+    reports = (APP, FAILED, CLIENT, Report("test app", "No problem in 4 cases."))
+    assert [report.passed for report in reports] == [False, False, True, True]
+    assert [json.loads(as_json(report))["passed"] for report in reports] == [False, False, True, True]
 
 
 def test_of_several_examinations_the_worst_comes_first() -> None:
     report = joined("test all", [CLIENT, SUITE, APP])
     assert report.headline == "2 problems; worst: A request is sent again without a key: a double refund"
-    assert [each.name for each in report.findings] == [
-        "test app: a double refund",
-        "test suite: refund-short",
-        "test client: polling",
-    ]
+    names = ["test app: a double refund", "test suite: refund-short", "test client: polling"]
+    assert [each.name for each in report.findings] == names
     assert report.notes == [f"{each.examination}: {each.headline}" for each in (CLIENT, SUITE, APP)]
     assert [each["examination"] for each in report.facts["examinations"]] == ["test client", "test suite", "test app"]
     assert joined("test all", [CLIENT]).headline == "No problems"
+
+
+# -- test all
+
+
+OWN_SUITE = (sys.executable, str(Path(__file__).parents[1] / "suite/suite.py"), "amount")
+APPLICATION = f"{sys.executable} {Path(__file__).parents[1] / 'app/client.py'} careless"
+NOTHING = (sys.executable, "-c", "")
+
+
+def examined(*arguments: str | Path) -> Ended:
+    return run("test", "all", *map(str, arguments))
+
+
+@pytest.mark.long
+def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
+    ended = examined("--app", APPLICATION, "--json", "--", *OWN_SUITE)
+    assert (ended.status, ended.errors) == (1, "")
+    report = json.loads(ended.output)
+    assert [each["examination"] for each in report["examinations"]] == ["test app", "test client", "test suite"]
+    assert report["headline"].endswith("; worst: A request is sent again without an Idempotency-Key: a double payment")
+    severities = [each["severity"] for each in report["findings"]]
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+    again = next(each["again"] for each in report["findings"] if each["name"].startswith("test suite: "))
+    assert again.startswith("payments-emulator test suite --only ")
+    assert again.endswith(f" -- {shlex.join(OWN_SUITE)}")
+
+
+def test_without_options_the_tests_and_their_client_are_examined() -> None:
+    ended = examined("--json", "--", *OWN_SUITE)
+    examinations = [each["examination"] for each in json.loads(ended.output)["examinations"]]
+    assert (ended.status, examinations) == (1, ["test client", "test suite"])
+
+
+def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
+    """This one accepts everything."""
+    with closing(Receiver()) as receiver:
+        ended = examined("--json", "--receiver", receiver.url, "--secret", SECRET, "--", *NOTHING)
+    found = [each["title"] for each in json.loads(ended.output)["findings"] if "receiver" in each["name"]]
+    assert "An event signed with another secret: not rejected" in found
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"
+        ended = examined("--receiver", url, "--secret", SECRET, "--", *NOTHING)
+    assert (ended.status, ended.output) == (2, "")
+    assert f"No receiver answers at {url}" in ended.errors
+
+
+def test_a_suite_that_fails_by_itself_is_a_problem() -> None:
+    ended = examined("--", sys.executable, "-c", "raise SystemExit('2 failed')")
+    assert ended.status == 1
+    assert "so nothing else was tried: exit status 1, 2 failed" in ended.output

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 import random
-import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contract_tests.support.client import NO_AUTHORITIES, http_client
+from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
-from contract_tests.surfaces.checks.service.deviations import DEVIATIONS, SWITCHES, Deviation
-from emulator.checks.service.runner import Help, Runner
+from emulator.checks.service.runner import Help, Runner, new_word
 from emulator.checks.service.service import EventReceiver, Service, Timing
-from emulator.checks.service.verdicts import CalibrationReport, Verdict
+from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
+from emulator.checks.suite.search import Mutant, MutationPoint, ServiceAnswer, shown
+from emulator.checks.suite.table import MUTANTS
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value
+from emulator.engine.reference_data import named_assumptions
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.payments.payment_links import PaymentLink
 
 KNOWN = collected()
 """Every probe."""
@@ -76,6 +79,95 @@ async def _fail(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> 
     await send({"type": "http.response.body", "body": b""})
 
 
+# -- what it does otherwise
+
+
+SWITCHES: Mapping[str, tuple[Any, ...]] = {
+    "search_nothing_found": ("error",),
+    "metadata_values": ("any",),
+    "renewal_without_method": ("fail",),
+    "success_url": ("required",),
+    "payment_received": ("transaction",),
+    "webhook_success": ("2xx",),
+    "webhook_retry": ("all",),
+    "cors_without_domains": ("any",),
+    "unknown_fields": ("ignore",),
+    "error_shape": ("flat", "nested"),
+    "refund_timing": ("instant",),
+    "main_currency": ("XOF", "EUR"),
+    "currencies": (["XAF", "XOF", "EUR", "USD", "GBP"], ["XAF", "XOF", "EUR"]),
+    "pricing_plan": ("starter", "business", "enterprise"),
+    "commission_rate": (1.5, 2),
+    "tax_rate": (18, 19.25),
+    "minimum_amount": (1, 50, 500, 1000),
+    "refund_review": (True,),
+}
+"""Assumptions and settings with other values than the default, each of which a probe finds."""
+
+
+class Deviation(NamedTuple):
+    """A wrong service, and the probes that notice it."""
+
+    mutant: Mutant
+    probes: tuple[str, ...]
+
+
+def _deviation(change: Any, *probes: str) -> Deviation:
+    return Deviation(Mutant(probes[0], probes[0], probes[0], change), probes)
+
+
+def _error(probe: str, code: str, status: int, other: str, other_status: int | None = None) -> Deviation:
+    """Errors with this code and status have another code, and perhaps another status, in whichever shape."""
+
+    def change(answer: ServiceAnswer) -> ServiceAnswer:
+        if answer.status != status or not isinstance(answer.body, dict):
+            return answer
+        given = answer.body.get("error", answer.body)
+        if str(given.get("code", "")).upper() != code:
+            return answer
+        nested = "error" in answer.body
+        changed = {**given, "code": other.lower() if nested else other}
+        return answer._replace(status=other_status or status, body={"error": changed} if nested else changed)
+
+    return _deviation((MutationPoint.ANSWERED, change), probe)
+
+
+def _shown(probe: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Deviation:
+    return _deviation(shown(kind, fields), probe)
+
+
+def _lists_without_previous(answer: ServiceAnswer) -> ServiceAnswer:
+    if not isinstance(answer.body, dict) or answer.body.get("object") != "list":
+        return answer
+    return answer._replace(body={**answer.body, "pagination": {**answer.body["pagination"], "previous": None}})
+
+
+DEVIATIONS = (
+    _error("no-key", "MISSING_API_KEY", 401, "AUTHENTICATION_FAILED"),
+    _error("public-key", "PUBLIC_KEY_NOT_ALLOWED", 403, "PERMISSION_DENIED"),
+    _error("wrong-method", "METHOD_NOT_ALLOWED", 405, "NOT_FOUND", 404),
+    _error("unknown-filter", "INVALID_FILTER_PARAM", 422, "INVALID_FIELD"),
+    _error("invalid-currency", "INVALID_CURRENCY", 422, "INVALID_FIELD"),
+    _error("duplicate-sku", "DUPLICATE_SKU", 409, "VALIDATION_ERROR", 422),
+    _error("canceled-twice", "SUBSCRIPTION_ALREADY_CANCELED", 422, "INVALID_STATUS_TRANSITION"),
+    _error("change-of-a-finalized-invoice", "INVOICE_NOT_DRAFTABLE", 422, "INVALID_STATUS_TRANSITION"),
+    _error("expired-twice", "CHECKOUT_SESSION_EXPIRED", 422, "INVALID_STATUS_TRANSITION"),
+    _error("capture-of-nothing-held", "PAYMENT_INTENT_NOT_CAPTURABLE", 422, "INVALID_STATUS_TRANSITION"),
+    _error("method-not-allowed", "PAYMENT_METHOD_NOT_SUPPORTED", 422, "INVALID_FIELD"),
+    _error("idempotency", "IDEMPOTENCY_CONFLICT", 409, "VALIDATION_ERROR", 422),
+    _deviation((MutationPoint.ANSWERED, _lists_without_previous), "previous-page"),
+    _shown("one-word-name", Customer, lambda each: {} if each["lastname"] else {"lastname": each["firstname"]}),
+    _shown("default-address", Customer, lambda each: {"address": None}),
+    _shown("timestamps", Customer, lambda each: {"created_at": each["created_at"].partition(".")[0] + "Z"}),
+    _shown("link-without-type", PaymentLink, lambda each: {"payment_link_type": "donation"}),
+    Deviation(MUTANTS["paused-hidden"], ("pause-and-resume",)),
+    Deviation(MUTANTS["capture-whole"], ("partial-capture",)),
+    Deviation(MUTANTS["invoice-due-early"], ("due-date",)),
+    Deviation(MUTANTS["period-ends-late"], ("weekly-period", "trial-is-the-first-period")),
+)
+"""Deviations that no setting follows."""
+
+
 class Draw(NamedTuple):
     """Which settings are switched, by the names of ``SWITCHES``, and which deviations there are."""
 
@@ -85,10 +177,8 @@ class Draw(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the App."""
-        plain = {name: value for name, value in self.switched.items() if not name.startswith("assumptions.")}
-        assumptions = {
-            n.removeprefix("assumptions."): v for n, v in self.switched.items() if n.startswith("assumptions.")
-        }
+        assumptions = {name: value for name, value in self.switched.items() if name in named_assumptions()}
+        plain = {name: value for name, value in self.switched.items() if name not in assumptions}
         return {**plain, "assumptions": assumptions}
 
     @property
@@ -96,17 +186,12 @@ class Draw(NamedTuple):
         """The probes that notice the deviations."""
         return {probe for each in self.deviations for probe in each.probes}
 
-    def service(self) -> WrongService:
-        """Return the service with the deviations; ``reached`` has the names of those that were at work."""
-        mutants = [each.mutant for each in self.deviations]
-        return WrongService(mutants, *mutants)
-
 
 def drawn(seed: int) -> Draw:
     """Twelve settings or assumptions with other values, and twelve deviations."""
     chance = random.Random(seed)
     # A refund that is reviewed first does not show within a minute how long it takes.
-    hidden = chance.choice(["refund_review", "assumptions.refund_timing"])
+    hidden = chance.choice(["refund_review", "refund_timing"])
     names = chance.sample([name for name in SWITCHES if name != hidden], 12)
     switched = {name: chance.choice(SWITCHES[name]) for name in names}
     return Draw(switched, chance.sample(DEVIATIONS, 12))
@@ -116,14 +201,10 @@ NOTHING = Draw({}, [])
 
 
 @contextmanager
-def serving(
-    draw: Draw, time: VirtualTime | None = None, seed: int = 0, wrong: WrongService | None = None, **options: Any
-) -> Iterator[RunningServer]:
-    """A server that is as a draw says; with a ``time`` it is behind a front with 2 requests a second and 5 % of 503.
-
-    ``wrong`` is the service of the draw, where the caller wants to see which deviations are at work.
-    """
-    parts = (wrong or draw.service()).parts()
+def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **options: Any) -> Iterator[RunningServer]:
+    """A server that is as a draw says; with a ``time`` it is behind a front with 2 requests a second and 5 % of 503."""
+    mutants = [each.mutant for each in draw.deviations]
+    parts = WrongService(mutants, *mutants).parts()
     if time is not None:
         inner = parts.app
         parts = parts._replace(app=lambda app: Front(inner(app), time, 2, 0.05, seed))
@@ -135,30 +216,29 @@ def serving(
 
 
 class Calibration(NamedTuple):
-    """A calibration of a server: how its requests are paced, and whom it trusts."""
+    """A calibration of a server: how its requests are paced, and what it stores its progress in."""
 
     url: str
     time: VirtualTime
+    progress: Path | None = None
     most: int = MOST
-    trusting: ssl.SSLContext = NO_AUTHORITIES
+    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
 
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
         """Return the report of these probes, or of all that need no buyer and no time."""
         chosen = [*KNOWN.probes] if names is None else names
         timing = Timing(self.time.clock, self.time.sleep)
-        with http_client(base_url=f"{self.url}/v1", verify=self.trusting) as http, EventReceiver() as receiver:
+        with http_client(base_url=f"{self.url}/v1") as http, EventReceiver() as receiver:
             service = Service(http, KEY, 2, self.most, timing)
-            helpers = Help(redact_value, receiver, more.get("buyer"))
-            verdicts = Runner(service, KNOWN, helpers).run(chosen, more.get("after", lambda verdict: None))
+            helpers = Help(redact_value, receiver, more.get("buyer"), lambda: self.now)
+            progress = CalibrationProgress(self.progress, self.url, new_word(), redact_value)
+            runner = Runner(service, KNOWN, helpers, progress)
+            verdicts = runner.run(chosen, time=self.progress is not None, after=more.get("after", lambda verdict: None))
         return CalibrationReport(url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts)
 
 
-def switched(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return the settings that these verdicts ask for, as ``SWITCHES`` names them."""
-    older = {f"assumptions.{name}": value for each in verdicts for name, value in each.assumptions.items()}
-    return {**older, **{name: value for each in verdicts for name, value in each.settings.items()}}
-
-
-def client(url: str) -> httpx.Client:
-    """Return a client of the service at a URL, in an App where nothing has happened."""
-    return http_client(base_url=f"{url}/v1", headers={"Authorization": "Bearer sk_test_compare"})
+def named(report: CalibrationReport) -> tuple[dict[str, Any], set[str]]:
+    """Return the settings that a report asks for, as ``SWITCHES`` names them, and the probes no setting would follow."""
+    followed = [each for each in report.of("differs") if each.followed]
+    asked = {name: value for each in followed for name, value in {**each.assumptions, **each.settings}.items()}
+    return asked, {each.probe for each in report.of("differs") if not each.followed}

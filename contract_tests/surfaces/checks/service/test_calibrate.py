@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
@@ -21,12 +23,17 @@ from contract_tests.surfaces.checks.service.second import (
     Calibration,
     VirtualTime,
     drawn,
+    named,
     serving,
-    switched,
 )
-from contract_tests.surfaces.checks.service.tls import behind_tls
-from emulator.checks.service.verdicts import CalibrationReport, Verdict
+from contract_tests.surfaces.cli.test_check import SMALL
+from emulator.checks.service.verdicts import CalibrationReport, Verdict, profile_of
+from emulator.cli import document as module
 from emulator.cli.main import cli
+from emulator.document.probes import collected
+from emulator.document.profile import Profile, save
+from emulator.engine.reference_data import named_assumptions, numbered_assumptions
+from emulator.resources.app.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -36,76 +43,114 @@ def itself() -> Iterator[RunningServer]:
         yield server
 
 
-REMOVED = ("/customers/", "/webhooks/", "/security-profiles/", "/payment-links/", "/products/?active=true")
-"""Lists of what is deleted, or archived, after a calibration."""
-
-
 def names(report: CalibrationReport, kind: Any) -> set[str]:
     return {verdict.probe for verdict in report.of(kind)}
 
 
-def control(server: RunningServer, path: str, **body: Any) -> Any:
+def control(server: RunningServer, path: str, **body: Any) -> None:
     with http_client(base_url=f"{server.url}/_emulator", headers={"Authorization": f"Bearer {KEY}"}) as http:
-        answer = http.post(path, json=body)
-        assert answer.is_success, answer.text
-        return answer.json()
+        http.post(path, json=body).raise_for_status()
 
 
-def test_against_itself_nothing_differs(itself: RunningServer) -> None:
-    report = Calibration(itself.url, VirtualTime()).run()
-    assert names(report, "differs") | names(report, "not_answered") == set()
-    assert names(report, "not_asked") == {
-        name for name, probe in KNOWN.probes.items() if {*probe.needs} & {"buyer", "time"}
-    }
-    assert report.requests <= MOST
+# -- the probes, as data
 
 
-def test_again_in_another_order_nothing_differs_and_nothing_is_left(itself: RunningServer) -> None:
+def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> None:
+    """Together they keep to their budget; their files are read once, while no other request waits."""
+    assert collected() is KNOWN
+    probes, numbered, known = KNOWN.probes, numbered_assumptions(), named_assumptions()
+    asked = {probe.number for probe in probes.values()}
+    assert asked | KNOWN.unknowable.keys() == numbered.keys()
+    assert asked & KNOWN.unknowable.keys() == set()
+    assert len(asked) >= 60
+    assert KNOWN.budget(probes) <= MOST
+    outcomes = [(probe, each) for probe in probes.values() for each in (probe.confirms, *probe.otherwise)]
+    found = {(name, value) for _, outcome in outcomes for name, value in outcome.assumptions.items()}
+    assert found == {(name, value) for name, assumption in known.items() for value in assumption.values}
+    for probe, outcome in outcomes:
+        assert outcome.settings.keys() <= set(Settings.__struct_fields__), probe
+        assert outcome.assumptions.keys() <= set(numbered[probe.number].names), probe
+
+
+def test_each_reference_of_a_probe_leads_to_a_step_or_an_object_and_no_step_erases_the_data() -> None:
+    for name, probe in KNOWN.probes.items():
+        steps = {step.name for step in probe.steps}
+        assert not steps & KNOWN.objects.keys(), f"{name}: a step has the name of a shared object"
+        assert probe.roots() <= {"word", "receiver", "value"} | KNOWN.objects.keys() | steps, name
+        assert not any("/reset" in step.do for step in probe.steps), name
+
+
+# -- what is found
+
+
+REMOVED = ("/customers/", "/webhooks/", "/security-profiles/", "/payment-links/", "/products/?active=true")
+"""Lists of what is deleted, or archived, after a calibration."""
+
+
+def test_against_itself_nothing_differs_in_any_order_and_nothing_is_left(itself: RunningServer) -> None:
     order = random.Random(5).sample([*KNOWN.probes], len(KNOWN.probes))
-    report = Calibration(itself.url, VirtualTime()).run(order)
-    assert names(report, "differs") | names(report, "not_answered") == set()
-    assert left(itself) == dict.fromkeys(REMOVED, 0)
-
-
-def left(server: RunningServer) -> dict[str, int]:
-    with http_client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {KEY}"}) as http:
-        return {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
-
-
-def test_each_probe_can_be_asked_alone(itself: RunningServer) -> None:
-    alone = [name for name, probe in KNOWN.probes.items() if not {*probe.needs} & {"buyer", "time"}]
-    for name in alone[::11]:
+    for chosen in (None, order):
+        report = Calibration(itself.url, VirtualTime()).run(chosen)
+        assert names(report, "differs") | names(report, "not_answered") == set()
+        asked = {name for name, probe in KNOWN.probes.items() if not {*probe.needs} & {"buyer", "time"}}
+        assert names(report, "confirmed") == asked
+        assert report.requests <= MOST
+    with http_client(base_url=f"{itself.url}/v1", headers={"Authorization": f"Bearer {KEY}"}) as http:
+        left = {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
+    assert set(left.values()) == {0}, left
+    for name in sorted(asked)[::11]:
         report = Calibration(itself.url, VirtualTime()).run([name])
         assert names(report, "confirmed") == {name}, report.verdicts
 
 
+def settings(server: RunningServer) -> Any:
+    with http_client(base_url=f"{server.url}/_emulator", headers={"Authorization": f"Bearer {KEY}"}) as http:
+        return http.get("/app").json()["settings"]
+
+
 @pytest.mark.breaks_the_document
-def test_it_names_what_was_switched_and_what_deviates_and_nothing_else() -> None:
-    """Behind TLS and a front that lets two requests a second through and fails every twentieth."""
-    draw, time = drawn(1), VirtualTime()
-    with serving(draw, time, seed=1) as server, behind_tls(server.url) as tls:
-        report = Calibration(tls.url, time, trusting=tls.trusting).run()
-    differing = report.of("differs")
-    assert switched([each for each in differing if each.followed]) == draw.switched
-    assert {each.probe for each in differing if not each.followed} == draw.noticed_by
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 11))])
+def test_it_names_what_was_switched_and_what_deviates_and_nothing_else(seed: int) -> None:
+    """Behind a front that lets two requests a second through and fails every twentieth. The profile has the same settings."""
+    draw, time = drawn(seed), VirtualTime()
+    with serving(draw, time, seed) as server:
+        report = Calibration(server.url, time).run()
+        wanted = settings(server)
+    assert named(report) == (draw.switched, draw.noticed_by)
     assert report.requests <= MOST
-    assert all(each.evidence for each in differing)
+    assert all(each.evidence for each in report.of("differs"))
+    with serving(NOTHING, profile=profile_of(KNOWN, report, len(KNOWN.probes))) as following:
+        assert settings(following) == wanted
 
 
-def test_an_interrupted_run_leaves_nothing(itself: RunningServer) -> None:
+def test_an_interrupted_run_goes_on(itself: RunningServer, tmp_path: Path) -> None:
+    file, chosen = tmp_path / "progress.json", [name for name, probe in KNOWN.probes.items() if not probe.needs]
+
     def interrupt(verdict: Verdict) -> None:
         if verdict.probe == chosen[40]:
             raise KeyboardInterrupt
 
-    chosen = [name for name, probe in KNOWN.probes.items() if not probe.needs]
     with pytest.raises(KeyboardInterrupt):
-        Calibration(itself.url, VirtualTime()).run(chosen, after=interrupt)
-    assert left(itself) == dict.fromkeys(REMOVED, 0)
+        Calibration(itself.url, VirtualTime(), file).run(chosen, after=interrupt)
+    asked: list[str] = []
+    report = Calibration(itself.url, VirtualTime(), file).run(chosen, after=lambda verdict: asked.append(verdict.probe))
+    assert asked == chosen[41:]
+    assert names(report, "confirmed") == set(chosen)
+
+
+def test_a_probe_that_takes_days_goes_on_after_them(tmp_path: Path) -> None:
+    with serving(NOTHING) as server:
+        begun = Calibration(server.url, VirtualTime(), tmp_path / "progress.json")
+        [first] = begun.run(["renewal"]).verdicts
+        assert (first.verdict, "2026-01-03" in first.why) == ("not_asked", True)
+        control(server, "/clock/advance", by="2d")
+        second = begun._replace(now=datetime(2026, 1, 3, tzinfo=UTC)).run(["renewal"])
+    assert names(second, "confirmed") == {"renewal"}, second.verdicts
 
 
 @pytest.mark.parametrize("value", ["made", "none"])
 def test_a_probe_waits_for_the_buyer(value: str) -> None:
-    with serving(NOTHING._replace(switched={"assumptions.anonymous_customer": value})) as server:
+    with serving(NOTHING._replace(switched={"anonymous_customer": value})) as server:
 
         def pay(text: str) -> None:
             session = text.partition("/checkout/")[2].split(" ")[0]
@@ -123,13 +168,16 @@ def test_requests_end_where_they_are_limited(itself: RunningServer) -> None:
     assert names(report, "differs") == set()
 
 
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(cli, ["compare", "service", *arguments], standalone_mode=False)
+# -- the commands
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["compare", *map(str, arguments)], standalone_mode=False)
 
 
 def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServer, tmp_path: Path) -> None:
-    profile = tmp_path / "profile.yaml"
-    ended = run(itself.url, "--key", KEY, "--rate", "1000", "--only", "B-13", "--only", "B-16", "--out", str(profile))
+    profile, only = tmp_path / "profile.yaml", ("--only", "B-13", "--only", "B-16")
+    ended = run("service", itself.url, "--key", KEY, "--rate", "1000", *only, "--out", profile)
     assert ended.exit_code == 0, ended.output
     assert "2 of 2 probes, at most" in ended.output
     assert "2 confirmed, 0 differs" in ended.output
@@ -137,49 +185,55 @@ def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServe
 
 
 def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
-    """Days pass by the clock that the server offers, so that only the probes that need a buyer are not asked."""
-    ended = CliRunner().invoke(
-        cli,
-        [
-            "compare",
-            "service",
-            itself.url,
-            "--key",
-            KEY,
-            "--rate",
-            "1000",
-            "--json",
-            "--receiver",
-            "local",
-            "--max-requests",
-            "300",
-        ],
-        standalone_mode=False,
-    )
+    ended = run("service", itself.url, "--key", KEY, "--rate", "1000", "--json", "--receiver", "local")
     report = json.loads(ended.stdout)
     assert report["differs"] == report["not_answered"] == []
-    assert {row["probe"] for row in report["not_asked"]} == {
-        name for name, probe in KNOWN.probes.items() if "buyer" in probe.needs
-    }
     row = next(each for each in report["confirmed"] if each["assumption"] == "unknown_fields")
     assert (row["number"], row["value"]) == ("B-13", "reject")
     assert row["evidence"][0]["request_id"].startswith("req_")
-    for secret in (KEY, "whsec_", "4000000000000077"):
-        assert secret not in ended.stdout.replace("whsec_****", "")
+    text = ended.stdout.replace("whsec_****", "")
+    assert [secret for secret in (KEY, "whsec_", "4000000000000077") if secret in text] == []
+
+
+NOWHERE = ("service", "http://127.0.0.1:1", "--key")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["http://127.0.0.1:1", "--key", "sk_prod_x"], "test App"),
-        (["http://127.0.0.1:1", "--key", " sk_prod_x"], "test App"),
-        (["http://SK_PROD_x@127.0.0.1:1", "--key", "sk_test_x"], "test App"),
-        (["127.0.0.1:1", "--key", "sk_test_x"], "is not an http:// or https:// URL"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-07"], "would erase the data"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is not an assumption"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x"], "http://127.0.0.1:1 cannot be reached: "),
+        ((*NOWHERE, "sk_prod_x"), "test App"),
+        ((*NOWHERE, " sk_prod_x"), "test App"),
+        (("service", "http://SK_PROD_x@127.0.0.1:1", "--key", "sk_test_x"), "test App"),
+        (("service", "127.0.0.1:1", "--key", "sk_test_x"), "is not an http:// or https:// URL"),
+        ((*NOWHERE, "sk_test_x", "--only", "B-07"), "would erase the data"),
+        ((*NOWHERE, "sk_test_x", "--only", "B-00"), "is not an assumption"),
+        ((*NOWHERE, "sk_test_x", "--time"), "--resume"),
+        ((*NOWHERE, "sk_test_x"), "http://127.0.0.1:1 cannot be reached: "),
+        (("document", "--against", "profile.yaml"), "add --rules"),
     ],
 )
-def test_wrong_usage_is_explained(arguments: list[str], message: str) -> None:
-    ended = run(*arguments)
-    assert message in str(ended.exception)
+def test_wrong_usage_is_explained(arguments: tuple[str, ...], message: str) -> None:
+    assert message in str(run(*arguments).exception)
+
+
+@pytest.mark.breaks_the_document
+def test_the_examination_of_a_document_has_the_rules_and_fails_where_they_are_not_as_a_profile_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Days pass by the clock that the server offers, so only probes that need a buyer are not asked."""
+    profile, junit = tmp_path / "profile.yaml", tmp_path / "report.xml"
+    expected = {"unknown_fields": "ignore", "search_nothing_found": "empty"}
+    save(Profile(service="https://sandbox.example.com", date="2026-01-02", of=78, assumptions=expected), profile)
+    with serving(NOTHING._replace(switched={"metadata_values": "any"})) as server:
+        monkeypatch.setattr(module, "server_and_document", lambda url: (f"{url}/v1", SMALL))
+        rules = ("--examples", "1", "--rules", "--against", profile, "--json", "--junit", junit)
+        ended = run("document", server.url, "--key", KEY, *rules)
+    assert ended.return_value == 1, ended.output
+    report: Any = json.loads(ended.stdout)
+    found = {kind: {row["probe"] for row in rows} for kind, rows in report["rules"].items() if isinstance(rows, list)}
+    assert found["not_asked"] == {name for name, probe in KNOWN.probes.items() if "buyer" in probe.needs}
+    assert {(row["assumption"], row["value"]) for row in report["rules"]["differs"]} == {("metadata_values", "any")}
+    assert "renewal" in found["confirmed"]
+    assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in report["drift"]
+    failures = [case for case in ElementTree.parse(junit).getroot() if case.get("name", "").startswith("the rules: ")]
+    assert [len(case) for case in failures] == [len(report["drift"])]

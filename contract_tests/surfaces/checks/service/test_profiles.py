@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,78 +10,38 @@ import pytest
 from click.testing import CliRunner
 
 from contract_tests.support.client import http_client
-from contract_tests.surfaces.checks.service.deviations import DEVIATIONS
-from contract_tests.surfaces.checks.service.random_requests import RandomRequests, explained
-from contract_tests.surfaces.checks.service.second import (
-    KEY,
-    KNOWN,
-    NOTHING,
-    Calibration,
-    Draw,
-    VirtualTime,
-    client,
-    drawn,
-    serving,
-)
+from contract_tests.surfaces.checks.service.second import KEY, NOTHING, serving
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
-from emulator.checks.service.verdicts import profile_of
 from emulator.cli.main import cli
 from emulator.document.profile import Profile, Refuted, differences, load, save
 
-SWITCHED = NOTHING._replace(switched=drawn(1).switched)
-
-
-def calibrated(url: str) -> Profile:
-    return profile_of(KNOWN, Calibration(url, VirtualTime()).run(), 78)
+OLD = Profile(
+    service="https://sandbox.example.com",
+    date="2026-01-02",
+    of=78,
+    settings={"tax_rate": 18},
+    assumptions={"unknown_fields": "ignore", "search_nothing_found": "error"},
+    confirmed=["B-13", "B-30"],
+    refuted=[Refuted(number="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
+)
 
 
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     file = tmp_path / "profile.yaml"
-    made = Profile(
-        service="https://sandbox.example.com",
-        date="2026-01-02",
-        of=78,
-        settings={"tax_rate": 18},
-        assumptions={"unknown_fields": "ignore", "search_nothing_found": "error"},
-        confirmed=["B-13", "B-30"],
-        refuted=[Refuted(number="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
-    )
-    save(made, file)
-    assert load(file) == made
+    save(OLD, file)
+    assert load(file) == OLD
     return file
 
 
-@pytest.mark.breaks_the_document
-def test_with_the_profile_random_requests_agree() -> None:
-    """Without it they do not. ``python -m contract_tests.surfaces.checks.service`` makes 500 with each of ten."""
-    with serving(SWITCHED) as real:
-        found = calibrated(real.url)
-        assert [each.followed for each in found.refuted] == [True] * len(found.refuted)
-        for profile, number in ((found, 150), (None, 40)):
-            with (
-                serving(NOTHING, **({"profile": profile} if profile else {})) as ours,
-                client(real.url) as one,
-                client(ours.url) as other,
-            ):
-                unlike = [each for each in RandomRequests(one, other, 1).run(number) if each.one != each.other]
-            assert (unlike == []) is (profile is not None), unlike
-
-
-@pytest.mark.breaks_the_document
-def test_requests_that_differ_in_spite_of_it_belong_to_deviations() -> None:
-    """Each was changed by one of them, and most of those that random requests can meet change some."""
-    draw = Draw({}, DEVIATIONS)
-    service = draw.service()
-    with (
-        serving(draw, wrong=service) as real,
-        serving(NOTHING) as ours,
-        client(real.url) as one,
-        client(ours.url) as other,
-    ):
-        unlike = [*explained(RandomRequests(one, other, 1).run(120), service.reached)]
-    assert [each for each in unlike if not each.deviations] == []
-    assert len({name for each in unlike for name in each.deviations}) >= 3
+def _marks(node: Any) -> Iterator[Any]:
+    if isinstance(node, dict):
+        if node.keys() & {"x-assumption", "x-confirmed"}:
+            yield node
+        node = [*node.values()]
+    if isinstance(node, list):
+        for part in node:
+            yield from _marks(part)
 
 
 def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> None:
@@ -96,21 +57,9 @@ def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> No
     assert "2 hypothèses sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in french
 
 
-def _marks(node: Any) -> Any:
-    if isinstance(node, dict):
-        if node.keys() & {"x-assumption", "x-confirmed"}:
-            yield node
-        for part in node.values():
-            yield from _marks(part)
-    elif isinstance(node, list):
-        for part in node:
-            yield from _marks(part)
-
-
-def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
-    old = load(profile)
+def test_a_later_profile_is_compared_with_an_earlier_one() -> None:
     new = Profile(
-        service=old.service,
+        service=OLD.service,
         date="2026-02-01",
         of=78,
         settings={"tax_rate": 19},
@@ -118,8 +67,8 @@ def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
         confirmed=["B-12"],
         refuted=[Refuted(number="B-30", probe="one-word-name", asked="How?", observed={"lastname": "Awa"})],
     )
-    assert differences(old, old) == []
-    assert differences(old, new) == [
+    assert differences(OLD, OLD) == []
+    assert differences(OLD, new) == [
         "tax_rate: is 19, was 18",
         "B-30 one-word-name: How? Observed {'lastname': 'Awa'}",
         "B-12: holds now",
@@ -127,14 +76,15 @@ def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
 
 
 def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -> None:
+    first = tmp_path / "now.yaml"
     with serving(NOTHING) as server:
         arguments = ["compare", "service", server.url, "--key", KEY, "--rate", "1000", "--only", "B-13"]
-        first = tmp_path / "now.yaml"
-        again = CliRunner().invoke(cli, [*arguments, "--out", str(first)], standalone_mode=False)
-        same = CliRunner().invoke(cli, [*arguments, "--against", str(first)], standalone_mode=False)
-        drifted = CliRunner().invoke(cli, [*arguments, "--against", str(profile)], standalone_mode=False)
-    assert (again.return_value, same.return_value, drifted.return_value) == (0, 0, 1)
-    assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in drifted.output
+        ended = [
+            CliRunner().invoke(cli, [*arguments, option, str(file)], standalone_mode=False)
+            for option, file in (("--out", first), ("--against", first), ("--against", profile))
+        ]
+    assert [each.return_value for each in ended] == [0, 0, 1]
+    assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in ended[2].output
 
 
 def test_worlds_of_a_test_follow_the_profile(
