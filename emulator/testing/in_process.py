@@ -238,7 +238,7 @@ async def _cancel_others() -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-# -- the test client of an ASGI application (Starlette, FastAPI, Litestar)
+# -- the test client of an ASGI application (Starlette, FastAPI)
 
 
 TEST_CLIENT = ("testclient", 50000)
@@ -258,19 +258,14 @@ class AsgiClient:
     def __init__(self, client: Any, path: str) -> None:
         self._client = client
         self._path = path
-        self._was_open = self._portal is not None
+        self._was_open = client.portal is not None
         self._waiting = AwaitedFutures()
         self.cancel = self._waiting.cancel
 
-    @property
-    def _portal(self) -> Any:
-        """What starts tasks on the client's loop, within its ``with`` block."""
-        portals = (getattr(self._client, name, None) for name in ("portal", "blocking_portal"))
-        return next((each for each in portals if hasattr(each, "start_task_soon")), None)
-
     def send(self, delivery: Delivery) -> AppAnswer:
         """Call the application; on a loop for this call alone, as the client does, if it was not opened yet."""
-        portal, post = self._portal, partial(self._post, delivery)
+        # What starts tasks on the client's loop, within its ``with`` block.
+        portal, post = self._client.portal, partial(self._post, delivery)
         if portal is not None:
             self._was_open = True
             try:
@@ -299,8 +294,7 @@ class AsgiClient:
             return answer_of(await own.post(self._path, content=delivery.body, headers=forwarded_headers(delivery)))
 
     async def _call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
-        state = getattr(self._client, "app_state", {}).copy()
-        await self._client.app({**scope, "state": state}, receive, send)
+        await self._client.app({**scope, "state": self._client.app_state.copy()}, receive, send)
 
 
 async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -393,7 +387,7 @@ def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *,
 
 
 def _client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget | None:
-    """Return the forwarder to a client: of Starlette, FastAPI and Litestar, of httpx, of Flask, or of Django."""
+    """Return the forwarder to a client: of Starlette and FastAPI, of httpx, of Flask, or of Django."""
     post = getattr(target, "post", None)
     if not callable(post):
         return None

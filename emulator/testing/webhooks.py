@@ -143,7 +143,7 @@ class Webhooks:
 
         A WSGI application is called in a thread. An ASGI application runs on one event loop, ``loop`` or one of its
         own, with its lifespan, until the world ends; ``lifespan=False`` if the test runs it. The test client of an ASGI
-        application (FastAPI, Starlette, Litestar) is called on its own loop until it is closed, with its base URL,
+        application (FastAPI, Starlette) is called on its own loop until it is closed, with its base URL,
         headers and cookies; one of Flask, Django or httpx in a thread. An answer is waited for ten seconds.
         """
         self._listening()
