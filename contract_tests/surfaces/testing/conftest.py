@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from contract_tests.support.sandbox import START
 from emulator.testing import Emulator, LocalServer
-
-START = "2026-01-01T00:00:00.000Z"
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import CHARGED
-from contract_tests.surfaces.testing.conftest import START
-from contract_tests.surfaces.testing.shop import checkout, subscribe
+from contract_tests.support.sandbox import CHARGED, START
 from emulator.testing import AsyncEmulator, Emulator, emulator
 from emulator.testing.emulator import AsyncMethod
 
@@ -42,7 +40,7 @@ async def test_a_block_is_a_server_whose_calls_leave_the_loop_free() -> None:
     url = f"http://127.0.0.1:{shop.sockets[0].getsockname()[1]}/"
     async with shop, Emulator(clock=START) as emulator:
         await emulator.webhooks.forward_to(url)
-        await asyncio.to_thread(subscribe, emulator.plain)
+        await asyncio.to_thread(emulator.plain.subscription)
         async with emulator.expect(*CHARGED):
             await emulator.clock.advance("31d")
         assert await emulator.clock.now() == "2026-02-01T00:00:00.000Z"
@@ -54,15 +52,15 @@ async def test_a_block_is_a_server_whose_calls_leave_the_loop_free() -> None:
 @run
 async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
     async with AsyncEmulator(world) as emulator:
-        session = await asyncio.to_thread(checkout, world)
+        session = await asyncio.to_thread(world.session)
         before = await emulator.snapshot()
         await emulator.fail_next(code="INSUFFICIENT_FUNDS")
         assert (await emulator.pay(session, phone="+24177000000"))["last_error"]["code"] == "INSUFFICIENT_FUNDS"
         assert (await emulator.pay(session))["status"] == "succeeded"
-        assert (await emulator.emails.wait_for("receipt"))["to"] == "awa@example.com"
+        assert (await emulator.emails.wait_for("receipt"))["to"] == "customer-1@example.com"
         assert (await emulator.events.wait_for("checkout.session.completed"))["type"] == "checkout.session.completed"
         assert await emulator.ledger.balanced()
-        assert (await emulator.ledger.totals())["XAF"]["buyers"] == -2000
+        assert (await emulator.ledger.totals())["XAF"]["buyers"] == -3000
         before.restore()
         assert await emulator.emails.all() == []
         with pytest.raises(AssertionError, match=r"did not happen: invoice.paid"):

@@ -25,8 +25,6 @@ from django.urls import path
 from fastapi.concurrency import run_in_threadpool
 from fastapi.testclient import TestClient
 
-from contract_tests.surfaces.testing.shop import checkout, subscribe
-from contract_tests.surfaces.testing.test_plugin import PLUGIN
 from emulator.testing import AsyncEmulator, Emulator, LocalServer, collector
 from emulator.testing.collector import in_thread
 
@@ -146,7 +144,7 @@ def cause(world: Emulator) -> None:
 
 
 def renewals(world: Emulator) -> None:
-    subscribe(world)
+    world.subscription()
     world.clock.advance("P3M")
     assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(200, None)] * 4
 
@@ -265,7 +263,7 @@ def test_what_the_application_raises_is_raised_in_the_test(
 ) -> None:
     world.webhooks.raise_errors = True
     world.webhooks.listen("checkout.session.completed").forward_to(app, lifespan=False)
-    session = checkout(world)
+    session = world.session()
     with pytest.raises(error, match=message):
         world.pay(session)
 
@@ -279,20 +277,6 @@ def test_errors_are_raised_on_the_loop_of_the_test(world: Emulator) -> None:
                 await emulator.trigger("invoice.paid")
 
     asyncio.run(story())
-
-
-def test_an_application_that_lives_on_two_loops_is_hinted_at(world: Emulator) -> None:
-    """As one whose lifespan a test client runs as well."""
-    elsewhere = asyncio.new_event_loop()
-    future = elsewhere.create_future()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await future
-
-    world.webhooks.forward_to(app, lifespan=False)
-    world.trigger("customer.created")
-    elsewhere.close()
-    assert "attached to a different loop; does a test client run the application's lifespan as well?" in world.story()
 
 
 # -- a test that ends while its webhook is handled
@@ -394,57 +378,3 @@ def test_a_loop_that_ends(
     in_thread(lambda: asyncio.run(story())).result(HANGS)
     in_thread(world.close).result(HANGS)
     assert shop.handled == (first == "helpers" and seconds == SLOW)
-
-
-SUITE = """
-    import pytest
-    import pytest_asyncio
-    from fastapi import FastAPI
-    from fastapi.concurrency import run_in_threadpool
-    from fastapi.testclient import TestClient
-    from emulator.testing import AsyncEmulator
-
-    app = FastAPI()
-
-    @app.post("/webhooks")
-    async def webhooks(event: dict):
-        await run_in_threadpool(lambda: None)
-
-    each = pytest.mark.parametrize("n", range(4))
-    customer = {"email": "awa@example.com", "name": "Awa Diop"}
-
-    @pytest.fixture
-    def client(payments):
-        with TestClient(app) as client:
-            payments.webhooks.forward_to(client)
-            yield client
-
-    @each
-    def test_with_a_client(payments, client, n):
-        payments.api.post("/v1/customers/", customer)
-
-    @pytest_asyncio.fixture
-    async def emulator(payments):
-        async with AsyncEmulator(payments) as emulator:
-            await emulator.webhooks.forward_to(app)
-            yield emulator
-
-    @each
-    @pytest.mark.asyncio
-    async def test_with_a_fixture(emulator, n):
-        await emulator.api.post("/v1/customers/", customer)
-
-    @each
-    @pytest.mark.asyncio
-    async def test_on_a_loop(payments, n):
-        emulator = AsyncEmulator(payments)
-        await emulator.webhooks.forward_to(app)
-        await emulator.api.post("/v1/customers/", customer)
-"""
-
-
-@pytest.mark.long
-def test_a_suite_whose_tests_all_end_so(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(SUITE)
-    options = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function")
-    pytester.runpytest_subprocess(*PLUGIN, "-Werror", *options, timeout=2 * HANGS).assert_outcomes(passed=12)

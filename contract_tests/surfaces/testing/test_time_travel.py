@@ -13,7 +13,6 @@ import time_machine
 from freezegun import freeze_time
 
 from contract_tests.support.sandbox import CHARGED
-from contract_tests.surfaces.testing.shop import subscribe
 from emulator.engine.world_clock import Clock
 from emulator.testing import AsyncEmulator, Emulator, LocalServer, RemoteServer
 
@@ -55,7 +54,7 @@ def test_a_move_settles(world: Emulator, freeze: Freeze) -> None:
 
     with freeze("2024-01-31") as frozen:
         world.webhooks.listen("invoice.paid").forward_to(shop)
-        subscribe(world)
+        world.subscription()
         world.settle()
         assert len(deliveries) == 1
         frozen.move_to(dt.datetime(2024, 4, 30, tzinfo=dt.UTC))
@@ -69,7 +68,7 @@ def test_a_world_starts_at_the_time_that_is_set_before_its_first_use(
 ) -> None:
     """B-91: also at one that is past. A later freeze moves it on, and its lead is added."""
     with freeze(instant):
-        assert subscribe(world)["created_at"] == f"{instant}T00:00:00.000Z"
+        assert world.subscription()["created_at"] == f"{instant}T00:00:00.000Z"
         world.clock.advance("1d")
     with freeze("2029-03-01") as frozen:
         assert world.clock.now == "2029-03-01T00:00:00.000Z"
@@ -81,7 +80,7 @@ def test_a_world_starts_at_the_time_that_is_set_before_its_first_use(
 def test_it_never_goes_back(world: Emulator, freeze: Freeze) -> None:
     """The story says it too: the next call may be the application's, which no error of the helpers can stop."""
     with freeze("2024-02-01") as frozen:
-        subscribe(world)
+        world.subscription()
         frozen.move_to(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
         assert "is 31 days, 0:00:00 behind this world" in world.story()
         with pytest.raises(AssertionError) as raised:
@@ -102,7 +101,7 @@ def test_it_never_goes_back(world: Emulator, freeze: Freeze) -> None:
 def test_steps_of_each_library(world: Emulator) -> None:
     """Time that ticks, that goes on by itself, and freezes within freezes."""
     with time_machine.travel(dt.datetime(2024, 1, 31, tzinfo=dt.UTC), tick=False) as traveler:
-        subscribe(world)
+        world.subscription()
         with world.expect(*CHARGED):
             traveler.shift(dt.timedelta(days=29))
         assert world.clock.now == "2024-02-29T00:00:00.000Z"
@@ -125,17 +124,11 @@ def test_steps_of_each_library(world: Emulator) -> None:
             assert world.clock.show()["mode"] == "frozen"
 
 
-@freeze_time("2024-02-29 10:00:00.5")
-def test_a_decorator_freezes_a_world_that_was_asked_for_before(local_server: LocalServer, world_name: str) -> None:
-    with Emulator(key=f"sk_test_{world_name}", settings={"tax_rate": 18}, server=local_server) as world:
-        assert subscribe(world)["created_at"] == "2024-02-29T10:00:00.500Z"
-
-
 def test_webhooks_and_waits_work_while_time_stands_still(world: Emulator) -> None:
     """Waits go by real time, or they would never end; a JWT's times are the frozen ones, as its reader's are."""
     with freeze_time("2024-01-01"):
         world.webhooks.listen(security_profile="JWT")
-        subscribe(world)
+        world.subscription()
         assert world.webhooks.wait_for("invoice.paid")["created_at"] == "2024-01-01T00:00:00.000Z"
         with pytest.raises(AssertionError, match=r"no webhook refund.succeeded arrived"):
             world.webhooks.wait_for("refund.succeeded", timeout=0.01)
@@ -149,7 +142,7 @@ def test_a_move_on_an_event_loop_leaves_it_free_to_answer(world: Emulator, freez
         async with AsyncEmulator(world) as emulator:
             with freeze("2024-01-31") as frozen:
                 await emulator.webhooks.listen("invoice.paid")
-                await asyncio.to_thread(subscribe, world)
+                await asyncio.to_thread(world.subscription)
                 frozen.move_to(dt.datetime(2024, 4, 30, tzinfo=dt.UTC))
                 await emulator.settle()
                 assert len(await emulator.webhooks.deliveries()) == 4

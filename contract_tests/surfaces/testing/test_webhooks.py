@@ -9,20 +9,15 @@ import pytest
 
 from contract_tests.support.receiver import Receiver as RealReceiver
 from contract_tests.support.sandbox import CHARGED
-from contract_tests.surfaces.testing.shop import subscribe
 from emulator.testing import Emulator, verify_webhook
 
 each_method = pytest.mark.parametrize("method", ["HMAC_SHA256", "BASIC", "JWT"])
 
 
-def customer(world: Emulator, name: str = "awa") -> Any:
-    return world.api.post("/v1/customers/", {"email": f"{name}@example.com", "name": "Awa Diop"})
-
-
 @each_method
 def test_deliveries_are_collected_and_their_signatures_verified(world: Emulator, method: str) -> None:
     world.webhooks.listen(security_profile=method)
-    subscribe(world)
+    world.subscription()
     assert [event["type"] for event in world.webhooks.events] == ["customer.created", "subscription.created", *CHARGED]
     assert [(each.genuine, each.status, each.attempt) for each in world.webhooks.deliveries] == [(True, 200, 1)] * 5
     first, endpoint = world.webhooks.deliveries[0], world.webhooks.endpoint
@@ -40,7 +35,7 @@ def test_a_forged_delivery_is_rejected_and_counts_for_nothing(world: Emulator, m
         world.api.post(f"/v1/webhooks/{world.webhooks.endpoint['id']}/roll-secret/")
     else:
         world.fault({"tamper": True})
-    customer(world)
+    world.customer()
     world.webhooks.refute_delivered("customer.created")
     (delivery,) = world.webhooks.deliveries
     assert (delivery.genuine, delivery.status) == (False, 401)
@@ -53,10 +48,10 @@ def test_each_event_is_waited_for_once_or_by_its_object(world: Emulator) -> None
     world.webhooks.listen()
     with Emulator(key=f"{world.key}-other", server=world.server) as other:
         other.webhooks.listen()
-        customer(other)
+        other.customer()
         other.webhooks.assert_delivered("customer.created")
     world.webhooks.refute_delivered("customer.created")
-    first, second, third = (customer(world, name) for name in ("awa", "ben", "ida"))
+    first, second, third = (world.customer() for _ in range(3))
     found = [world.webhooks.wait_for("customer.created", each) for each in (third, None, None)]
     assert [each["data"]["object"]["id"] for each in found] == [third["id"], first["id"], second["id"]]
     with pytest.raises(AssertionError, match=r"^no webhook customer.created arrived within 0 s"):
@@ -70,7 +65,7 @@ def test_each_event_is_waited_for_once_or_by_its_object(world: Emulator) -> None
 
 
 def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: Emulator) -> None:
-    customer(world)
+    world.customer()
     world.clock.advance("1h")
     world.webhooks.listen("invoice.paid")
     with pytest.raises(AssertionError) as raised:
@@ -87,7 +82,7 @@ def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: 
 
 def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(world: Emulator) -> None:
     world.webhooks.answer(500, 503)
-    customer(world)
+    world.customer()
     assert world.webhooks.assert_delivered("customer.created", times=1)
     world.clock.advance("1h")
     assert [(item.attempt, item.status) for item in world.webhooks.deliveries] == [(1, 500), (2, 503), (3, 200)]
@@ -128,7 +123,7 @@ def asgi(seen: list[Seen]) -> Any:
 def test_deliveries_reach_an_application_byte_for_byte(world: Emulator, interface: Any) -> None:
     seen: list[Seen] = []
     world.webhooks.forward_to(interface(seen), path="/hooks")
-    customer(world)
+    world.customer()
     [delivery] = world.webhooks.assert_delivered("customer.created") and world.webhooks.deliveries
     assert (seen, delivery.status) == ([("/hooks", delivery.headers["service-signature"], delivery.body)], 200)
 
@@ -136,7 +131,7 @@ def test_deliveries_reach_an_application_byte_for_byte(world: Emulator, interfac
 def test_deliveries_are_passed_on_to_a_url(world: Emulator, receiver: RealReceiver) -> None:
     receiver.statuses = [503]
     world.webhooks.forward_to(receiver.url)
-    customer(world)
+    world.customer()
     world.clock.advance("1m")
     assert [item.status for item in world.webhooks.deliveries] == [503, 200]
     assert all(item.signed_with(world.webhooks.secret) for item in receiver.received)
@@ -149,7 +144,7 @@ def test_an_application_that_raises_is_a_failed_delivery_and_is_shown(world: Emu
     with pytest.raises(TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"):
         world.webhooks.forward_to(7)
     world.webhooks.forward_to(app)
-    customer(world)
+    world.customer()
     world.webhooks.assert_delivered("customer.created")
     assert world.webhooks.deliveries[0].status == 500
     assert "-> 500 (KeyError: 'order')" in world.story()
@@ -164,7 +159,7 @@ def test_an_application_may_call_the_service_back(world: Emulator) -> None:
         return [b""]
 
     world.webhooks.forward_to(app)
-    subscribe(world)
+    world.subscription()
     world.clock.advance("31d")
     world.webhooks.assert_delivered("invoice.paid", times=2)
     assert {item.status for item in world.webhooks.deliveries} == {200}

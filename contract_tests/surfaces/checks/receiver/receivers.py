@@ -21,6 +21,8 @@ from emulator.core.event_types import EVENTS
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 WEBHOOK = "wh_5Tn8cV2bX6mK1jH4gF7dS9aP"
 
+CATALOGUE = {*EVENTS, "webhook.ping", "webhook.test"}
+
 SMALL = 10_000
 """Bytes of a body that arrive together, unless the sender pauses."""
 
@@ -42,6 +44,13 @@ class Request:
     def signature(self) -> str:
         """The signature, or the token or the credentials; empty where there are none."""
         return self.headers.get("service-signature", self.headers.get("authorization", "").partition(" ")[2])
+
+    def proof(self, method: str) -> str | None:
+        """What stands where this method has its proof, or None where the header is missing."""
+        if method == "HMAC_SHA256":
+            return self.headers.get("service-signature")
+        header = self.headers.get("authorization")
+        return None if header is None else header.partition(" ")[2].strip()
 
 
 Defect = Callable[["Receiver", Request], int | None]
@@ -73,6 +82,14 @@ class Receiver:
             self.objects.add(request.event["data"]["object"]["id"])
         return status
 
+    def knows(self, request: Request) -> bool:
+        """Return whether an event of this id was accepted before."""
+        return request.event["id"] in self.ids
+
+    def is_new(self, request: Request) -> bool:
+        """Return whether neither the event nor the signature was met before."""
+        return not self.knows(request) and request.signature not in self.signatures
+
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
         """The URL it listens at, while it does."""
@@ -85,7 +102,11 @@ class Receiver:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.busy += 1
-        request = await self._read(reader)
+        _, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        length = int(headers["content-length"])
+        read = reader.read if self.in_one_go and length < SMALL else reader.readexactly
+        request = Request(headers, await read(length), self.busy - 1)
         self.received.append(request)
         status = self.answer(request)
         self.busy -= 1
@@ -96,12 +117,8 @@ class Receiver:
         with suppress(OSError):  # the sender hung up, with some of the body still to come
             await writer.wait_closed()
 
-    async def _read(self, reader: asyncio.StreamReader) -> Request:
-        _, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
-        length = int(headers["content-length"])
-        read = reader.read if self.in_one_go and length < SMALL else reader.readexactly
-        return Request(headers, await read(length), self.busy - 1)
+
+# -- what proves who sent a request
 
 
 def genuine(method: str, request: Request, **leniency: Any) -> bool:
@@ -116,7 +133,6 @@ def genuine(method: str, request: Request, **leniency: Any) -> bool:
 
 
 def signature(body: bytes) -> str:
-    """Return the signature of a body."""
     return hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
 
 
@@ -137,41 +153,7 @@ def algorithm(token: str) -> str | None:
 
 
 def same(given: str, expected: str) -> bool:
-    """Return whether they are the same, in a time that reveals nothing."""
     return hmac.compare_digest(given.encode("latin-1"), expected.encode())
-
-
-def over(change: Callable[[bytes], bytes]) -> Defect:
-    """Return a receiver that computes signatures over something it made of the body."""
-    return lambda receiver, request: 200 if same(request.signature, signature(change(request.body))) else 401
-
-
-def of_type(*types: str, status: int) -> Defect:
-    """Return a receiver that has its own answer to some types of event."""
-    return lambda receiver, request: status if request.event["type"] in types else None
-
-
-def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
-    """Return a receiver that has its own answer to some requests."""
-    return lambda receiver, request: status if condition(receiver, request) else None
-
-
-def proof(method: str, request: Request) -> str | None:
-    """What stands where this method has its proof, or None where the header is missing."""
-    if method == "HMAC_SHA256":
-        return request.headers.get("service-signature")
-    header = request.headers.get("authorization")
-    return None if header is None else header.partition(" ")[2].strip()
-
-
-def known(receiver: Receiver, request: Request) -> bool:
-    """Return whether an event of this id was accepted before."""
-    return request.event["id"] in receiver.ids
-
-
-def seen(receiver: Receiver, request: Request) -> bool:
-    """Return whether this signature was accepted before."""
-    return request.signature in receiver.signatures
 
 
 def well_formed(method: str, given: str) -> bool:
@@ -180,9 +162,22 @@ def well_formed(method: str, given: str) -> bool:
     return re.fullmatch(form, given) is not None
 
 
-def is_new(receiver: Receiver, request: Request) -> bool:
-    """Return whether neither the event nor the signature was met before."""
-    return not known(receiver, request) and not seen(receiver, request)
+# -- ways to make a defect
+
+
+def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
+    """Return a receiver that has its own answer to some requests."""
+    return lambda receiver, request: status if condition(receiver, request) else None
+
+
+def of_type(*types: str, status: int) -> Defect:
+    """Return a receiver that has its own answer to some types of event."""
+    return where(lambda receiver, request: request.event["type"] in types, status)
+
+
+def over(change: Callable[[bytes], bytes]) -> Defect:
+    """Return a receiver that computes signatures over something it made of the body."""
+    return lambda receiver, request: 200 if same(request.signature, signature(change(request.body))) else 401
 
 
 def normal(body: bytes) -> bytes:
@@ -190,9 +185,6 @@ def normal(body: bytes) -> bytes:
     return unicodedata.normalize("NFC", body.decode()).encode()
 
 
-def rewritten(body: bytes) -> bytes:
+def rewritten(body: bytes, **options: Any) -> bytes:
     """Return the JSON of a body, serialized again."""
-    return json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
-
-
-CATALOGUE = {*EVENTS, "webhook.ping", "webhook.test"}
+    return json.dumps(json.loads(body), separators=(",", ":"), **options).encode()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
 import socket
 import time
 from datetime import UTC, datetime, timedelta
@@ -14,23 +13,20 @@ from typing import Any
 import pytest
 
 from contract_tests.support.contract import Contract
-from contract_tests.surfaces.checks.receiver import receivers
 from contract_tests.surfaces.checks.receiver.receivers import (
     CATALOGUE,
     SECRET,
     WEBHOOK,
+    Defect,
     Receiver,
     Request,
+    algorithm,
     claimed,
     genuine,
-    is_new,
-    known,
     normal,
     of_type,
     over,
-    proof,
     rewritten,
-    seen,
     well_formed,
     where,
 )
@@ -92,85 +88,78 @@ def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
     return end and request.event["data"]["object"]["id"] not in receiver.objects
 
 
+def is_garbage(receiver: Receiver, request: Request) -> bool:
+    """Return whether a proof is there, and is none."""
+    given = request.proof(receiver.method) or ""
+    return given != "" and given.isascii() and not well_formed(receiver.method, given)
+
+
 def half_signed(receiver: Receiver, request: Request) -> bool:
-    """Return whether an event that is is_new has a token that is in order but for who signed it."""
-    token = proof("JWT", request) or ""
+    """Return whether a new event has a token that is in order but for who signed it."""
+    token = request.proof("JWT") or ""
     claims = claimed(token, verify_signature=False, verify_exp=True) if well_formed("JWT", token) else None
-    in_order = claims is not None and receivers.algorithm(token) == "HS256"
-    return in_order and is_new(receiver, request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+    in_order = claims is not None and algorithm(token) == "HS256"
+    return in_order and receiver.is_new(request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
 
 
 def credentials(request: Request) -> list[str]:
     """User and password."""
-    given = proof("BASIC", request) or ""
+    given = request.proof("BASIC") or ""
     return base64.b64decode(given).decode().split(":") if well_formed("BASIC", given) and "." not in given else ["", ""]
 
 
 def issued(request: Request) -> Any:
     """Return when the token was issued, in seconds."""
-    return (claimed(proof("JWT", request) or "") or {"iat": 0})["iat"]
+    return (claimed(request.proof("JWT") or "") or {"iat": 0})["iat"]
 
 
-ANY: dict[str, dict[str, Any]] = {
-    "ping": {"defect": of_type("webhook.ping", status=400)},
-    "good": {"defect": lambda receiver, request: 200 if request.event["type"] == "webhook.ping" else 401},
-    "test": {"defect": of_type("webhook.test", status=404)},
-    "events": {"defect": of_type("refund.failed", status=400)},
-    "unknown": {"defect": where(lambda receiver, request: request.event["type"] not in CATALOGUE, 400)},
-    "large": {"defect": where(lambda receiver, request: len(request.body) > 100 * 1024, 413)},
-    "parallel": {"defect": where(lambda receiver, request: request.beside > 0, 503)},
-    "repeated": {"defect": where(lambda r, request: known(r, request) and genuine(r.method, request), 409)},
-    "reordered": {"defect": where(out_of_the_blue, 404)},
-    "late": {"defect": where(old, 400)},
-    "unsigned": {
-        "defect": where(lambda r, request: {*request.headers}.isdisjoint({"service-signature", "authorization"}), 200)
-    },
-    "empty": {"defect": where(lambda r, request: proof(r.method, request) == "", 200)},
-    "garbage": {
-        "defect": where(
-            lambda r, request: (
-                (given := proof(r.method, request) or "") != "" and given.isascii() and not well_formed(r.method, given)
-            ),
-            500,
-        )
-    },
-    "non-ascii": {"defect": where(lambda r, request: not (proof(r.method, request) or "").isascii(), 500)},
+REJECTED: dict[str, Defect] = {
+    "unsigned": where(lambda r, request: {*request.headers}.isdisjoint({"service-signature", "authorization"}), 200),
+    "empty": where(lambda r, request: request.proof(r.method) == "", 200),
+    "garbage": where(is_garbage, 500),
+    "non-ascii": where(lambda r, request: not (request.proof(r.method) or "").isascii(), 500),
 }
-"""Defects that do not depend on the method."""
+"""Defects of every method."""
 
-OVER_THE_BODY: dict[str, dict[str, Any]] = {
-    "forged-body": {"defect": where(known, 200)},
-    "forged-event": {"defect": where(lambda r, request: seen(r, request) and not known(r, request), 200)},
+SIGNED: dict[str, Defect] = {
+    **REJECTED,
+    "repeated": where(lambda r, request: r.knows(request) and genuine(r.method, request), 409),
+    "forged-body": where(Receiver.knows, 200),
+    "forged-event": where(lambda r, request: not r.is_new(request) and not r.knows(request), 200),
 }
+"""Defects of methods that sign the body."""
 
-HMAC: dict[str, dict[str, Any]] = {
-    **ANY,
-    **OVER_THE_BODY,
-    "text": {"defect": over(normal)},
-    "spacing": {"defect": over(rewritten)},
-    "forged-secret": {
-        "defect": where(lambda r, request: is_new(r, request) and well_formed(r.method, request.signature), 200)
-    },
-    "forged-method": {"defect": where(lambda r, request: genuine("JWT", request), 200)},
+HMAC: dict[str, Defect] = {
+    **SIGNED,
+    "ping": of_type("webhook.ping", status=400),
+    "good": lambda receiver, request: 200 if request.event["type"] == "webhook.ping" else 401,
+    "test": of_type("webhook.test", status=404),
+    "events": of_type("refund.failed", status=400),
+    "unknown": where(lambda r, request: request.event["type"] not in CATALOGUE, 400),
+    "large": where(lambda r, request: len(request.body) > 100 * 1024, 413),
+    "parallel": where(lambda r, request: request.beside > 0, 503),
+    "reordered": where(out_of_the_blue, 404),
+    "late": where(old, 400),
+    "text": over(normal),
+    "spacing": over(lambda body: rewritten(body, ensure_ascii=False)),
+    "forged-secret": where(lambda r, request: r.is_new(request) and well_formed(r.method, request.signature), 200),
+    "forged-method": where(lambda r, request: genuine("JWT", request), 200),
 }
 
-JWT: dict[str, dict[str, Any]] = {
-    **OVER_THE_BODY,
-    **{name: ANY[name] for name in ("unsigned", "empty", "garbage", "non-ascii", "repeated")},
-    "valid-token": {"defect": where(lambda r, request: 0 < issued(request) < time.time() - 60, 401)},
-    "stale-token": {"defect": where(lambda r, request: genuine("JWT", request, verify_exp=False), 200)},
-    "forged-secret": {"defect": where(half_signed, 200)},
-    "forged-method": {"defect": where(lambda r, request: genuine("HMAC_SHA256", request), 200)},
-    "forged-algorithm": {
-        "defect": where(lambda r, request: receivers.algorithm(proof("JWT", request) or "") == "none", 200)
-    },
+JWT: dict[str, Defect] = {
+    **SIGNED,
+    "valid-token": where(lambda r, request: 0 < issued(request) < time.time() - 60, 401),
+    "stale-token": where(lambda r, request: genuine("JWT", request, verify_exp=False), 200),
+    "forged-secret": where(half_signed, 200),
+    "forged-method": where(lambda r, request: genuine("HMAC_SHA256", request), 200),
+    "forged-algorithm": where(lambda r, request: algorithm(request.proof("JWT") or "") == "none", 200),
 }
 
-BASIC: dict[str, dict[str, Any]] = {
-    **{name: ANY[name] for name in ("unsigned", "empty", "garbage", "non-ascii")},
-    "forged-secret": {"defect": where(lambda r, request: credentials(request)[0] == WEBHOOK, 200)},
-    "forged-user": {"defect": where(lambda r, request: credentials(request)[1] == SECRET, 200)},
-    "forged-method": {"defect": where(lambda r, request: genuine("HMAC_SHA256", request), 200)},
+BASIC: dict[str, Defect] = {
+    **REJECTED,
+    "forged-secret": where(lambda r, request: credentials(request)[0] == WEBHOOK, 200),
+    "forged-user": where(lambda r, request: credentials(request)[1] == SECRET, 200),
+    "forged-method": where(lambda r, request: genuine("HMAC_SHA256", request), 200),
 }
 
 DEFECTS = [
@@ -182,8 +171,8 @@ DEFECTS = [
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("method", "check", "defect"), DEFECTS)
-def test_a_defect_is_found_by_its_check_and_by_no_other(method: str, check: str, defect: dict[str, Any]) -> None:
-    assert failed(Receiver(method, **defect)) == {check}
+def test_a_defect_is_found_by_its_check_and_by_no_other(method: str, check: str, defect: Defect) -> None:
+    assert failed(Receiver(method, defect)) == {check}
 
 
 def test_a_receiver_that_reads_once_takes_no_body_in_pieces() -> None:
@@ -220,18 +209,18 @@ BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "re
         ),
         (
             "HMAC_SHA256",
-            over(lambda body: json.dumps(json.loads(body), separators=(",", ":")).encode()),
+            over(rewritten),
             {"text", "spacing", "large"},
         ),
         (
             "JWT",
-            where(lambda r, request: claimed(proof("JWT", request) or "") is not None, 200),
+            where(lambda r, request: claimed(request.proof("JWT") or "") is not None, 200),
             {"forged-body", "forged-event"},
         ),
     ],
     ids=["believes everything", "crashes", "looks at the form", "serializes JSON again", "ignores body_sha256"],
 )
-def test_common_defects(method: str, defect: receivers.Defect, expected: set[str]) -> None:
+def test_common_defects(method: str, defect: Defect, expected: set[str]) -> None:
     assert failed(Receiver(method, defect)) == expected
 
 
@@ -239,13 +228,13 @@ def test_common_defects(method: str, defect: receivers.Defect, expected: set[str
 def test_the_report_begins_with_the_worst_and_its_advice_follows_the_response() -> None:
     """An error of the receiver is no matter of secrets, a rejected signature none of size."""
 
-    def advice(defect: receivers.Defect) -> dict[str, str]:
+    def advice(defect: Defect) -> dict[str, str]:
         results, service = certify(Receiver(defect=defect)), ServiceWorld("http://localhost/", SECRET, "HMAC_SHA256")
         return {each.name: each.fix for each in certifier.report(results, service, PATIENCE).findings}
 
     crashing = advice(where(lambda receiver, request: request.event["type"] == "customer.created", 500))
     assert crashing == {"good": f"{certifier.FAILED} {certifier.UNUSED}"}
-    serializing = advice(over(lambda body: json.dumps(json.loads(body), separators=(",", ":")).encode()))
+    serializing = advice(over(rewritten))
     assert {serializing["spacing"], serializing["large"]} == {
         "Compute the signature over the raw bytes, not over JSON that you serialized again."
     }
@@ -278,7 +267,7 @@ def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
     with pytest.raises(certifier.NoReceiver, match="closed before the answer"):
         certify(Receiver(defect=where(lambda receiver, request: True, -1)))
-    result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
+    result = next(result for result in certify(Receiver(defect=REJECTED["garbage"])) if not result.passed)
     assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED), "an exception is no API error"
 
 

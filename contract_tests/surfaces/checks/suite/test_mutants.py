@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from contract_tests.surfaces.checks.suite.stories import CAUGHT_BY, Story, customer, deposit, pay
+from contract_tests.surfaces.checks.suite.stories import CAUGHT_BY, Story, deposit, pay
 from emulator.checks.report import as_junit
 from emulator.checks.runs import ONE_AT_A_TIME
 from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
@@ -74,7 +74,7 @@ def test_a_mutant_is_caught(row: str, play: Play) -> None:
 
 def shop(payments: Emulator) -> tuple[Any, Any, Any]:
     """What all three do: sell, refund a part, and let time pass."""
-    buyer = customer(payments, metadata={"order": 7})
+    buyer = payments.customer(metadata={"order": 7})
     intent = pay(payments, buyer)
     refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000})
     payments.clock.advance("7d")
