@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
-from emulator.checks.service.runner import Help, Runner, new_word
+from emulator.checks.service.runner import Help, Runner
 from emulator.checks.service.service import EventReceiver, Service, Timing
-from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
+from emulator.checks.service.verdicts import CalibrationReport
 from emulator.checks.suite.search import Mutant, MutationPoint, ServiceAnswer, shown
 from emulator.checks.suite.table import MUTANTS
 from emulator.checks.suite.wrong_service import WrongService
@@ -216,13 +215,11 @@ def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **option
 
 
 class Calibration(NamedTuple):
-    """A calibration of a server: how its requests are paced, and what it stores its progress in."""
+    """A calibration of a server, and how its requests are paced."""
 
     url: str
     time: VirtualTime
-    progress: Path | None = None
     most: int = MOST
-    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
 
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
         """Return the report of these probes, or of all that need no buyer and no time."""
@@ -230,10 +227,8 @@ class Calibration(NamedTuple):
         timing = Timing(self.time.clock, self.time.sleep)
         with http_client(base_url=f"{self.url}/v1") as http, EventReceiver() as receiver:
             service = Service(http, KEY, 2, self.most, timing)
-            helpers = Help(redact_value, receiver, more.get("buyer"), lambda: self.now)
-            progress = CalibrationProgress(self.progress, self.url, new_word(), redact_value)
-            runner = Runner(service, KNOWN, helpers, progress)
-            verdicts = runner.run(chosen, time=self.progress is not None, after=more.get("after", lambda verdict: None))
+            helpers = Help(redact_value, receiver, more.get("buyer"))
+            verdicts = Runner(service, KNOWN, helpers).run(chosen, more.get("after", lambda verdict: None))
         return CalibrationReport(url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts)
 
 
