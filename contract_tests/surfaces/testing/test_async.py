@@ -49,6 +49,13 @@ async def test_a_block_is_a_server_whose_calls_leave_the_loop_free() -> None:
         assert (await emulator.client.get("/v1/customers/")).json()["pagination"]["count"] == 1
 
 
+async def failing(scope: Any, receive: Any, send: Any) -> None:
+    """Fail with every request; it knows no lifespan."""
+    assert scope["type"] == "http"
+    await send({"type": "http.response.start", "status": 500, "headers": []})
+    await send({"type": "http.response.body", "body": b"no such order"})
+
+
 @run
 async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
     async with AsyncEmulator(world) as emulator:
@@ -63,6 +70,11 @@ async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
         assert (await emulator.ledger.totals())["XAF"]["buyers"] == -3000
         before.restore()
         assert await emulator.emails.all() == []
+        emulator.webhooks.raise_errors = True
+        await emulator.webhooks.forward_to(failing)
+        with pytest.raises(AssertionError, match="was answered 500: no such order"):
+            await emulator.trigger("invoice.paid")
+        emulator.webhooks.raise_errors = False
         with pytest.raises(AssertionError, match=r"did not happen: invoice.paid"):
             async with emulator.expect("invoice.paid"):
                 pass

@@ -6,7 +6,6 @@ import datetime as dt
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -307,16 +306,8 @@ def test_an_unknown_rule_is_not_ignored_in_silence(world: Emulator) -> None:
 # -- a server elsewhere
 
 
-@pytest.fixture
-def elsewhere(local_server: LocalServer) -> Callable[..., Emulator]:
-    """An Emulator on a server that runs elsewhere."""
-    return lambda **said: Emulator(local_server.url, "sk_test_elsewhere", **said)
-
-
-def test_a_server_elsewhere_is_used_as_it_is(
-    local_server: LocalServer, elsewhere: Callable[..., Emulator], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with elsewhere() as first:
+def test_a_server_elsewhere_is_used_as_it_is(local_server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Emulator(local_server.url, "sk_test_as-it-is") as first:
         assert isinstance(first.server, RemoteServer)
         first.subscription()
     monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url + "/")
@@ -330,15 +321,16 @@ def test_a_server_elsewhere_is_used_as_it_is(
 
 
 def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
-    elsewhere: Callable[..., Emulator], tmp_path: Path
+    local_server: LocalServer, tmp_path: Path
 ) -> None:
+    app = (local_server.url, "sk_test_elsewhere")
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
     names = ("tax_rate", "minimum_amount", "maximum_amount")
-    with elsewhere(clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
+    with Emulator(*app, clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
         assert (first.clock.now, settings(first, *names)) == (START, [18, 5, 7000])
         ids = first.subscription()["id"]
-    with elsewhere(seed=7) as second:
+    with Emulator(*app, seed=7) as second:
         assert settings(second, *names) == [0, 100, 99999999]
         assert (second.clock.show()["mode"], second.subscription()["id"]) == ("frozen", ids)
 

@@ -268,17 +268,6 @@ def test_what_the_application_raises_is_raised_in_the_test(
         world.pay(session)
 
 
-def test_errors_are_raised_on_the_loop_of_the_test(world: Emulator) -> None:
-    async def story() -> None:
-        async with AsyncEmulator(world) as emulator:
-            emulator.webhooks.raise_errors = True
-            await emulator.webhooks.forward_to(app_that_raises(), lifespan=False)
-            with pytest.raises(OrderError):
-                await emulator.trigger("invoice.paid")
-
-    asyncio.run(story())
-
-
 # -- a test that ends while its webhook is handled
 
 

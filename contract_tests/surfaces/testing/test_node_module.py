@@ -54,20 +54,20 @@ def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(root: Pa
     assert [each.name for each in left.iterdir()] == []
 
 
-def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
-    write(
-        root,
-        """
-        import { test } from "node:test";
-        import { withPayments } from "payments-emulator";
+RECORDED = """
+import { test } from "node:test";
+import { withPayments } from "payments-emulator";
 
-        test("a renewal", withPayments(async (payments) => {
-          payments.record("renewal");
-          await payments.api.post("/v1/customers/", { email: "awa@example.com", name: "Awa Diop" });
-          throw new Error("as it should not be");
-        }));
-        """,
-    )
+test("a renewal", withPayments(async (payments) => {
+  payments.record("renewal");
+  await payments.customer();
+  throw new Error("as it should not be");
+}));
+"""
+
+
+def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
+    write(root, RECORDED)
     file = root / "node-test" / "payments-recordings" / "renewal.test.mjs"
     assert f"run it again: node --test {file}" in node(root, "node", "club.test.mjs", fails=True)
     assert "# pass 1" in node(root, *NODE, str(file))

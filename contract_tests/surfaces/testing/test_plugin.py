@@ -370,19 +370,17 @@ def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_te
 # -- assumptions
 
 
-ASSUMPTIONS = """
-    import pytest
-
-    @pytest.mark.payments_assumptions({names})
-    def test_no_customer_is_found(payments):
-        assert payments.client.get("/v1/customers/", params={{"search": "nobody"}}).json()["data"] == []
-"""
-
-
 def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytester) -> None:
     """B-99: the failure names the assumption, in its own id and in words."""
+    module = """
+        import pytest
+
+        @pytest.mark.payments_assumptions("all")
+        def test_no_customer_is_found(payments):
+            assert payments.client.get("/v1/customers/", params={"search": "nobody"}).json()["data"] == []
+    """
     others = sum(len(assumption.values) - 1 for assumption in named_assumptions().values())
-    result = run(suite, test_search=ASSUMPTIONS.format(names='"all"'))
+    result = run(suite, test_search=module)
     result.assert_outcomes(passed=others, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -415,22 +413,21 @@ def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite:
     result.stdout.fnmatch_lines(["*[[]default assumptions[]]*", "*[[]webhook_success=2xx[]]*"])
 
 
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        ('"webhook"', "does not take 'webhook'; it takes 'all', or of search_nothing_found, *"),
-        ("", "does not take nothing; *"),
-        ('"all", error_shape="flat"', "does not take error_shape=; *"),
-    ],
-)
-def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
+def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pytester) -> None:
     """So is one on a test without a world."""
-    without = ASSUMPTIONS.format(names='"all"').replace("(payments)", "()")
-    result = run(suite, test_search=ASSUMPTIONS.format(names=names), test_without=without)
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines_random(
-        [f"*@pytest.mark.payments_assumptions {says}", "*the test uses no fixture payments*"]
-    )
+    wrong = {
+        '"webhook"': "does not take 'webhook'; it takes 'all', or of search_nothing_found, *",
+        "": "does not take nothing; *",
+        '"all", error_shape="flat"': "does not take error_shape=; *",
+    }
+    marked = [
+        f"@pytest.mark.payments_assumptions({names})\ndef test_{n}(payments): pass" for n, names in enumerate(wrong)
+    ]
+    without = '@pytest.mark.payments_assumptions("all")\ndef test_without(): pass'
+    result = run(suite, test_search="\n".join(["import pytest", *marked, without]))
+    result.assert_outcomes(errors=len(wrong) + 1)
+    said = [f"*@pytest.mark.payments_assumptions {says}" for says in wrong.values()]
+    result.stdout.fnmatch_lines_random([*said, "*the test uses no fixture payments*"])
 
 
 # -- the real service: neither its hosts nor a live key

@@ -90,16 +90,15 @@ def call(method, path, body=None, key=None):
 # -- what was sold
 
 
-def grant(session):
+def grant(session, only=""):
     """Ten credits for a session, once more."""
     with database() as data:
-        data.execute("UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?", (session,))
+        data.execute(f"UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?{only}", (session,))
 
 
 def grant_once(session):
     """Ten credits for a session that has none yet, in one statement."""
-    with database() as data:
-        data.execute("UPDATE sales SET grants = 1, status = 'paid' WHERE session = ? AND grants = 0", (session,))
+    grant(session, " AND grants = 0")
 
 
 def is_granted(session):
@@ -160,20 +159,14 @@ COMPLETED = {
 """What is done with a paid session, by mistake."""
 
 
-def completed(event):
-    handled = COMPLETED.get(mistake, lambda event, session: grant_once(session))
-    handled(event, event["data"]["object"]["id"])
-
-
-def failed(event):
-    session = event["data"]["object"]["checkout_session"]
-    only = "" if mistake == "undoes" else " AND status = 'open'"
-    with database() as data:
-        data.execute(f"UPDATE sales SET status = 'declined' WHERE session = ?{only}", (session,))
-
-
 def handle(event):
-    {"checkout.session.completed": completed, "payment_intent.failed": failed}[event["type"]](event)
+    thing = event["data"]["object"]
+    if event["type"] == "checkout.session.completed":
+        COMPLETED.get(mistake, lambda event, session: grant_once(session))(event, thing["id"])
+    else:
+        only = "" if mistake == "undoes" else " AND status = 'open'"
+        with database() as data:
+            data.execute(f"UPDATE sales SET status = 'declined' WHERE session = ?{only}", (thing["checkout_session"],))
 
 
 class Receiver(BaseHTTPRequestHandler):

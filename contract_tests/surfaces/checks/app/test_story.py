@@ -229,21 +229,6 @@ def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator,
     assert report.unseen.startswith("Your own state is the same whether the buyer pays or not") != looks
 
 
-def test_an_order_without_an_answer_need_not_be_as_one_that_was_refused(payments: Emulator) -> None:
-    """But not as one that was paid."""
-
-    def story(waiting: str) -> Story:
-        def play(payments: Emulator) -> Callable[[], Any]:
-            status = payments.pay(order(payments))["status"]
-            return lambda: {"order": {"succeeded": "paid", "canceled": "declined"}.get(status, waiting)}
-
-        return play
-
-    assert payments.test_app(story("waits"), only=["refused-later"]).passed
-    taken = "1. A payment without an answer yet is taken for paid: the check returns order: 'paid' instead of"
-    assert taken in failing(payments, story("paid"), "refused-later")
-
-
 # -- which cases are tried
 
 

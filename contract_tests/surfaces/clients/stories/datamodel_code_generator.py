@@ -4,21 +4,7 @@ import sys
 from typing import Any, TypeVar
 
 import httpx
-from models import (
-    ApiError,
-    CheckoutLineInput,
-    CheckoutSession,
-    CheckoutSessionCreate,
-    Customer,
-    CustomerCreate,
-    InvoiceList,
-    PaymentIntent,
-    Refund,
-    RefundCreate,
-    SubscriptionPlan,
-    SubscriptionPlanCreate,
-    TransactionList,
-)
+import models
 from pydantic import BaseModel
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -49,29 +35,31 @@ def control(path: str, body: dict[str, str]) -> None:
 
 customer = create(
     "/customers/",
-    CustomerCreate.model_validate({"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}),
-    Customer,
+    models.CustomerCreate.model_validate({"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}),
+    models.Customer,
 )
 assert customer.address is None, "a customer without an address is one"
 plan = create(
     "/subscription-plans/",
-    SubscriptionPlanCreate.model_validate({"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}),
-    SubscriptionPlan,
+    models.SubscriptionPlanCreate.model_validate(
+        {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
+    ),
+    models.SubscriptionPlan,
 )
 basket = {"mode": "subscription", "currency": "XAF", "customer": customer.id, "line_items": [{"plan": plan.id}]}
-session = create("/checkout-sessions/", CheckoutSessionCreate.model_validate(basket), CheckoutSession)
-assert CheckoutLineInput.model_validate({"plan": plan.id})
+session = create("/checkout-sessions/", models.CheckoutSessionCreate.model_validate(basket), models.CheckoutSession)
+assert models.CheckoutLineInput.model_validate({"plan": plan.id})
 control(f"/checkout-sessions/{session.id}/pay", {})
-assert get(f"/checkout-sessions/{session.id}/", CheckoutSession).status == "complete"
+assert get(f"/checkout-sessions/{session.id}/", models.CheckoutSession).status == "complete"
 
 control("/clock/advance", {"by": "31d"})
-assert len(get("/invoices/", InvoiceList, customer=customer.id, status="paid").data) == 2
+assert len(get("/invoices/", models.InvoiceList, customer=customer.id, status="paid").data) == 2
 
-transaction = get("/transactions/", TransactionList, customer=customer.id).data[0]
+transaction = get("/transactions/", models.TransactionList, customer=customer.id).data[0]
 assert transaction.payment_intent
-intent = get(f"/payment-intents/{transaction.payment_intent}/", PaymentIntent)
+intent = get(f"/payment-intents/{transaction.payment_intent}/", models.PaymentIntent)
 assert (intent.next_action, intent.last_error) == (None, None), "one that is paid has neither"
-refund = create("/refunds/", RefundCreate(transaction=transaction.id, amount=2000, reason=None), Refund)
+refund = create("/refunds/", models.RefundCreate(transaction=transaction.id, amount=2000, reason=None), models.Refund)
 assert (refund.status, refund.reason) == ("processing", None), refund
 
-assert get("/customers/cust_000000000000000000000000/", ApiError).code == "CUSTOMER_NOT_FOUND"
+assert get("/customers/cust_000000000000000000000000/", models.ApiError).code == "CUSTOMER_NOT_FOUND"
