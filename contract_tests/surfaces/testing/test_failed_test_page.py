@@ -84,6 +84,7 @@ SUITE = """
 """
 
 
+@pytest.mark.long
 def test_a_failed_test_names_its_page(suite: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page calls a subscription by its customer, and passed tests are not drawn."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

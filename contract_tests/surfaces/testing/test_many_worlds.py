@@ -22,7 +22,7 @@ from emulator.testing.collector import WebhookCollector
 A_CONNECTION = 2
 """As many worlds as a connection holds by its last requests."""
 
-MANY = 40
+MANY = 20
 
 Held = tuple[int, int, int, int]
 

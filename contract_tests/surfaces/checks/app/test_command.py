@@ -187,6 +187,7 @@ def test_a_command_that_does_not_use_its_sandbox_is_said_what_to_do(monkeypatch:
     assert "The budget ended after 0 of 9 cases." in ended.output
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_ctrl_c_reports_what_was_found_and_ends_the_commands(tmp_path: Path) -> None:
     """The fourth run, of the second case, hangs until it is ended."""

@@ -72,7 +72,8 @@ CREDITS = {
 }
 """By mistake: the case that shows it, and how the report names it."""
 
-IN_HALF_A_MINUTE = "waits for ever"
+OF_EACH_SORT = ("keyless", "looks first", "never asks", "works afterwards")
+"""Mistakes of requests, of two webhooks at once, of one, and of what a kill interrupts: a plain run tries these alone."""
 
 
 def tried(mistake: str, *cases: str) -> Ended:
@@ -85,7 +86,7 @@ def tried(mistake: str, *cases: str) -> Ended:
 
 
 @pytest.mark.parametrize(
-    "mistake", [pytest.param(each, marks=[pytest.mark.long] if each == IN_HALF_A_MINUTE else []) for each in CREDITS]
+    "mistake", [pytest.param(each, marks=[] if each in OF_EACH_SORT else pytest.mark.long) for each in CREDITS]
 )
 def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> None:
     """And says how to repeat it."""
@@ -96,6 +97,7 @@ def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> N
     assert f"\n    again: payments-emulator test app --only {case} " in ended.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", ["looks first", "counts side by side"])
 def test_what_also_fails_by_the_same_mistake_is_not_another_problem(mistake: str) -> None:
     """A shop that only fails where two webhooks meet passes where they come one after the other."""
