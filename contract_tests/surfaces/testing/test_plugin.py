@@ -288,44 +288,6 @@ def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester, monk
     server.stop()
 
 
-def test_a_suite_may_have_fixtures_of_the_same_name_log_and_freeze_the_time(suite: pytest.Pytester) -> None:
-    of_its_own = """
-        import pytest
-
-        @pytest.fixture
-        def payments(payments_emulator):
-            return [payments_emulator.trigger("invoice.paid")]
-
-        def test_shop(payments, payments_emulator):
-            assert [each["type"] for each in payments] == ["invoice.paid"]
-            assert "invoice.paid" in payments_emulator.events.types
-    """
-    another = """
-        import pytest
-
-        @pytest.fixture
-        def payments():
-            return 7
-
-        def test_shop(payments):
-            assert payments == 8
-    """
-    usual = """
-        import logging
-        import pytest
-        from freezegun import freeze_time
-
-        @pytest.mark.payments(settings={"tax_rate": 20})
-        @freeze_time("2024-02-29")
-        def test_shop(payments):
-            assert payments.clock.now == "2024-02-29T00:00:00.000Z"
-            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
-    """
-    result = run(suite, test_of_its_own=of_its_own, test_another=another, test_usual=usual)
-    result.assert_outcomes(passed=2, failed=1)
-    assert "payments emulator" not in result.stdout.str()
-
-
 def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """gevent makes a thread run whenever the thread that started it waits, in that one."""
     monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)
