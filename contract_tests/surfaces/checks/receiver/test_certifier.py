@@ -188,40 +188,12 @@ def test_each_check_has_its_defect_and_some_method() -> None:
     assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
 
 
-# -- defects as they come
+# -- the report
 
 
 CHECKS_OF_HMAC = [check.name for check in checks_of("HMAC_SHA256")]
 
 BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    ("method", "defect", "expected"),
-    [
-        ("HMAC_SHA256", where(lambda r, request: True, 200), BAD),
-        ("HMAC_SHA256", where(lambda r, request: not genuine(r.method, request), 503), BAD),
-        (
-            "HMAC_SHA256",
-            where(lambda r, request: well_formed(r.method, request.signature), 200),
-            {"forged-secret", "forged-body", "forged-event"},
-        ),
-        (
-            "HMAC_SHA256",
-            over(rewritten),
-            {"text", "spacing", "large"},
-        ),
-        (
-            "JWT",
-            where(lambda r, request: claimed(request.proof("JWT") or "") is not None, 200),
-            {"forged-body", "forged-event"},
-        ),
-    ],
-    ids=["believes everything", "crashes", "looks at the form", "serializes JSON again", "ignores body_sha256"],
-)
-def test_common_defects(method: str, defect: Defect, expected: set[str]) -> None:
-    assert failed(Receiver(method, defect)) == expected
 
 
 @pytest.mark.usefixtures("quick")
