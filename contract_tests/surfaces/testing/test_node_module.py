@@ -60,7 +60,7 @@ import { withPayments } from "payments-emulator";
 
 test("a renewal", withPayments(async (payments) => {
   payments.record("renewal");
-  await payments.customer();
+  await payments.subscription();
   throw new Error("as it should not be");
 }));
 """
@@ -69,7 +69,14 @@ test("a renewal", withPayments(async (payments) => {
 def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
     write(root, RECORDED)
     file = root / "node-test" / "payments-recordings" / "renewal.test.mjs"
-    assert f"run it again: node --test {file}" in node(root, "node", "club.test.mjs", fails=True)
+    told = node(root, "node", "club.test.mjs", fails=True)
+    order = [
+        "as it should not be",
+        "How the objects of",
+        "Requests with the events",
+        f"run it again: node --test {file}",
+    ]
+    assert sorted(order, key=told.index) == order, "the story begins with what failed"
     assert "# pass 1" in node(root, *NODE, str(file))
 
 

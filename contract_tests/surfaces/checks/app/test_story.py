@@ -15,7 +15,9 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
+from emulator.checks.app.cases import ADVICE, AGAIN, DELIVERY, FAULT_KINDS, RACING, REQUEST, Case, Place, cases, chosen
+from emulator.checks.app.endings import EndingDifference, Weight
+from emulator.checks.app.report import AppFinding, causes
 from emulator.checks.app.scenario import UnfinishedTestApp
 from emulator.testing import Emulator
 
@@ -199,6 +201,16 @@ def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Em
     assert "        the check returns member.access: False instead of True" in lines
     assert "        the check returns member.mails[0]: 429 instead of 200" in lines
     assert until not in "".join(lines)
+
+
+def test_a_named_cause_comes_before_what_may_have_any() -> None:
+    """A request that waits long while an event is handled makes the event come again."""
+    kinds, twice = {kind.name: kind for kind in FAULT_KINDS}, (EndingDifference(Weight.ACCESS, "two emails"),)
+    found = [
+        AppFinding(Case(Place(REQUEST, 5, "GET /v1/refunds/"), kinds["hung"]), twice, AGAIN),
+        AppFinding(Case(Place(DELIVERY, 1, "refund.succeeded"), kinds["together"]), twice, RACING),
+    ]
+    assert [cause.worst.advice for cause in causes(found)] == [RACING, AGAIN]
 
 
 # -- payments that are answered later, or not at all

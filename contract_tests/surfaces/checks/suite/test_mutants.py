@@ -69,6 +69,16 @@ def test_a_mutant_is_caught(row: str, play: Play) -> None:
     assert "jobs of the emulator failed" not in str(caught.value)
 
 
+def test_a_snapshot_which_comes_in_parts_is_whole(play: Play) -> None:
+    def story(payments: Emulator) -> None:
+        payments.customer()
+        name = payments.api.post("/_emulator/snapshots", {"name": "before"})["name"]
+        exported = payments.api.get(f"/_emulator/snapshots/{name}")
+        assert len(next(rows for kind, rows in exported.items() if kind.endswith("/customer"))) == 1
+
+    play(story, "")
+
+
 # -- three suites that do the same and look at less or more of it
 
 
