@@ -81,12 +81,10 @@ class Blank(BaseHTTPRequestHandler):
     """Somebody else's website: an empty page at every path."""
 
     def do_GET(self) -> None:
-        body = b"<!doctype html><title>Elsewhere</title>"
         self.send_response(200)
         self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(b"<!doctype html><title>Elsewhere</title>")
 
     def log_message(self, format: str, *args: object) -> None:
         """Silence: tests print what they need."""
@@ -95,13 +93,10 @@ class Blank(BaseHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def elsewhere() -> Iterator[int]:
     """The port of somebody else's website on this machine."""
-    website = ThreadingHTTPServer(("127.0.0.1", 0), Blank)
-    thread = threading.Thread(target=website.serve_forever, daemon=True)
-    thread.start()
-    yield website.server_address[1]
-    website.shutdown()
-    website.server_close()
-    thread.join()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Blank) as website:
+        threading.Thread(target=website.serve_forever, daemon=True).start()
+        yield website.server_port
+        website.shutdown()
 
 
 @pytest.fixture(scope="session")

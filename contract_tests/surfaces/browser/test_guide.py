@@ -44,10 +44,16 @@ def test_no_page_is_wider_than_a_phone(tab: Any, served: str, site: Path) -> Non
         if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wide.append(name)
     assert wide == []
+    link = tab.get_by_role("link", name="Tests in Python")
+    expect(link).to_be_hidden()
+    tab.get_by_role("button", name="Menu").click()
+    with tab.expect_navigation():
+        link.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Tests in Python")
 
 
-def test_samples_in_several_languages_are_tabs(tab: Any, served: str) -> None:
-    """The language that was chosen is chosen on the next page too; the arrows move between the tabs."""
+def test_samples_in_several_languages_are_tabs(tab: Any, served: str, surf: Surf) -> None:
+    """The language that was chosen, like the theme, is chosen on the next page too; arrows move between the tabs."""
     tab.goto(f"{served}signatures/")
     expect(tab.get_by_role("tabpanel")).to_have_count(1)
     tab.get_by_role("tab", name="Python").focus()
@@ -55,32 +61,27 @@ def test_samples_in_several_languages_are_tabs(tab: Any, served: str) -> None:
     expect(tab.get_by_role("tab", name="TypeScript")).to_have_attribute("aria-selected", "true")
     expect(tab.get_by_role("tabpanel", name="TypeScript")).to_contain_text("timingSafeEqual")
     tab.get_by_role("tab", name="Python").click()
+    theme = tab.locator("#theme")
+    theme.click()
+    theme.click()
+    expect(theme).to_have_text("Dark theme")
     tab.goto(f"{served}webhooks/")
     expect(tab.get_by_role("tabpanel", name="Python").first).to_be_visible()
     expect(tab.get_by_role("tabpanel", name="Node")).to_have_count(0)
+    expect(theme).to_have_text("Dark theme")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 15, 24)"
+    without_script = surf(f"{served}webhooks/", java_script_enabled=False)
+    for text in ("def is_genuine", "function isGenuine"):
+        expect(without_script.get_by_text(text)).to_be_visible()
 
 
-def test_a_tab_with_requests_has_their_answer_and_their_links(tab: Any, served: str) -> None:
+def test_requests_have_their_answer_and_open_in_the_world_of_their_page(tab: Any, served: str) -> None:
+    """In the explorer, at the operation, with the key of the samples."""
     tab.goto(f"{served}failures/")
     panel = tab.get_by_role("tabpanel", name="curl").first
     expect(panel).to_contain_text('"code":"INSUFFICIENT_FUNDS"')
-    expect(panel.locator(".open a").first).to_have_text("POST /v1/customers/")
-    tab.get_by_role("tab", name="Python").first.click()
-    expect(panel).to_be_hidden()
-    expect(tab.get_by_role("tabpanel", name="Python").first).to_contain_text("def test_")
-
-
-def test_without_a_script_all_languages_show(surf: Surf, served: str) -> None:
-    tab = surf(f"{served}webhooks/", java_script_enabled=False)
-    expect(tab.get_by_text("def is_genuine")).to_be_visible()
-    expect(tab.get_by_text("function isGenuine")).to_be_visible()
-
-
-def test_a_request_opens_in_the_world_of_its_page(tab: Any, served: str) -> None:
-    """The explorer, at the operation, with the key of the samples."""
-    tab.goto(f"{served}failures/")
-    links = tab.locator(".open").first.get_by_role("link")
     names = ("customers/", "payment-methods/", "payment-intents/", "payment-intents/{id}/confirm/")
+    links = tab.locator(".open").first.get_by_role("link")
     expect(links).to_have_text([f"POST /v1/{name}" for name in names])
     assert links.first.get_attribute("href") == "/docs/?api=service&key=sk_test_failures#/Customers/createCustomer"
 
@@ -100,21 +101,13 @@ def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
     assert found - known == set()
 
 
-def test_the_guide_is_searched(tab: Any) -> None:
+def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str) -> None:
+    """From a page of the guide and from one of reference: an error, an assumption, an operation."""
     tab.keyboard.press("/")
-    tab.keyboard.type("Idempotency-Key")
-    first = tab.locator("#found a").first
-    expect(first).to_be_visible()
-    with tab.expect_navigation():
-        first.click()
-    tab.locator("#find").fill("qqqqqq")
+    tab.keyboard.type("qqqqqq")
     expect(tab.locator("#found")).to_have_text("Nothing was found.")
     tab.keyboard.press("Escape")
     expect(tab.locator("#found")).to_be_hidden()
-
-
-def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str) -> None:
-    """From a page of the guide and from one of reference: an error, an assumption, an operation."""
     for page, words, heading in (
         (served, "INSUFFICIENT_FUNDS", "Errors and magic values"),
         (served.replace("/guide/", "/events"), "B-57", "Assumptions"),
@@ -149,24 +142,3 @@ def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, s
     expect(tab.locator("#filter output")).to_have_text(str(shown.count()))
     assert 0 < shown.count() < 10
     expect(tab.locator("#B-57")).to_be_visible()
-
-
-def test_a_theme_that_was_chosen_stays(tab: Any) -> None:
-    theme = tab.locator("#theme")
-    expect(theme).to_have_text("System theme")
-    theme.click()
-    theme.click()
-    expect(theme).to_have_text("Dark theme")
-    tab.reload()
-    expect(theme).to_have_text("Dark theme")
-    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 15, 24)"
-
-
-def test_the_menu_opens_on_a_phone(tab: Any) -> None:
-    tab.set_viewport_size({"width": 360, "height": 700})
-    link = tab.get_by_role("link", name="Tests in Python")
-    expect(link).to_be_hidden()
-    tab.get_by_role("button", name="Menu").click()
-    with tab.expect_navigation():
-        link.click()
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Tests in Python")

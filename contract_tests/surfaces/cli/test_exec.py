@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -15,10 +13,9 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from contract_tests import ROOT
 from contract_tests.support.shops import EXAMPLES
 from contract_tests.surfaces.cli.conftest import OnScreen
-from contract_tests.surfaces.cli.terminal import Begin, clean, ended, run
+from contract_tests.surfaces.cli.terminal import Begin, ended, run
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
 from emulator.engine.reference_data import named_assumptions
 
@@ -159,17 +156,6 @@ def test_a_command_that_cannot_be_run_has_the_status_of_shells(first: list[str])
         assert run("exec", *first, "--", program) == (status, "", f"payments-emulator: {said}\n")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes in folders")
-def test_the_command_does_not_wait_for_its_server(begin: Begin, tmp_path: Path) -> None:
-    """Here the server waits for the command, which writes what it reads; requests wait until it answers."""
-    fixtures = tmp_path / "shop.yaml"
-    os.mkfifo(fixtures)
-    script = f"echo 'settings: {{}}' > {fixtures}; {sys.executable} -m emulator.cli.main health"
-    status, output, errors = ended(begin("exec", "--fixtures", str(fixtures), "--", "sh", "-c", script))
-    assert (status, errors) == (0, "")
-    assert output.startswith("ok: ")
-
-
 def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Path) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: [")
@@ -177,26 +163,6 @@ def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Pat
     assert (status, output.count("\n") <= 1, errors.count("\n")) == (2, True, 1)
     assert errors.startswith(f"payments-emulator: {fixtures}: is not YAML")
     assert not output or gone(int(output.split()[1]))
-
-
-@pytest.mark.needs("node")
-def test_the_emulator_of_a_node_script_that_is_killed_ends(tmp_path: Path) -> None:
-    """As when a test runner gives up on a worker: no handler of the script runs."""
-    module = ROOT / "docs/examples/node/payments-emulator/index.cjs"
-    status, emulator = tmp_path / "status", tmp_path / "emulator"
-    os.mkfifo(status)
-    emulator.write_text(f'#!/bin/sh\n"{sys.executable}" -m emulator.cli.main "$@"\necho "$?" > "{status}"\n')
-    emulator.chmod(0o755)
-    script = "payments.Emulator.open().then(({ url }) => { console.log(url); setInterval(() => {}, 1e6); });"
-    script = f"const payments = require({str(module)!r}); {script}"
-    own = clean(PAYMENTS_EMULATOR_COMMAND=str(emulator), PYTHONPATH=str(ROOT))
-    with subprocess.Popen(["node", "-e", script], env=own, stdout=subprocess.PIPE, text=True) as node:
-        assert first_line(node)[0].startswith("http://127.0.0.1:")
-        pipe = os.open(status, os.O_RDWR | os.O_NONBLOCK)
-        node.kill()
-        assert select.select([pipe], [], [], 60)[0], "the emulator still runs"
-        assert os.read(pipe, 9) == b"0\n"
-        os.close(pipe)
 
 
 # -- ``--assume`` and ``--assumptions all``: a command under other assumptions
@@ -255,10 +221,9 @@ def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Pa
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shop", ["python-shop", pytest.param("node-shop", marks=pytest.mark.needs("node"))])
-def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(EXAMPLES / shop)
-    python = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
-    done = run("exec", "--assumptions", "all", "--", *(python if shop == "python-shop" else ("node", "--test")))
+def test_the_example_shop_depends_on_no_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES / "python-shop")
+    pytest_of_shop = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
+    done = run("exec", "--assumptions", "all", "--", *pytest_of_shop)
     assert (done.status, findings(done.output)) == (0, []), done.output
     assert f"depends on none of {OTHERS} other values" in done.output

@@ -11,15 +11,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from contract_tests import ROOT
 from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, ended, run
 from emulator.document.paths import guide_folder
 
@@ -61,10 +60,6 @@ class Served:
 
     def setting(self, name: str, app: str = "demo") -> Any:
         return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
-
-    def connect(self) -> socket.socket:
-        host, port = self.url.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), timeout=30)
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> Ended:
         """Exit status, and what was said on both outputs since ``Ready.``"""
@@ -139,25 +134,17 @@ def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
     ids=str,
 )
 def test_it_listens_on_the_given_address(
-    serve: Serve, options: list[str], variables: dict[str, str], host: str
+    serve: Serve, tmp_path: Path, options: list[str], variables: dict[str, str], host: str
 ) -> None:
-    """One for all interfaces is printed as one that can be called; the image says openly that others reach it."""
+    """One for all interfaces is printed as one that can be called. Behind a port mapping its public URL is in links."""
     served = serve(*options, **variables)
     assert served.url.startswith(f"http://{host}:")
     assert served.get("/_emulator/health").status_code == 200
-    dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
-    assert "PAYMENTS_EMULATOR_HOST=0.0.0.0" in dockerfile
-    assert "PAYMENTS_EMULATOR_INSECURE=1" in dockerfile
-
-
-def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
-    """For a server behind a port mapping."""
-    port_file = tmp_path / "port"
-    served = serve("--port-file", port_file, "--public-url", "http://sandbox.local/")
-    assert served.url == "http://sandbox.local"
-    served.url = f"http://127.0.0.1:{int(port_file.read_text())}"
+    mapped = serve("--port-file", tmp_path / "port", "--public-url", "http://sandbox.local/", *options, **variables)
+    assert mapped.url == "http://sandbox.local"
+    mapped.url = f"http://127.0.0.1:{int((tmp_path / 'port').read_text())}"
     line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
-    assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
+    assert mapped.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
 
 
 # -- options, variables and fixtures
@@ -167,26 +154,19 @@ def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--port", "65536"], "65536"),
-        (["--port", "1.5"], "--port"),
         (["--host", "no.such.host.invalid"], "Cannot listen on no.such.host.invalid:4747"),
-        (["--host", "x" * 80], "Cannot listen on"),
-        (["--host", "203.0.113.1", "--port", "0", "--insecure"], "Cannot listen on 203.0.113.1:0"),
         (["--host", ""], "Cannot listen on"),
         (["--clock", "stopped"], "running, frozen, or frozen@"),
-        (["--clock", "frozen@2026-02-30T00:00:00Z"], "frozen@"),
         (["--clock", "running@2026-01-01T00:00:00Z"], "running"),
         (["--seed", "1.5"], "--seed"),
         (["--keys", "closed"], "'open', 'listed'"),
         (["--state", "floppy:x"], "floppy:x"),
-        (["--public-url", "ftp://sandbox.local"], "--public-url"),
         (["--public-url", "http://sandbox.local/path"], "--public-url"),
         (["--strict=maybe"], "--strict"),
         (["--prot", "0"], "did you mean `--port`?"),
-        (["4747"], "4747"),
         (["--port-file", "/nowhere/port", "--port", "0"], "/nowhere/port: cannot be written: No such file"),
         (["-q", "-v"], "--quiet and --verbose contradict each other"),
         (["--host", "0.0.0.0"], "--control-token"),
-        (["--host", "::"], "--insecure"),
     ],
 )
 def test_a_bad_option_is_reported_in_one_line(options: list[str], message: str) -> None:
@@ -196,17 +176,12 @@ def test_a_bad_option_is_reported_in_one_line(options: list[str], message: str) 
 
 BROKEN = {
     "not YAML": (b"settings: [", "is not YAML"),
-    "several documents": (b"a: 1\n---\nb: 2", "is not YAML"),
     "a Python object": (b"settings: !!python/object/apply:os.getcwd []", "is not YAML"),
     "binary": (bytes(range(256)), "cannot be read"),
     "too deep": (b"[" * 100_000, ""),
     "a list": (b"- settings", "object"),
-    "an unknown part": (b"setings: {}", "setings"),
     "an unknown setting": (b"settings: {tax: 1}", "tax is not a setting"),
     "a wrong value": (b"settings: {tax_rate: high}", "tax_rate"),
-    "a date": (b"settings: {tax_rate: 2026-01-01}", "tax_rate"),
-    "a value out of range": (b"settings: {tax_rate: 101}", "tax_rate"),
-    "a wrong choice": (b"settings: {pricing_plan: gold}", "pricing_plan"),
     "a currency that is not enabled": (b"settings: {main_currency: GBP}", "main_currency GBP is not among currencies"),
     "a wrong setting of an App": (b"apps: {shop: {settings: {tax: 1}}}", "tax is not a setting"),
     "an App that cannot be": (b"apps: {a b: {}}", "'a b'"),
@@ -223,16 +198,6 @@ def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: 
     line = rejected("--port", "0", "--fixtures", file)
     assert f"{file}: " in line
     assert message in line
-
-
-def test_files_that_are_missing_or_do_not_go_together_are_reported_at_the_start(tmp_path: Path) -> None:
-    """Each is in order by itself; a request is not what finds out."""
-    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    first.write_text("settings: {main_currency: XOF}")
-    assert f"{second}: cannot be read: No such file or directory" in rejected("--fixtures", second)
-    second.write_text("apps: {shop: {settings: {currencies: [EUR]}}}")
-    line = rejected("--port", "0", "--fixtures", first, "--fixtures", second)
-    assert f"{second}: main_currency XOF is not among currencies" in line
 
 
 def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Serve, tmp_path: Path) -> None:
@@ -345,8 +310,7 @@ def test_a_request_is_a_line(serve: Serve, option: str) -> None:
     )
 
 
-def test_lines_as_json_or_unread(serve: Serve) -> None:
-    """A pipe holds 64 KiB, and a program that started the server may read no further than ``Ready.``"""
+def test_lines_as_json(serve: Serve) -> None:
     served = serve("--clock", START, PAYMENTS_EMULATOR_LOG_FORMAT="json")
     traffic(served)
     first, *rest = map(json.loads, request_lines(served))
@@ -354,24 +318,9 @@ def test_lines_as_json_or_unread(serve: Serve) -> None:
     made = {"app": "demo", "method": "POST", "path": "/v1/customers/", "status": 201, "events": ["customer.created"]}
     assert first == {**own, **made}
     assert [each["status"] for each in rest] == [422, 200, 404]
-    unread = serve()
-    for _ in range(20):
-        assert unread.get(f"/nowhere/{'x' * 8000}").status_code == 404
-    unread.end()
 
 
 # -- its end: soon after SIGTERM and Ctrl-C, whatever hangs
-
-
-def test_it_can_be_stopped_before_it_is_ready() -> None:
-    """SIGTERM is a success at whatever moment it comes."""
-    process = subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean()
-    )
-    assert process.stdout
-    process.stdout.readline()
-    status, _, complained = ended(process, signal.SIGTERM)
-    assert (status, complained) == (0, "")
 
 
 def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(serve: Serve, tmp_path: Path) -> None:
@@ -409,7 +358,8 @@ def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
 )
 def test_clients_that_wait_get_an_answer_at_the_end(serve: Serve, request_head: str, last_words: bytes) -> None:
     served = serve()
-    with served.connect() as line:
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
         rows = (request_head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
         line.sendall("\r\n".join(rows).encode())
         served.get("/_emulator/health")
@@ -419,8 +369,8 @@ def test_clients_that_wait_get_an_answer_at_the_end(serve: Serve, request_head: 
         assert last_words in line.makefile("rb").read()
 
 
-LIMIT = 3
-"""Seconds (real time) in which it ends, beside those of a server in which nothing hangs. Without its limits, 10 and more."""
+LIMIT = 5
+"""Seconds (real time) in which it ends on a busy machine. Without its own limits it waits for 10 and longer."""
 
 UNANSWERED = "unanswered.example"
 
@@ -461,11 +411,6 @@ def subscribe(served: Served) -> None:
 
 
 @contextmanager
-def nothing(served: Served, silence: Silence) -> Iterator[None]:
-    yield
-
-
-@contextmanager
 def an_smtp_server(served: Served, silence: Silence) -> Iterator[None]:
     subscribe(served)
     silence.wait()
@@ -500,52 +445,18 @@ def an_advance(served: Served, silence: Silence) -> Iterator[None]:
         assert waiting.result()["now"] > started
 
 
-@contextmanager
-def half_a_request(served: Served, silence: Silence) -> Iterator[None]:
-    with served.connect() as client:
-        client.sendall(b"POST /v1/customers/ HTTP/1.1\r\nHost: shop\r\nContent-Length: 100\r\n\r\n{")
-        served.get("/_emulator/health")
-        yield
+HANGING = {each.__name__: each for each in (an_smtp_server, name_servers, an_advance)}
 
 
-HANGING = {each.__name__: each for each in (nothing, an_smtp_server, name_servers, an_advance, half_a_request)}
-
-SIGNALS = {signal.SIGTERM: 0, signal.SIGINT: 130}
-"""With the exit status."""
-
-CUT_SHORT = "Cancel 1 running task(s), timeout graceful shutdown exceeded"
-"""What uvicorn says if an answer was under way."""
-
-
-def ended_while(name: str, by: signal.Signals, path: Path) -> tuple[float, Ended]:
-    with ExitStack() as cleanup:
-        silence = Silence()
-        cleanup.callback(silence.close)
+@pytest.mark.parametrize("name", HANGING)
+def test_it_ends_whatever_hangs(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NAME_SERVER)
+    with closing(Silence()) as silence:
         options = ("--smtp", f"smtp://{silence.address}") if name == "an_smtp_server" else ()
-        served = Served("--port", "0", *options, PYTHONPATH=str(path), NAME_SERVER=silence.address)
-        cleanup.callback(served.process.kill)
+        served = Served("--port", "0", *options, PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
         with HANGING[name](served, silence):
             started = time.monotonic()
-            end = served.end(by)
-            return time.monotonic() - started, end
-
-
-Ends = dict[tuple[str, signal.Signals], Future[tuple[float, Ended]]]
-
-
-@pytest.fixture(scope="module")
-def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ends]:
-    """All of them, two at a time."""
-    path = tmp_path_factory.mktemp("path")
-    (path / "sitecustomize.py").write_text(NAME_SERVER)
-    with ThreadPoolExecutor(2) as pool:
-        yield {(name, by): pool.submit(ended_while, name, by, path) for name in HANGING for by in SIGNALS}
-
-
-@pytest.mark.parametrize("by", SIGNALS)
-@pytest.mark.parametrize("name", HANGING)
-def test_it_ends_whatever_hangs(ends: Ends, name: str, by: signal.Signals) -> None:
-    seconds, (status, _, complained) = ends[name, by].result()
-    assert seconds < LIMIT + ends["nothing", by].result()[0]
-    assert status == SIGNALS[by]
-    assert complained.strip() in ("", CUT_SHORT)
+            status, _, complained = served.end(signal.SIGINT if name == "an_advance" else signal.SIGTERM)
+            assert time.monotonic() - started < LIMIT
+    assert status == (130 if name == "an_advance" else 0)
+    assert "Traceback" not in complained

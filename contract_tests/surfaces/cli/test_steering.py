@@ -10,24 +10,13 @@ from typing import Any
 import pytest
 
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.registry import JOBS, REGISTRY
 
 CHARGE = ["payment_intent.succeeded", "transaction.succeeded", "invoice.paid"]
-
-
-def test_the_clock_is_shown(sandbox: Sandbox, cli: Cli) -> None:
-    """``clock`` alone is ``clock show``; the URL of the API will do, and one without its scheme."""
-    assert cli("clock").lines == ["2026-01-01T00:00:00Z  frozen; nothing is planned"]
-    sandbox.subscribe()
-    planned = ["2026-01-01T00:00:00Z  frozen; 1 job planned, the next at 2026-02-01T00:00:00Z"]
-    place = sandbox.url.removeprefix("http://")
-    for url in (place, f"{sandbox.url}/", f"{sandbox.url}/v1", f"{place}/v1/"):
-        assert cli("clock", "show", "--url", url).lines == planned
-    assert cli("clock", "next").lines[0].startswith("→ 2026-02-01T00:00:00Z")
 
 
 ENDPOINTS = {
@@ -63,22 +52,31 @@ def test_a_command_answers_as_its_endpoint(sandbox: Sandbox, cli: Cli, line: str
     assert same(cli(*line.format_map(ids).split(), "--json").objects) == same(rows)
 
 
-@pytest.mark.parametrize("how", [["31d"], ["P31D"], ["--to", "2026-02-01"], ["--to", "2026-02-01T00:00:00Z"]])
-def test_an_advance_reports_what_it_did(sandbox: Sandbox, cli: Cli, how: list[str]) -> None:
+def test_the_clock_is_shown_moved_and_set(sandbox: Sandbox, cli: Cli) -> None:
+    """``clock`` alone is ``clock show``; the URL of the API will do, and one without its scheme.
+
+    An advance reports what it did. A duration beside ``--until-event`` is the furthest to go.
+    """
+    assert cli("clock").lines == ["2026-01-01T00:00:00Z  frozen; nothing is planned"]
     sandbox.subscribe()
-    assert cli("clock", "advance", *how).lines == [
-        "→ 2026-02-01T00:00:00Z · 1 job · 3 events · 0 webhooks delivered",
-        *(f"     1  {type}" for type in CHARGE),
-    ]
-    assert sandbox.now == "2026-02-01T00:00:00.000Z"
-
-
-def test_an_advance_until_something_happens(sandbox: Sandbox, cli: Cli) -> None:
-    """A duration beside it is the furthest to go."""
-    sandbox.subscribe(phone=FAILING_PHONE)
-    assert "→ 2026-01-03T00:00:00Z" in cli("clock", "advance", "--until-event", "invoice.paid", "2d").lines[0]
-    (done,) = cli("clock", "advance", "--until-event", "subscription.payment_failed", "--json").objects
-    assert done["events"]["subscription.payment_failed"] == 1
+    planned = ["2026-01-01T00:00:00Z  frozen; 1 job planned, the next at 2026-02-01T00:00:00Z"]
+    place = sandbox.url.removeprefix("http://")
+    for url in (place, f"{sandbox.url}/", f"{place}/v1/"):
+        assert cli("clock", "show", "--url", url).lines == planned
+    name = sandbox.key.removeprefix("sk_test_")
+    assert cli("clock", "--app", name).lines == planned
+    assert cli("clock", "--app", f"other-{name}").lines != planned, "it outdoes the key of the environment"
+    for number, how in enumerate((["31d"], ["P28D"], ["--to", "2026-04-01"], ["--to", "2026-05-01T00:00:00Z"])):
+        assert cli("clock", "advance", *how).lines == [
+            f"→ 2026-0{number + 2}-01T00:00:00Z · 1 job · 3 events · 0 webhooks delivered",
+            *(f"     1  {type}" for type in CHARGE),
+        ]
+    assert cli("clock", "next").lines[0].startswith("→ 2026-06-01T00:00:00Z")
+    assert "→ 2026-06-03T00:00:00Z" in cli("clock", "advance", "--until-event", "invoice.paid", "2d").lines[0]
+    (done,) = cli("clock", "advance", "--until-event", "invoice.paid", "--json").objects
+    assert done["events"]["invoice.paid"] == 1
+    assert "running (60 times as fast); 1 job planned" in cli("clock", "run", "--rate", "60").lines[0]
+    assert cli("clock", "freeze", "--at", "2026-07-15").lines[0].startswith("2026-07-15T00:00:00Z  frozen; ")
 
 
 def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,23 +114,6 @@ def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox
     assert len(sandbox.control.get("/schedule")["data"]) == 1
 
 
-def test_the_clock_is_set_running_and_stopped(cli: Cli) -> None:
-    assert "running (60 times as fast); nothing is planned" in cli("clock", "run", "--rate", "60").lines[0]
-    assert "  frozen; " in cli("clock", "freeze").lines[0]
-    assert cli("clock", "freeze", "--at", "2026-03-01").lines == ["2026-03-01T00:00:00Z  frozen; nothing is planned"]
-
-
-def test_the_schedule_and_the_future(sandbox: Sandbox, cli: Cli) -> None:
-    subscription = sandbox.subscribe()["id"]
-    name = "Awa Diop · Basic · 5,000 XAF / month"
-    row = f"00:00  subscription.renew         {name}  {subscription}"
-    assert cli("schedule").lines == ["2026-02-01", row]
-    coming = cli("schedule", "--until", "P3M").lines
-    assert coming[::2] == [f"2026-0{month}-01" for month in (2, 3, 4)]
-    assert set(coming[1::2]) == {row.replace(name, f"{', '.join(CHARGE)}  {name}")}
-    assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 4
-
-
 def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
     """A value is JSON where it can be, else a text; dots lead into an object."""
     _, line = cli("trigger", "invoice.paid").lines
@@ -167,16 +148,24 @@ def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli
     receiver.release()
 
 
-def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cli) -> None:
+def test_events_and_the_schedule_are_printed_by_day(sandbox: Sandbox, cli: Cli) -> None:
+    """The latest event at the end; and what the future has."""
     subscription = sandbox.subscribe()["id"]
+    name = "Awa Diop · Basic · 5,000 XAF / month"
     day, *lines = [line.split() for line in cli("events").lines]
     assert day == ["2026-01-01"]
     assert [type for _, type, *_ in lines] == ["customer.created", "subscription.created", *CHARGE]
-    assert " ".join(lines[1]) == f"00:00 subscription.created Awa Diop · Basic · 5,000 XAF / month {subscription}"
+    assert " ".join(lines[1]) == f"00:00 subscription.created {name} {subscription}"
     assert cli("events", "--json").objects == sandbox.events()
     assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == ["invoice.paid"]
     assert [line.split()[1] for line in cli("events", "--object", subscription).lines[1:]] == ["subscription.created"]
+    row = f"00:00  subscription.renew         {name}  {subscription}"
+    assert cli("schedule").lines == ["2026-02-01", row]
+    coming = cli("schedule", "--until", "P3M").lines
+    assert coming[::2] == [f"2026-0{month}-01" for month in (2, 3, 4)]
+    assert set(coming[1::2]) == {row.replace(name, f"{', '.join(CHARGE)}  {name}")}
+    assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 4
     for _ in range(100):
         sandbox.control.post("/trigger", {"event": "customer.created"})
     assert [len(cli("events", "-n", count, "--json").objects) for count in ("1000", "101")] == [105, 101]
@@ -238,26 +227,16 @@ def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli
     assert [each["name"] for each in cli("world", "list", "--json").objects] == ["shop", "before-renewal"]
 
 
-def test_going_back(sandbox: Sandbox, cli: Cli) -> None:
-    first, second, third = (sandbox.customer()["id"] for _ in range(3))
-
-    def left() -> list[str]:
-        return [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]]
-
+def test_going_back_and_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+    """Settings of a fresh one come from a file; seed and clock from the options, else from the start of the server."""
+    made = [sandbox.customer()["id"] for _ in range(3)]
     requests = [each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects]
-    assert cli("world", "rewind", requests[2]).lines == [
-        f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"
-    ]
-    assert left() == [first, second]
+    undone = f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"
+    assert cli("world", "rewind", requests[2]).lines == [undone]
+    left = [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]]
+    assert left == made[:2]
     sandbox.advance("1d")
     assert cli("world", "rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
-    assert third not in left()
-
-
-def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
-    """Settings from a file; seed and clock from the options, else from the start of the server."""
-    sandbox.customer()
-    sandbox.advance("31d")
     assert cli("world", "reset").lines == ["New world: 2026-01-01T00:00:00Z, frozen"]
     assert sandbox.events() == []
     file = tmp_path / "shop.yaml"
@@ -268,13 +247,3 @@ def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
     first = sandbox.customer()["id"]
     cli("world", "reset", *start)
     assert sandbox.customer()["id"] == first
-    assert "running" in cli("world", "reset", "--clock", "running").lines[0]
-
-
-def test_a_named_app_outdoes_the_key_of_the_environment(sandbox: Sandbox, cli: Cli) -> None:
-    sandbox.advance("1d")
-    name = sandbox.key.removeprefix("sk_test_")
-    other = f"other-{name}"
-    assert "2026-01-02" in cli("clock", "--app", name).lines[0]
-    assert "2026-01-01" in cli("clock", "--app", other).lines[0]
-    assert "2026-01-01" in cli("clock", "--key", f"sk_test_{other}").lines[0]

@@ -46,8 +46,6 @@ state convert tinydb:before.json tinydb:others.json
 """.strip().splitlines()
 """What is called one after the other in one process, beside a server that is as poor."""
 
-ALONE = {"serve", "exec", "listen", "demo"}
-"""Commands with a test of their own below."""
 
 ELSEWHERE = {"pay", "record", "compare", "explain", "mcp", "agent"}
 """Commands that are only imported and show their help: what they do is made of the parts of the others."""
@@ -87,7 +85,7 @@ def test_the_names_are_gone(environment: dict[str, str]) -> None:
     code = "import os, signal; print(hasattr(os, 'fork'), hasattr(signal, 'SIGKILL'), hasattr(os, 'getpid'))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
-    assert {line.split()[0] for line in LINES} | ALONE | ELSEWHERE == set(cli.commands)
+    assert {line.split()[0] for line in LINES} | {"serve", "exec", "listen", "demo"} | ELSEWHERE == set(cli.commands)
 
 
 @pytest.mark.long
@@ -101,25 +99,3 @@ def test_commands_of_a_running_server(url: str, environment: dict[str, str]) -> 
         timeout=240,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
-
-
-def test_exec_passes_on_the_exit_status_and_leaves_ctrl_c_to_the_command(
-    begin: Begin, environment: dict[str, str]
-) -> None:
-    """The console sends it to both; the command ends by it, and exec with the command's status."""
-    code = "import os, sys; sys.exit(7 if os.environ['PAYMENTS_EMULATOR_URL'] else 1)"
-    assert ended(begin("exec", "--", sys.executable, "-c", code, **environment)) == (7, "", "")
-    code = "import signal, sys, time; signal.signal(2, lambda *_: sys.exit(5)); print('on', flush=True); time.sleep(60)"
-    command = begin("exec", "--", sys.executable, "-c", code, **environment)
-    until(command.stdout, "on")
-    os.killpg(command.pid, signal.SIGINT)  # this process has the name
-    status, _, errors = ended(command)
-    assert (status, "Traceback" in errors) == (5, False), errors
-
-
-def test_listen_and_the_demo_end_on_a_signal(url: str, begin: Begin, environment: dict[str, str]) -> None:
-    target = ("listen", "--forward-to", f"{url}/_emulator/inbox/x", "--url", url)
-    for line, said in ((target, "http"), (("demo", "--port", "0"), "")):
-        command = begin(*line, **environment)
-        until(command.stdout, said)
-        assert "Traceback" not in ended(command, signal.SIGTERM).errors

@@ -9,7 +9,7 @@ import pytest
 
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
-from contract_tests.surfaces.console.visitor import Visitor, visiting, within
+from contract_tests.surfaces.console.visitor import visiting
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import STATUSES, status_name
 from emulator.resources.registry import STATE_MACHINES
@@ -58,41 +58,18 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
-    """Return every page that can be reached by links, up to so many."""
-    seen: dict[str, Page] = {}
-    waiting = [f"/_emulator/?app={visitor.app}"]
-    while waiting and len(seen) < most:
-        link = waiting.pop(0)
-        if link not in seen:
-            seen[link] = page = visitor.follow(link)
-            waiting += filter(within, page.links)
-    return seen
-
-
-@pytest.mark.long
-def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
-    ids = fill(sandbox)
-    with visiting(sandbox) as visitor:
-        pages = crawl(visitor, 200)
-    # Apps of other tests may come and go at any time.
-    own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
-    assert {link: page.status for link, page in own.items() if page.status != 200} == {}
-    assert {link: found for link, page in own.items() if (found := faults(page))} == {}
-    paths = {link.partition("?")[0].removeprefix("/_emulator/console/") for link in own}
-    assert {path for path in LISTS if path not in ("search", "recording")} <= paths  # those are what forms lead to
-    assert {f"objects/{ids['customer']}", f"objects/{ids['subscription']}", f"objects/{ids['endpoint']}"} <= paths
-    assert any(path.startswith("requests/req_") for path in paths)
-    assert any(path.startswith("emails/mail_") for path in paths)
-
-
-@pytest.mark.parametrize("path", ["", *LISTS])
-def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox, path: str) -> None:
+def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox) -> None:
+    """A choice of theme and language lasts."""
     with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
-        page = visitor.open(path)
-    assert (page.status, faults(page)) == (200, [])
-    assert '<html lang="fr"' in page.html
-    assert "Vue d’ensemble" in page.text
+        for path in ("", *LISTS):
+            page = visitor.open(path)
+            assert (page.status, faults(page)) == (200, [])
+            assert '<html lang="fr"' in page.html
+            assert "Vue d’ensemble" in page.text
+    with visiting(sandbox) as visitor:
+        for choice in ({"theme": "dark"}, {"language": "fr"}, {"theme": "<b>", "language": "xx"}):
+            visitor.http.post("/_emulator/console/choose", data={**choice, "_back": "/_emulator/"})
+        assert '<html lang="fr" data-theme="dark"' in visitor.open("events").html
 
 
 def test_a_world_without_objects_is_welcomed_and_has_no_next_job(sandbox: Sandbox) -> None:
@@ -107,17 +84,6 @@ def test_a_world_without_objects_is_welcomed_and_has_no_next_job(sandbox: Sandbo
         page = visitor.open()
     assert 'data-testid="to-next" disabled' not in page.html
     assert "A world of your own" not in page.text
-
-
-def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
-    subscription = sandbox.subscribe(FAILING_PHONE)
-    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "past_due"
-    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
-        page = visitor.open(f"objects/{subscription['id']}")
-        listed = visitor.open("objects", kind="subscription")
-    for text in (page.text, listed.text):
-        assert "en retard de paiement" in text
-        assert "past due" not in text
 
 
 FEMININE = ("checkout_session", "invoice", "payment_intent", "transaction", "webhook_delivery")
@@ -135,14 +101,22 @@ def test_a_status_agrees_with_the_noun_of_its_kind(kind: str) -> None:
     assert {machine.kind.kind for machine in STATE_MACHINES} <= STATUSES.keys()
 
 
-def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
+def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_nothing(sandbox: Sandbox) -> None:
+    """B-93: same requests, same bytes; somebody who looks makes none."""
     ids = fill(sandbox)
+    before = (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock"))
+    kinds = ("requests", "emails", "events")
+    shown = [f"{kind}/{sandbox.control.get(f'/{kind}')['data'][0]['id']}" for kind in kinds[:2]]
     with visiting(sandbox) as visitor:
+        for path in ["", *LISTS, *shown, *(f"objects/{id}" for id in ids.values())]:
+            page = visitor.open(path)
+            assert (page.status, faults(page)) == (200, []), path
         assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
         assert WORD in visitor.open("search", q=WORD.lower()).text
         assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
         assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
+    assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
 
 
 @pytest.mark.parametrize(
@@ -151,17 +125,13 @@ def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
         ("nowhere", {}, 404),
         ("objects/cust_000000000000000000000000", {}, 404),
         ("objects/%3Fkind=customer", {}, 404),
-        ("objects/%2E%2E%2Fapp", {}, 404),
         ("requests/req_0", {}, 404),
         ("emails/mail_0", {}, 404),
-        ("emails/mail_0/html", {}, 404),
         ("snapshots/none/export", {}, 404),
         ("objects", {"kind": "settings"}, 404),
         ("objects", {"related": "cust_0"}, 404),
-        ("events", {"page": "0"}, 422),
         ("events", {"page": "<b>"}, 422),
         ("requests", {"status": "abc"}, 422),
-        ("events", {"app": "x.y"}, 404),
         ("events", {"app": "<script>"}, 404),
         ("do/advance", {}, 404),
         ("static/0/passwd", {}, 404),
@@ -210,15 +180,6 @@ def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_co
         assert [visitor.open(**live).said("count-customer") for live in ({}, {"live": "1"})] == ["1", "0"]
 
 
-def test_reading_changes_nothing_and_is_not_in_the_journal(sandbox: Sandbox) -> None:
-    """B-93: same requests, same bytes; somebody who looks makes none."""
-    fill(sandbox)
-    before = (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock"))
-    with visiting(sandbox) as visitor:
-        crawl(visitor, 25)
-    assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
-
-
 def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: Sandbox) -> None:
     invoice = sandbox.api.post(
         "/invoices/",
@@ -244,55 +205,44 @@ def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: San
     assert "Subject:" in raw.html
 
 
-def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
-    with visiting(sandbox) as visitor:
-        for choice in ({"theme": "dark"}, {"language": "fr"}):
-            visitor.http.post("/_emulator/console/choose", data={**choice, "_back": "/_emulator/"})
-        page = visitor.open("events")
-        assert '<html lang="fr" data-theme="dark"' in page.html
-        visitor.http.post("/_emulator/console/choose", data={"theme": "<b>", "language": "xx"})
-        assert '<html lang="fr" data-theme="dark"' in visitor.open().html
-
-
-def test_an_object_is_explained(sandbox: Sandbox) -> None:
-    """The chain of causes, in which ids lead on; the words around it in the reader's language."""
-    sandbox.subscribe()
+def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
+    """The chain of causes, in which ids lead on; the words around it in the reader's language. The future can be played."""
+    subscription = sandbox.subscribe()
     sandbox.advance("P2M")
-    invoice = sandbox.invoices("id")[-1]
+    invoice = sandbox.api.get("/invoices/")["data"][0]
     with visiting(sandbox) as visitor:
-        page = visitor.open(f"objects/{invoice}")
-        french = visitor.open(f"objects/{invoice}", lang="fr")
+        page = visitor.open(f"objects/{invoice['id']}")
+        french = visitor.open(f"objects/{invoice['id']}", lang="fr")
+        assert "invoice.paid" in visitor.open("schedule", until="P3M").text
     why = page.said("why")
     assert why.startswith("Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails")
-    assert "POST /v1/subscriptions/" in why
-    assert "Subscription renews" in why
-    assert "open → paid" in why
-    assert "amount_paid 0 XAF → 5,000 XAF" in why
+    for text in ("POST /v1/subscriptions/", "Subscription renews", "open → paid", "amount_paid 0 XAF → 5,000 XAF"):
+        assert text in why
     assert "no longer covers" not in why
-    assert f"/_emulator/console/objects/{invoice}?app={visitor.app}" in page.links
     assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said("why")
     assert "L’abonnement se renouvelle" in french.said("why")
+    leads = page.said("relations")
+    assert all(name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction"))
+    linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
+    assert {subscription["id"], invoice["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
+    assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
 
 
 def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
-    """Three retries that did the same, between the first failure and the last, are counted.
-
-    Of a long chain the last episodes stand open, and one that is not whole says so.
-    """
+    """Three retries that did the same, between the first failure and the last. A long chain is cut, and says so."""
     subscription = sandbox.subscribe(FAILING_PHONE)
     sandbox.advance("P2M")
     with visiting(sandbox) as visitor, sandbox.expect():
         why = visitor.open(f"objects/{subscription['id']}").said("why")
         assert "2 Jan 2026, 00:00 × 3 until 6 Jan 2026, 00:00" in why
-        assert why.count("Failed charge is retried") == 2
         assert "past due → unpaid no retry is left" in why
         customer = subscription["customer"]
-        for number in range(20):
-            sandbox.api.patch(f"/customers/{customer}/", {"name": f"Awa {number}"})
-            sandbox.api.patch(f"/customers/{customer}/", {"metadata": {"number": number}})
+        for number in range(40):
+            body = {"metadata": {"number": number}} if number % 2 else {"name": f"Awa {number}"}
+            sandbox.api.patch(f"/customers/{customer}/", body)
         why = visitor.open(f"objects/{customer}").said("why")
         assert re.search(r"\d+ earlier episodes", why)
-        assert "changed lastname 18 → 19" in why
+        assert "changed lastname 36 → 38" in why
         sandbox.control.post("/snapshots", {"name": "now"})
         sandbox.control.post("/snapshots/now/restore")
         assert "The journal no longer covers" in visitor.open(f"objects/{customer}").said("why")
@@ -310,36 +260,6 @@ def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
     assert "Not exercised" in page.text
     assert "avertissement" in french.said("findings")
     assert "Non vérifié" in french.text
-
-
-def test_a_paid_invoice_leads_to_what_a_refund_needs(sandbox: Sandbox) -> None:
-    """How an endpoint signs is no object to go to. The future can be played."""
-    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
-    subscription = sandbox.subscribe()
-    invoice = sandbox.api.get("/invoices/")["data"][0]
-    with visiting(sandbox) as visitor, sandbox.expect():
-        page, signed = (visitor.open(f"objects/{each['id']}") for each in (invoice, endpoint))
-        assert "invoice.paid" in visitor.open("schedule", until="P3M").text
-        assert "Subscription renews" in visitor.open("schedule").text
-    assert "HMAC_SHA256" not in signed.said("relations")
-    assert "Deliveries" in signed.text
-    leads = page.said("relations")
-    assert all(name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction"))
-    linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
-    assert {subscription["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
-    assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
-
-
-def test_a_name_from_right_to_left_reorders_nothing_beside_it(sandbox: Sandbox) -> None:
-    customer = sandbox.customer(name="محمد عبد الله", phone="+24177000000")["id"]
-    made = sandbox.api.post("/subscriptions/", {"customer": customer, "unit_amount": 500, "interval": "month"})["id"]
-    with visiting(sandbox) as visitor:
-        for page in (
-            visitor.open("objects", kind="subscription"),
-            visitor.open(f"objects/{made}"),
-            visitor.open("charts"),
-        ):
-            assert "<bdi>محمد عبد الله</bdi> · <bdi>500" in page.html
 
 
 def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:

@@ -60,15 +60,3 @@ def test_a_stop_without_requests_says_so(sandbox: Sandbox) -> None:
         with sandbox.expect():
             unknown = visitor.open("recording", since="req_none")
         assert (unknown.status, "req_none" in unknown.text) == (404, True)
-
-
-def test_the_button_is_french_too(sandbox: Sandbox) -> None:
-    with visiting(sandbox, **{"Accept-Language": "fr"}) as visitor:
-        page = visitor.open("requests")
-        assert "Enregistrer" in page.said("recorder")
-        page = pressed(visitor, page)
-        assert page.said("recorded") == "Enregistrement en cours : 0 requête"
-        sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"})
-        page = pressed(visitor, visitor.open("requests"))
-        assert page.said("notice") == "1 requête a été enregistrée."
-        assert page.said("download") == "Télécharger"

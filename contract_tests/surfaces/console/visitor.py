@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,9 +45,3 @@ def visiting(sandbox: Sandbox, **headers: str) -> Iterator[Visitor]:
     visitor = Visitor(sandbox.url, sandbox.key.removeprefix("sk_test_"), **headers)
     with visitor.http:
         yield visitor
-
-
-def within(link: str) -> bool:
-    """Return whether a link leads to a page of the console that is read and not handed out."""
-    path = link.partition("?")[0]
-    return bool(re.fullmatch(rf"{HOME}|{PLACE}[^#]*", path)) and not path.endswith(("/export", "/raw"))

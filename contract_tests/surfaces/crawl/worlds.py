@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from contract_tests.simulator.population import STARTS, JobFailed, Walker
 from emulator.core.errors import CODES
 from emulator.core.event_types import EVENTS
-from emulator.resources.app.settings import Assumptions
+from emulator.resources.app.settings import Assumptions, Settings
 from emulator.resources.registry import STATE_MACHINES
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
@@ -18,40 +18,27 @@ LOGO = (
     "awAAAABJRU5ErkJggg=="
 )
 
+HINTS = {name: hint for name, hint in get_type_hints(Settings).items() if name in Settings.__struct_fields__}
+
 SETTINGS: Mapping[str, Sequence[Any]] = {
-    "main_currency": ["XAF", "EUR", "XOF"],
+    **{name: get_args(hint) for name, hint in HINTS.items() if name != "id" and get_origin(hint) is Literal},
+    "main_currency": ["XAF", "EUR"],
     "currencies": [["XAF", "XOF", "EUR", "USD"], ["XAF", "XOF", "EUR", "USD", "KWD"]],
     "countries": [["GA", "FR", "US"], ["GA", "CM", "CI", "SN", "FR"]],
-    "pricing_plan": ["starter", "growth", "business", "enterprise"],
     "commission_rate": [0, 1.5],
-    "tax_rate": [0, 19.25, 18],
+    "tax_rate": [0, 19.25],
     "minimum_amount": [100, 1],
     "maximum_amount": [99_999_999, 5_000_000],
-    "error_shape": ["documented", "flat", "nested"],
-    "unknown_fields": ["reject", "ignore"],
     "rate_limit": [None, {"per_second": 100_000, "burst": 100_000}],
     "concurrency_limit": [None, 100],
-    "renewal_retry_days": [[1, 3, 5, 7], [], [2]],
+    "renewal_retry_days": [[1, 3, 5, 7], []],
     "reactivation_days": [30, 0],
     "operator_delay": [0, 90],
     "confirmation_timeout": [900, 60],
-    "mobile_money": ["auto", "handset"],
-    "refund_timing": ["documented", "instant"],
     "refund_review": [False, True],
     "refund_expiry_days": [30, 1],
-    "webhook_http": ["loopback", "any", "never"],
     "trusted_proxies": [["127.0.0.0/8", "::1/128"], []],
-    "merchant": [
-        None,
-        {
-            "address": ["12 quai", "Libreville"],
-            "tax_number": "GA 1",
-            "email": "m@example.com",
-            "phone": "+241",
-            "logo": LOGO,
-        },
-        {"email": "m@example.com"},
-    ],
+    "merchant": [None, {"address": ["12 quai", "Libreville"], "email": "m@example.com", "logo": LOGO}],
 }
 """Every setting with the values that one world after another has."""
 
@@ -63,14 +50,6 @@ STATUSES = {(machine.kind.kind, row.target) for machine in STATE_MACHINES for ro
 
 PHONE = "+24177000000"
 """It pays; with the setting ``mobile_money: handset`` once somebody has answered its prompt."""
-
-FAULTS: Sequence[Mapping[str, Any]] = (
-    *({"code": "RATE_LIMITED"}, {"status": 503, "body": "<b>"}, {"delay_ms": 5}, {"hold_ms": 5}, {"hang_ms": 5}),
-    *({"drop": "before"}, {"drop": "after"}, {"garble": True}, {"code": "INTERNAL_ERROR", "executed": True}),
-    *({"duplicate": 2}, {"delay": "PT1H"}, {"reorder": True}, {"lose": True}, {"tamper": True}, {"forge": True}),
-    {"late_answer": True},
-)
-"""A fault of each form; those that this world does not know are rejected."""
 
 
 def settings(seed: int) -> dict[str, Any]:
@@ -138,7 +117,7 @@ def _arrange(emulator: Emulator) -> None:
     for operation in ("payment", "refund", "delivery"):
         body = {"operation": operation, "result": "failed", "match": {"customer": "cust_0"}}
         _try(emulator, "POST", "/_emulator/outcomes", body)
-    for then in FAULTS:
+    for then in ({"code": "RATE_LIMITED"}, {"status": 503, "body": "<b>"}, {"drop": "after"}, {"lose": True}):
         _try(emulator, "POST", "/_emulator/faults", {"then": then, "match": {"nth": 1_000_000}})
     emulator.api.post("/_emulator/snapshots", {"name": "whole"})
     emulator.api.post("/_emulator/recording/start")
@@ -166,11 +145,7 @@ def _set_statuses(emulator: Emulator) -> None:
         made = [emulator.api.post("/_emulator/trigger", {"event": type})["data"]["object"] for type in types[:1]]
         for each in made or emulator.api.get("/_emulator/objects", kind=kind)["data"][:1]:
             _try(emulator, "PATCH", f"/_emulator/objects/{each['id']}", {"status": status})
-    _leave_a_refund_under_way(emulator)
-
-
-def _leave_a_refund_under_way(emulator: Emulator) -> None:
-    """One whose operator never answers (B-54): another is answered as soon as it is set to ``processing``."""
+    # A refund is left whose operator never answers (B-54): another is answered as soon as it is set to ``processing``.
     usual = {"refund_timing": "documented", "mobile_money": "auto", "operator_delay": 0, "refund_review": False}
     _try(emulator, "PATCH", "/_emulator/app", {"settings": usual})
     with suppress(RequestRefused):
@@ -200,25 +175,14 @@ def _rewind(emulator: Emulator) -> None:
     emulator.api.post("/_emulator/rewind", {"to": request["id"]})
 
 
-def _restore(emulator: Emulator) -> None:
-    """To a state that was saved, out of a world that went on."""
-    _save(emulator)
-    emulator.clock.advance("40d")
-    emulator.api.post("/_emulator/snapshots/saved/restore")
-
-
 def _import(emulator: Emulator) -> None:
     """Into a new world, from what was exported of the old one."""
-    _save(emulator)
+    emulator.api.post("/_emulator/snapshots", {"name": "saved"})
     exported = emulator.api.get("/_emulator/snapshots/saved")
     emulator.api.post("/_emulator/reset")
     emulator.api.call("PUT", "/_emulator/snapshots/imported", json=exported)
     emulator.api.post("/_emulator/snapshots/imported/restore")
 
 
-def _save(emulator: Emulator) -> None:
-    emulator.api.post("/_emulator/snapshots", {"name": "saved"})
-
-
-JOURNEYS: Sequence[Callable[[Emulator], None]] = (lambda emulator: None, _rewind, _restore, _import)
+JOURNEYS: Sequence[Callable[[Emulator], None]] = (lambda emulator: None, _rewind, lambda emulator: None, _import)
 """Where a world is taken before it is looked at."""

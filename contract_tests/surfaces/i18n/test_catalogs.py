@@ -7,12 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS
 from babel.messages.pofile import read_po
 
@@ -21,9 +19,6 @@ from emulator.presentation.languages import catalogs
 
 LOCALES = ROOT / "emulator/presentation/languages/locales"
 TRANSLATED = [code for code in catalogs.languages() if code != catalogs.SOURCE]
-
-Key = tuple[str | None, Any]
-
 
 UPDATE_OPTIONS = ("--ignore-obsolete", "--ignore-pot-creation-date", "--width=120")
 
@@ -41,58 +36,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def messages(template: Path) -> dict[Key, Message]:
-    """By context and message."""
-    return by_key(read(template))
-
-
-def read(file: Path) -> Catalog:
-    with file.open("rb") as stream:
-        return read_po(stream, locale=None if file.suffix == ".pot" else file.parent.parent.name)
-
-
-def by_key(catalog: Catalog) -> dict[Key, Message]:
-    return {(message.context, message.id): message for message in catalog if message.id}
-
-
-def catalog(code: str) -> Catalog:
-    return read(LOCALES / code / "LC_MESSAGES/messages.po")
-
-
-def forms(text: str | Iterable[str]) -> list[str]:
-    return [text] if isinstance(text, str) else list(text)
-
-
 def placeholders(text: str) -> set[str]:
     return {part.partition("}")[0] for part in text.split("{")[1:]}
-
-
-def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
-    places = {Path(file).parts[:2] for message in messages.values() for file, _ in message.locations}
-    assert places == {
-        ("emulator", "insight"),
-        ("emulator", "core"),
-        ("emulator", "presentation"),
-        ("emulator", "resources"),
-        ("emulator", "ui"),
-        ("fixtures", "audit-rules.yaml"),
-        ("fixtures", "buyer.yaml"),
-        ("fixtures", "console.yaml"),
-        ("fixtures", "jobs.yaml"),
-        ("fixtures", "keys.yaml"),
-        ("fixtures", "magic.yaml"),
-        ("fixtures", "named-assumptions.yaml"),
-        ("fixtures", "next-steps.yaml"),
-        ("fixtures", "wording.yaml"),
-        ("openapi", "schemas"),
-    }
-    assert (None, "PayPal rejects the payment.") in messages, "of a fixture"
-    assert (None, "Overview") in messages, "of a table"
-    assert (None, "There is no customer {id}.") in messages, "of the table of errors"
-    assert (None, "Download the invoice as PDF") in messages, "of a template"
-    assert ("action", "Open") in messages
-    assert (None, ("every month", "every {count} months")) in messages
 
 
 def test_no_message_stands_inside_an_f_string() -> None:
@@ -110,31 +55,25 @@ def test_no_message_stands_inside_an_f_string() -> None:
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
-def test_every_message_is_translated_and_nothing_else(code: str, messages: dict[Key, Message]) -> None:
-    translated = by_key(catalog(code))
-    assert translated.keys() - messages.keys() == set(), "translated, but not used"
-    assert messages.keys() - translated.keys() == set(), "used, but not translated"
+def test_every_message_is_translated_and_nothing_else(code: str, template: Path) -> None:
+    """In every plural form, with the placeholders of the message."""
+    messages, catalog = read(template), read(LOCALES / code / "LC_MESSAGES/messages.po")
+    wanted, translated = ({(each.context, each.id): each for each in found if each.id} for found in (messages, catalog))
+    assert translated.keys() - wanted.keys() == set(), "translated, but not used"
+    assert wanted.keys() - translated.keys() == set(), "used, but not translated"
     assert [key for key, message in translated.items() if message.fuzzy] == []
-    assert catalog(code).obsolete == {}
+    assert catalog.obsolete == {}
+    for message in translated.values():
+        source, forms = ([each] if isinstance(each, str) else each for each in (message.id, message.string))
+        assert len(forms) == (catalog.num_plurals if message.pluralizable else 1), message.id
+        for form in forms:
+            assert form, message.id
+            assert placeholders(form) - {"count"} == placeholders(source[-1]) - {"count"}, message.id
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_every_form_has_the_placeholders_of_its_message(code: str) -> None:
-    wrong = [
-        message.id
-        for message in by_key(catalog(code)).values()
-        for form in forms(message.string)
-        if placeholders(form) - {"count"} != placeholders(forms(message.id)[-1]) - {"count"}
-    ]
-    assert wrong == []
-
-
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_every_plural_form_is_there(code: str) -> None:
-    translated = catalog(code)
-    for message in by_key(translated).values():
-        assert all(forms(message.string)), message.id
-        assert len(forms(message.string)) == (translated.num_plurals if message.pluralizable else 1), message.id
+def read(file: Path) -> Catalog:
+    with file.open("rb") as stream:
+        return read_po(stream, locale=None if file.suffix == ".pot" else file.parent.parent.name)
 
 
 @pytest.mark.parametrize("code", TRANSLATED)

@@ -6,84 +6,43 @@ import re
 
 import pytest
 
-from emulator.document.iso_codes import currencies
-from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
+from emulator.presentation.languages.language import language_of, plain_money, preferred
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")
 
 
 @pytest.mark.parametrize(
     ("asked", "accepted", "code"),
-    [("fr", "en", "fr"), ("de", None, "en"), (None, "de, fr;q=0.5", "fr"), ("", "", "en"), ("de", "fr", "fr")],
+    [("fr", "en", "fr"), ("../fr", None, "en"), (None, "de, fr;q=0.5", "fr"), ("", "", "en"), ("de", "fr", "fr")],
 )
 def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, code: str) -> None:
     assert preferred(asked, accepted).code == code
 
 
-def test_a_language_that_is_not_offered_is_english() -> None:
-    assert language_of("de").code == "en"
-    assert language_of("../fr").code == "en"
-
-
-@pytest.mark.parametrize(
-    ("count", "english", "french"),
-    [(0, "0 events", "0 évènement"), (1, "1 event", "1 évènement"), (2, "2 events", "2 évènements")],
-)
-def test_each_language_has_its_own_plural_rule(count: int, english: str, french: str) -> None:
-    message = ("{count} event", "{count} events", count)
-    assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
-
-
-def test_a_context_distinguishes_equal_messages() -> None:
-    assert FRENCH.gettext("Open") == "À payer"
-    assert FRENCH.pgettext("action", "Open") == "Ouvrir"
-
-
-def test_values_are_put_in_as_they_are() -> None:
+def test_each_language_has_its_own_plural_rule_and_a_context_distinguishes_equal_messages() -> None:
+    for count, english, french in ((0, "0 events", "0 évènement"), (2, "2 events", "2 évènements")):
+        message = ("{count} event", "{count} events", count)
+        assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
+    assert (FRENCH.gettext("Open"), FRENCH.pgettext("action", "Open")) == ("À payer", "Ouvrir")
     merchant = "{merchant} %s {0.__class__}"
     assert ENGLISH.gettext("Pay {merchant}", merchant=merchant) == f"Pay {merchant}"
 
 
 @pytest.mark.parametrize(
-    ("amount", "currency", "english", "french"),
+    ("amount", "currency", "english", "french", "for_buyers"),
     [
-        (15000, "XAF", "15,000 XAF", "15 000 XAF"),
-        (15000, "XOF", "15,000 XOF", "15 000 XOF"),
-        (-52122, "EUR", "−521.22 EUR", "−521,22 EUR"),
-        (1234, "TND", "1.234 TND", "1,234 TND"),
-        (10**40, "XAF", f"{10**40:,} XAF", f"{10**40:,} XAF".replace(",", " ")),
+        (15000, "XAF", "15,000 XAF", "15 000 XAF", ("15,000 XAF", "15 000 XAF")),
+        (-52122, "EUR", "−521.22 EUR", "−521,22 EUR", ("-€521.22", "-521,22 €")),
+        (250, "USD", "2.50 USD", "2,50 USD", ("$2.50", "2,50 $US")),
+        (1234, "TND", "1.234 TND", "1,234 TND", ("TND 1.234", "1,234 TND")),
     ],
 )
-def test_amounts(amount: int, currency: str, english: str, french: str) -> None:
-    for language, text in ((ENGLISH, english), (FRENCH, french)):
+def test_amounts(amount: int, currency: str, english: str, french: str, for_buyers: tuple[str, str]) -> None:
+    for language, text, for_buyer in ((ENGLISH, english, for_buyers[0]), (FRENCH, french, for_buyers[1])):
         assert re.sub(r"\s", " ", language.money(amount, currency)) == text
+        assert re.sub(r"\s", " ", language.money_with_symbol(amount, currency)) == for_buyer
         assert " " not in language.money(amount, currency), "no line breaks inside of an amount"
     assert plain_money(amount, currency) == english
-
-
-@pytest.mark.parametrize(
-    ("amount", "currency", "english", "french"),
-    [
-        (1999, "EUR", "€19.99", "19,99\xa0€"),
-        (-250, "USD", "-$2.50", "-2,50\xa0$US"),
-        (5000, "XAF", "5,000\xa0XAF", "5\u202f000\xa0XAF"),
-        (5000, "XOF", "5,000\xa0XOF", "5\u202f000\xa0XOF"),
-    ],
-)
-def test_amounts_for_buyers(amount: int, currency: str, english: str, french: str) -> None:
-    assert (ENGLISH.money_with_symbol(amount, currency), FRENCH.money_with_symbol(amount, currency)) == (
-        english,
-        french,
-    )
-
-
-@pytest.mark.parametrize("language", [ENGLISH, FRENCH])
-@pytest.mark.parametrize("written", ["money", "money_with_symbol"])
-def test_no_two_currencies_differ_by_a_blank_alone(language: Language, written: str) -> None:
-    seen: dict[str, str] = {}
-    for currency in sorted(currencies()):
-        text = re.sub(r"[\s\d.,]", "", getattr(language, written)(1, currency)).casefold()
-        assert seen.setdefault(text, currency) == currency
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -57,12 +56,6 @@ class Buyer:
 def policy(answer: httpx.Response) -> dict[str, str]:
     parts = answer.headers["content-security-policy"].split(";")
     return {name: rest for name, _, rest in (part.strip().partition(" ") for part in parts)}
-
-
-def intent_of(location: str) -> str:
-    found = re.search(r"payment=(pi_\w+)", location)
-    assert found, location
-    return found[1]
 
 
 def session(sandbox: Sandbox, **fields: Any) -> Any:

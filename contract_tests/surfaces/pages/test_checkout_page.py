@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.html import Page
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.pages.buyer import (
     CARD,
@@ -18,8 +17,6 @@ from contract_tests.surfaces.pages.buyer import (
     SUCCESS,
     TRANSFER,
     buyer,
-    intent_of,
-    path_of,
     session,
 )
 
@@ -37,7 +34,8 @@ def intents(sandbox: Sandbox) -> list[Any]:
     return list(sandbox.api.pages("/payment-intents/"))
 
 
-def test_it_shows_who_is_paid_what_for(sandbox: Sandbox) -> None:
+def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
+    """Addresses: the default address is pre-selected in hosted payment forms. ``customer_email`` prefills the form."""
     with buyer(sandbox, session(sandbox)) as awa:
         page, none = awa.open(), awa.open("/checkout/sess_000000000000000000000000")
     assert (none.status, none.state) == (404, "unknown")
@@ -46,19 +44,18 @@ def test_it_shows_who_is_paid_what_for(sandbox: Sandbox) -> None:
     assert page.said("total") == "30,000 XAF"
     assert "Raphia basket" in page.said("lines")
     assert page.elements["cancel"]["href"] == "https://shop.example.com/cart"
-
-
-@pytest.mark.parametrize("method", [CARD, PHONE, PAYPAL], ids=lambda fields: fields["method"])
-def test_success_leads_to_success_url_with_the_session_id(sandbox: Sandbox, method: dict[str, str]) -> None:
-    """CheckoutSession states: processing → complete; the literal {CHECKOUT_SESSION_ID} is replaced."""
-    made = session(sandbox)
-    with buyer(sandbox, made) as awa, sandbox.expect(*MADE, *PAID):
-        answer = awa.pay(**method)
-    assert (answer.status_code, answer.headers["location"]) == (
-        303,
-        SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"]),
-    )
-    assert now(sandbox, made)["status"] == "complete"
+    customer = sandbox.customer(phone="+24177000000")
+    address = {"line1": "12 rue des Palmiers", "city": "Libreville", "country": "GA", "is_default": True}
+    sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
+    with buyer(sandbox, session(sandbox, customer=customer["id"])) as awa:
+        page = awa.open()
+    assert page.said("address") == "12 rue des PalmiersLibrevilleGabon"
+    assert (page.fields["phone"], page.has("email")) == ("+24177000000", False)
+    with buyer(sandbox, session(sandbox, customer_email="new@example.com", payment_method_types=["paypal"])) as awa:
+        page = awa.open()
+        assert awa.pay(**CARD).status_code == 422
+    assert page.fields["email"] == "new@example.com"
+    assert (page.has("method-paypal"), page.has("method-bank_card")) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +94,7 @@ def test_a_payment_under_way_is_waited_for_and_then_leads_on(
     ("fields", "code", "says"),
     [
         (DECLINED, "PAYMENT_METHOD_NOT_SUPPORTED", "declined"),
-        ({**CARD, "number": "4000000000009995"}, "INSUFFICIENT_FUNDS", "Insufficient funds"),
-        ({**PHONE, "phone": "+24177000001"}, "INSUFFICIENT_FUNDS", "Insufficient funds"),
         ({**PHONE, "phone": "+24177000002"}, "MOBILE_MONEY_REJECTED", "rejected on the phone"),
-        ({**PHONE, "phone": "+24177000004"}, "MOBILE_MONEY_NUMBER_INVALID", "does not know this mobile money number"),
-        ({**PHONE, "phone": "+24177000005"}, "MOBILE_MONEY_LIMIT_REACHED", "limit"),
         ({**PHONE, "phone": "+24177000007"}, "UPSTREAM_ERROR", "not available"),
         ({**PAYPAL, "paypal_email": "fail@example.com"}, "PAYMENT_METHOD_NOT_SUPPORTED", "declined"),
     ],
@@ -109,17 +102,23 @@ def test_a_payment_under_way_is_waited_for_and_then_leads_on(
 def test_failure_says_what_happened_and_lets_the_buyer_try_again(
     sandbox: Sandbox, fields: dict[str, str], code: str, says: str
 ) -> None:
-    """CheckoutSession states: payment_failed, the session stays open for a retry; each attempt is a new intent."""
+    """CheckoutSession states: payment_failed, the session stays open for a retry; each attempt is a new intent.
+
+    The form that failed makes no other. Success leads to the merchant, with the id for ``{CHECKOUT_SESSION_ID}``.
+    """
     made = session(sandbox)
     with buyer(sandbox, made) as awa:
+        form = {**awa.open().fields, "do": "pay", **fields}
         with sandbox.expect(*MADE, "payment_intent.failed"):
-            page = awa.follow(awa.pay(**fields))
+            page = awa.follow(awa.send(form))
         assert page.state == "payable"
         assert page.elements["problem"]["data-code"] == code
         assert says in page.said("problem")
         assert now(sandbox, made)["status"] == "payment_failed"
+        awa.send(form)
         with sandbox.expect(*PAID):
-            assert awa.pay(**CARD).headers["location"].endswith(made["id"])
+            answer = awa.pay(**CARD)
+    assert answer.headers["location"] == SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
     assert len(intents(sandbox)) == 2
 
 
@@ -152,58 +151,18 @@ def test_the_same_form_pays_once(sandbox: Sandbox) -> None:
     assert len(intents(sandbox)) == 1
 
 
-def test_a_form_that_failed_or_is_wrong_may_be_sent_again(sandbox: Sandbox) -> None:
-    made = session(sandbox)
-    with buyer(sandbox, made) as awa:
-        form = {**awa.open().fields, "do": "pay", **DECLINED}
-        assert awa.send({**form, "cvc": "1"}).status_code == 422
-        first, second = awa.send(form), awa.send(form)
-        assert intent_of(first.headers["location"]) == intent_of(second.headers["location"])
-        assert len(intents(sandbox)) == 1
-        assert awa.pay(**CARD).headers["location"].endswith(made["id"])
-
-
-@pytest.mark.parametrize("how", ["expire", "time"])
-def test_an_expired_page_says_so(sandbox: Sandbox, how: str) -> None:
+def test_an_expired_page_says_so(sandbox: Sandbox) -> None:
     """The page shows an expiration message; an expired session cannot be reactivated."""
     made = session(sandbox, expires_in=300)
     with buyer(sandbox, made) as awa:
         form = {**awa.open().fields, "do": "pay", **CARD}
-        if how == "time":
-            sandbox.advance("300s")
-        else:
-            sandbox.api.post(f"/checkout-sessions/{made['id']}/expire/")
+        sandbox.advance("300s")
         page = awa.open()
         late = awa.follow(awa.send(form))
     assert (page.status, page.state, late.state) == (410, "expired", "expired")
     assert "expired" in page.said("closed")
     assert page.elements["cancel"]["href"] == "https://shop.example.com/cart"
     assert intents(sandbox) == []
-
-
-def test_the_customer_is_shown_with_the_default_address(sandbox: Sandbox) -> None:
-    """Addresses: the default address is pre-selected in hosted payment forms."""
-    customer = sandbox.customer(phone="+24177000000")
-    address = {"line1": "12 rue des Palmiers", "city": "Libreville", "country": "GA", "is_default": True}
-    sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
-    with buyer(sandbox, session(sandbox, customer=customer["id"])) as awa:
-        page = awa.open()
-    assert page.said("address") == "12 rue des PalmiersLibrevilleGabon"
-    assert (page.fields["phone"], page.has("email")) == ("+24177000000", False)
-
-
-def test_the_session_s_email_and_methods_are_those_of_its_form(sandbox: Sandbox) -> None:
-    """customer_email: prefills the form; the matching customer is created or found."""
-    made = session(sandbox, customer_email="new@example.com", payment_method_types=["paypal"])
-    with buyer(sandbox, made) as awa:
-        page = awa.open()
-        assert page.fields["email"] == "new@example.com"
-        assert (page.has("method-paypal"), page.has("method-bank_card")) == (True, False)
-        assert awa.pay(**CARD).status_code == 422
-        assert intents(sandbox) == []
-        awa.pay(**PAYPAL, name="Nouveau Venu")
-    customer = sandbox.api.get(f"/customers/{now(sandbox, made)['customer']}/")
-    assert (customer["email"], customer["firstname"], customer["lastname"]) == ("new@example.com", "Nouveau", "Venu")
 
 
 @pytest.mark.parametrize(("do", "ends"), [(None, "complete"), ("approve", "complete"), ("refuse", "payment_failed")])
@@ -230,62 +189,34 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox, do: str | 
     assert len(methods) == (ends == "complete")
 
 
-def test_a_subscription_needs_an_email_and_no_name(sandbox: Sandbox) -> None:
-    """B-58: both are asked for; renewals are notified by email."""
-    made = session(sandbox, mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}])
-    with buyer(sandbox, made) as awa:
-        assert awa.pay(**CARD, name="Awa Diop").status_code == 422
-        assert awa.pay(**CARD, email="awa@example.com").status_code == 303
-    assert sandbox.api.get("/customers/")["data"][0]["firstname"] == "awa"
-
-
-def test_a_subscription_says_what_it_will_charge(sandbox: Sandbox) -> None:
+def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> None:
+    """After a canceled subscription's last period nothing is charged, so nothing is announced."""
     plan = sandbox.plan(trial_period_days=7)
-    made = session(sandbox, mode="subscription", line_items=[{"plan": plan["id"]}], customer=sandbox.customer()["id"])
-    with buyer(sandbox, made) as awa:
+    customer = sandbox.customer()["id"]
+    body = {"mode": "subscription", "line_items": [{"plan": plan["id"]}], "currency": "XAF", "customer": customer}
+    with buyer(sandbox, sandbox.api.post("/checkout-sessions/", body)) as awa:
         page = awa.open()
         assert page.said("terms").startswith("7 days free, then 5,000 XAF every month")
         assert page.said("pay") == "Start the free trial"
         assert (page.said("due-today"), page.said("due-later")) == ("0 XAF", "5,000 XAF / month")
         assert "From January 8, 2026" in page.text
-        assert awa.pay(**CARD).status_code == 303
-    assert sandbox.api.get("/subscriptions/")["data"][0]["status"] == "trialing"
-
-
-def test_success_says_when_the_next_charge_is(sandbox: Sandbox) -> None:
-    """After a canceled subscription's last period nothing is charged, so nothing is announced."""
-    sandbox.settings(tax_rate=18)
-    plan = sandbox.plan()
-    lines = [{"plan": plan["id"]}, {"description": "Setup", "unit_amount": 1000}]
-    body = {"mode": "subscription", "line_items": lines, "currency": "XAF", "customer": sandbox.customer()["id"]}
-    made = sandbox.api.post("/checkout-sessions/", body)
-    with buyer(sandbox, made) as awa:
-        page = awa.open()
-        assert (page.said("due-today"), page.said("due-later")) == ("7,080 XAF", "5,900 XAF / month")
         done = awa.follow(awa.pay(**CARD))
-        assert done.said("next-charge") == "The next payment of 5,900 XAF is on February 1, 2026."
+        assert done.said("next-charge") == "The next payment of 5,000 XAF is on January 8, 2026."
         [subscription] = sandbox.api.get("/subscriptions/")["data"]
+        assert subscription["status"] == "trialing"
         sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/", {"cancel_at_period_end": True})
         assert "next-charge" not in awa.open().elements
-    [email] = sandbox.control.get("/emails", kind="receipt")["data"]
-    written = Page(sandbox.control.request("GET", f"/emails/{email['id']}/html")).text
-    for name, amount in ((f"1 × {plan['name']}", "5,000 XAF"), ("1 × Setup", "1,000 XAF"), ("Tax", "1,080 XAF")):
-        assert f"{name}{amount}" in written
 
 
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [
         ({**CARD, "number": "4242 4242 4242 4241"}, "number"),
-        ({**CARD, "number": ""}, "number"),
         ({**CARD, "expiry": "13/30"}, "expiry"),
-        ({**CARD, "expiry": "12/25"}, "expiry"),
         ({**CARD, "cvc": "12"}, "cvc"),
         ({**PHONE, "phone": "077 00 00 00"}, "phone"),
         ({**TRANSFER, "iban": "FR14 2004 1010 0505 0001 3M02 607"}, "iban"),
-        ({**TRANSFER, "iban": ""}, "iban"),
         ({**PAYPAL, "paypal_email": "awa"}, "paypal_email"),
-        ({**CARD, "email": "awa"}, "email"),
     ],
 )
 def test_a_wrong_field_is_marked_and_nothing_is_made(sandbox: Sandbox, fields: dict[str, str], wrong: str) -> None:
@@ -295,17 +226,3 @@ def test_a_wrong_field_is_marked_and_nothing_is_made(sandbox: Sandbox, fields: d
     assert f'id="{wrong}-wrong"' in answer.text
     assert answer.text.count('aria-invalid="true"') == 1
     assert intents(sandbox) == []
-
-
-def test_the_journal_says_what_a_buyer_caused_and_it_can_be_undone(sandbox: Sandbox) -> None:
-    made = session(sandbox)
-    with buyer(sandbox, made) as awa:
-        form = {**CARD, "token": awa.twin()["token"]}
-        assert awa.http.post(path_of(made), json=form, headers={"Accept": "application/json"}).json()["state"] == "paid"
-    paid = next(each for each in sandbox.control.get("/requests")["data"] if each["path"] == path_of(made))
-    logged = sandbox.control.get(f"/requests/{paid['id']}")
-    caused = {each["type"] for each in sandbox.control.get("/events")["data"] if each["id"] in logged["event_ids"]}
-    assert "checkout.session.completed" in caused
-    assert ("payment_intent", "created") in {(each["kind"], each["change"]) for each in logged["changes"]}
-    sandbox.control.post("/rewind", {"to": paid["id"]})
-    assert sandbox.api.get(f"/checkout-sessions/{made['id']}/")["status"] == "open"

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import unescape
+from typing import Any
 
 import pytest
 
 from contract_tests.simulator.world_rules import per_cent
 from contract_tests.support.sandbox import CHARGED, Sandbox
-from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
+from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, buyer, invoice, path_of, policy
 from contract_tests.surfaces.rendering import pdfs
-
-
-@pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
-def test_an_invoice_is_paid_on_its_page(sandbox: Sandbox, method: dict[str, str]) -> None:
-    """Invoice states: open, payment received → paid, event ``invoice.paid``."""
-    made = invoice(sandbox)
-    with buyer(sandbox, made) as awa, sandbox.expect(*CHARGED):
-        page = awa.open()
-        assert page.said("title") == f"Invoice {made['invoice_number']}"
-        assert page.said("total") == "6,000 XAF"
-        assert page.said("due-date") == "Due on January 31, 2026"
-        done = awa.follow(awa.pay(**method))
-    assert (done.status, done.state) == (200, "paid")
-    assert sandbox.api.get(f"/invoices/{made['id']}/")["status"] == "paid"
-
 
 LOGO = "data:image/png;base64," + (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -60,20 +47,25 @@ def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandb
         assert f'src="{LOGO}"' in page.html
 
 
-def test_a_paid_one_says_what_was_paid_and_leads_to_the_receipt(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
+def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(sandbox: Sandbox, method: dict[str, str]) -> None:
+    """Invoice states: open, payment received → paid, event ``invoice.paid``."""
     made = invoice(sandbox)
     with buyer(sandbox, made) as awa:
-        done = awa.follow(awa.pay(**CARD))
-        assert done.said("title") == f"Invoice {made['invoice_number']}"
-        assert done.said("total") == "6,000 XAF"
-        assert done.said("paid-on") == "Paid on January 1, 2026"
+        with sandbox.expect(*CHARGED):
+            page = awa.open()
+            done = awa.follow(awa.pay(**method))
+        for each in (page, done):
+            assert (each.said("title"), each.said("total")) == (f"Invoice {made['invoice_number']}", "6,000 XAF")
+        assert page.said("due-date") == "Due on January 31, 2026"
+        assert (done.status, done.state, done.said("paid-on")) == (200, "paid", "Paid on January 1, 2026")
         page = awa.open(str(done.elements["receipt-link"]["href"]))
         [receipt] = sandbox.api.get("/receipts/")["data"]
         assert awa.open(path_of(receipt)).status == page.status == 200
         assert awa.open("/receipt/rcpt_000000000000000000000000").status == 404
     assert page.said("lines") == "3 × Repair6,000 XAF Amount paid6,000 XAF"
     assert page.said("total").startswith("6,000 XAF")
-    for text in (receipt["number"], made["invoice_number"], "Card · Visa"):
+    for text in (receipt["number"], made["invoice_number"]):
         assert text in page.text
 
 
@@ -94,18 +86,6 @@ def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
     assert prompt["merchant"] == "Maison Okoumé"
 
 
-def test_its_page_shows_that_the_funds_are_awaited(sandbox: Sandbox) -> None:
-    made = invoice(sandbox)
-    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
-        late = {**ama.open().fields, "do": "pay", **CARD}
-        awa.pay(**TRANSFER)
-        assert ama.open().state == "waiting"
-        assert ama.follow(ama.send(late)).state == "waiting"
-        with sandbox.expect(*CHARGED):
-            sandbox.advance("1d")
-        assert ama.open().state == "paid"
-
-
 def test_an_invoice_that_is_void_paid_or_a_draft_is_not_to_be_paid(sandbox: Sandbox) -> None:
     """open → void: payment link disabled."""
     void, paid = invoice(sandbox), invoice(sandbox)
@@ -123,11 +103,11 @@ def test_an_invoice_that_is_void_paid_or_a_draft_is_not_to_be_paid(sandbox: Sand
         assert awa.open().state == "paid"
 
 
-AWKWARD = [0, 0.01, 7.7, 19.25, 33.333333, 99.99]
+AWKWARD = [0, 0.01, 19.25, 33.333333]
 
 
-@pytest.mark.parametrize("currency", ["XAF", "EUR"])
 @pytest.mark.parametrize("discount", [0, 777])
+@pytest.mark.parametrize("currency", ["XAF", "EUR"])
 def test_every_surface_has_the_sums_of_the_api(sandbox: Sandbox, currency: str, discount: int) -> None:
     """B-23, B-65: PDF, page, receipt, and each email as text and HTML; the rows add up to the total."""
     for rate in AWKWARD:
@@ -142,36 +122,29 @@ def test_every_surface_has_the_sums_of_the_api(sandbox: Sandbox, currency: str, 
         sums = {"discount_amount": discount, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
         made = sandbox.control.patch(f"/objects/{made['id']}", sums) if discount else made
         assert {name: made[name] for name in sums} == sums
-        sandbox.api.post(f"/invoices/{made['id']}/send/")
-        with buyer(sandbox, made) as awa:
-            before = awa.open().text
-            done = awa.follow(awa.pay(**CARD))
-            receipt = awa.open(str(done.elements["receipt-link"]["href"])).text
-        rows = [
-            *([("Discount", -discount)] if discount else []),
-            *([(f"Tax ({rate:.10g}%)", tax)] if tax else []),
-        ]
-        emails = sandbox.control.get("/emails", page_size=2)["data"]
-        shown = {
-            "page": (before, [*rows, *([("Total", net + tax)] if rows else [])]),
-            "PDF": (
-                pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content),
-                [*rows, ("Total", net + tax)],
-            ),
-            "receipt": (receipt, [*rows, ("Amount paid", net + tax)]),
-        }
-        for email in emails:
-            last = {"invoice": "Total", "receipt": "Amount"}[email["kind"]]
-            for form in ("raw", "html"):
-                text = sandbox.control.request("GET", f"/emails/{email['id']}/{form}").text
-                shown[f"{email['kind']} {form}"] = (
-                    text.partition("Content-Type: text/html")[0],
-                    [*rows, (last, net + tax)],
-                )
-        for surface, (text, expected) in shown.items():
+        rows = [(name, amount) for name, amount in (("Discount", -discount), (f"Tax ({rate:.10g}%)", tax)) if amount]
+        for surface, (text, last) in surfaces(sandbox, made, rows).items():
             words = re.sub(r"<[^>]+>|[:|]|\s", "", unescape(text))
+            expected = [*rows, (last, net + tax)] if last else rows
             missing = [row for row in expected if f"{row[0]}{written(row[1], currency)}".replace(" ", "") not in words]
             assert missing == [], (surface, rate, words)
+
+
+def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, tuple[str, str]]:
+    """Return the text of each surface, and what it calls its last row; a page without other rows has none."""
+    sandbox.api.post(f"/invoices/{made['id']}/send/")
+    with buyer(sandbox, made) as awa:
+        before = awa.open().text
+        done = awa.follow(awa.pay(**CARD))
+        receipt = awa.open(str(done.elements["receipt-link"]["href"])).text
+    pdf = pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content)
+    shown = {"page": (before, "Total" if rows else ""), "PDF": (pdf, "Total"), "receipt": (receipt, "Amount paid")}
+    for email in sandbox.control.get("/emails", page_size=2)["data"]:
+        for form in ("raw", "html"):
+            text = sandbox.control.request("GET", f"/emails/{email['id']}/{form}").text
+            last = {"invoice": "Total", "receipt": "Amount"}[email["kind"]]
+            shown[f"{email['kind']} {form}"] = (text.partition("Content-Type: text/html")[0], last)
+    return shown
 
 
 def written(amount: int, currency: str) -> str:
