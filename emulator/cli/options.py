@@ -113,7 +113,7 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
 
     allowed = [*words]
     bare = {each.lstrip("-"): each for each in allowed}
-    near = get_close_matches(mistyped.lstrip("-"), bare, n=1)
+    near = get_close_matches(mistyped.lstrip("-"), bare, n=1, cutoff=0.7)
     return f"did you mean `{bare[near[0]]}`?" if near else f"allowed: {', '.join(allowed)}"
 
 
