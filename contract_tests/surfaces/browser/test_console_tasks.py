@@ -62,10 +62,6 @@ class Person:
         self.tab.goto(address(self.sandbox, f"objects/{id}"))
         listening(self.tab)
 
-    def step(self, name: str) -> None:
-        self.click(self.tab.get_by_test_id(f"step-{name}"))
-        expect(self.tab.get_by_test_id("notice")).to_be_visible()
-
     def menu(self, name: str) -> None:
         self.click(self.tab.locator(f'#menu [data-go="{name}"]'))
         listening(self.tab)
@@ -185,8 +181,9 @@ def send_a_failed_webhook_again(person: Person, world: dict[str, str]) -> str:
 
 def play_dunning_through(person: Person, world: dict[str, str]) -> str:
     person.object(world["trial"])
-    for step in ("advance_trial", "advance_retries"):
-        person.step(step)
+    for step, status in (("advance_trial", "past due"), ("advance_retries", "unpaid")):
+        person.click(person.tab.get_by_test_id(f"step-{step}"))
+        expect(person.tab.locator("#name")).to_contain_text(status)
     return "unpaid"
 
 

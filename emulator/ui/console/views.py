@@ -23,7 +23,7 @@ from emulator.ui.base.pages import url
 from emulator.ui.base.plots import collect
 from emulator.ui.console import actions, labels
 from emulator.ui.console.actions import METHODS
-from emulator.ui.console.api_client import CONTROL, ApiRequestError
+from emulator.ui.console.api_client import ApiRequestError
 from emulator.ui.console.render import COLUMNS, ID, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
@@ -209,9 +209,6 @@ async def _event(request: ConsoleRequest, id: str) -> Any:
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
 """The page of the menu for kinds that are not on the page of objects."""
 
-FORMS = ("pytest", "node", "curl")
-"""The forms of a test, the first for those who have not chosen."""
-
 STATUSES: Mapping[str, tuple[str, ...]] = {
     machine.kind.kind: tuple(dict.fromkeys(row.target for row in machine.rows)) for machine in STATE_MACHINES
 }
@@ -238,16 +235,6 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
         "chosen": filters["status"],
         "statuses": statuses_of(kind, request.language),
     }
-
-
-async def object_test(request: ConsoleRequest) -> TemplateAndValues:
-    """Return a test that ends with the object as it is now."""
-    object = await request.get(f"objects/{request.id}")
-    field = "status" if "status" in object else "object"
-    form = request.query.get("as", FORMS[0])
-    expected = f"{object['id']}.{field}={object[field]}"
-    code = await request.response("GET", f"{CONTROL}/recording", {"as": form, "expect": expected})
-    return "object_test.html", {"object": object, "as_code": code.text, "form": form, "forms": FORMS}
 
 
 async def object_page(request: ConsoleRequest) -> TemplateAndValues:
@@ -551,7 +538,6 @@ PAGES: Mapping[str, Reader] = {
     "objects": objects,
     "objects/{id}": object_page,
     "objects/{id}/compare": compare,
-    "objects/{id}/test": object_test,
     "schedule": schedule,
     "events": events,
     "webhooks": webhooks,

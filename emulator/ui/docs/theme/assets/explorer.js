@@ -6,6 +6,7 @@ const plainPaths = ({React}) => ({wrapComponents: {DeepLink: () => ({text}) => R
 
 // The own layout of Swagger UI has a main part within that of the page, and headings that leave out a level.
 const layout = ({React: {createElement: make}}) => ({components: {Explorer: ({getComponent, specSelectors}) => {
+  if (!specSelectors.specJson().has("info")) return null; // what came before the document would move when it comes
   const part = name => make(getComponent(name, true));
   const wide = (...parts) => make("div", {className: "wrapper"}, ...parts);
   return make("div", {className: "swagger-ui"}, make(getComponent("SvgAssets")), wide(part("InfoContainer")),
