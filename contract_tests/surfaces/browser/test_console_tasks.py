@@ -175,7 +175,8 @@ def test_each_question_takes_two_clicks_at_most_and_its_answer_is_in_view(sandbo
 
 def send_a_failed_webhook_again(person: Person, world: dict[str, str]) -> str:
     person.row("latest_deliveries", "customer.created")
-    person.step("retry")
+    person.click(person.tab.get_by_test_id("step-retry"))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
     return "Replayed: failed, the endpoint answered 400."
 
 
