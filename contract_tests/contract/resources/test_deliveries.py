@@ -324,6 +324,17 @@ def test_a_disabled_endpoint_misses_what_happens_and_fails_what_waits(sandbox: S
     assert customers(receiver)[2:] == [later["id"]]
 
 
+def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(sandbox: Sandbox, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    for _ in range(3):
+        sandbox.customer()
+    sandbox.api.post(f"/webhooks/{endpoint['id']}/disable/")
+    receiver.release()
+    history = [(each["status"], each["attempt_count"]) for each in sandbox.deliveries(endpoint)]
+    assert history == [("succeeded", 1), ("failed", 0), ("failed", 0)]
+
+
 # -- order and company
 
 
