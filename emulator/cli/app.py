@@ -165,7 +165,7 @@ class CommandRuns:
         with (
             TemporaryDirectory() as folder,
             sandbox(self.commands, self._key, self._chosen, killer.parts() if killer else None) as (url, found),
-            Api(url, self._key, token=self._chosen["control_token"]) as api,
+            Api(url, self._key) as api,
         ):
             variables = {**found, FOLDER: folder}
             arrange(api, case)

@@ -22,6 +22,7 @@ from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
 from emulator.cli.report_output import with_report
 from emulator.cli.serve import StartingServer, serve
+from emulator.core.limits import WORLDS
 
 if TYPE_CHECKING:
     import subprocess
@@ -33,8 +34,22 @@ if TYPE_CHECKING:
 # -- the options of a command that runs another one many times
 
 
-OWN_OPTIONS = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict", "exit_with_stdin")
-"""Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
+WORLD_OPTIONS = ("clock", "seed", "keys", "fixtures", "chosen_assumptions", "profile", "trust_network")
+"""The options of ``serve`` that say how the worlds of a run are."""
+
+ALONE: Mapping[str, Any] = {
+    "host": "127.0.0.1",
+    "port": 0,
+    "public_url": None,
+    "control_token": None,
+    "insecure": False,
+    "allow_hosts": (),
+    "state": "memory",
+    "max_worlds": WORLDS.most,
+    "smtp": None,
+    "strict": False,
+}
+"""The others: each run has a server of its own for this machine, whose answers may be wrong."""
 
 key = option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 budget = click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
@@ -48,8 +63,8 @@ def jobs(runs: int) -> Callable[[Any], Any]:
 
 
 def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what makes a command of a function that runs COMMAND many times: with its options, those of ``serve`` first."""
-    own = [each for each in serve.params if each.name not in OWN_OPTIONS]
+    """Return what makes a command of a function that runs COMMAND many times: with its options, those of worlds first."""
+    own = [each for each in serve.params if each.name in WORLD_OPTIONS]
     settings = {"allow_interspersed_args": False}
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -89,10 +104,10 @@ def sandbox(
 
     ``built`` is called with the server before it serves. If it cannot start, the ``commands`` end.
     """
-    own = {"strict": False, **chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0, "parts": parts}
+    own = {**ALONE, **chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0, "parts": parts}
     with StartingServer(own, commands.stop, built) as server:
         server.start()
-        yield server.url, environment(server.url, key, chosen["control_token"])
+        yield server.url, environment(server.url, key, own["control_token"])
 
 
 def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
