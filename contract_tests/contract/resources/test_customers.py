@@ -170,6 +170,10 @@ def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
     with sandbox.expect("customer.deleted"):
         sandbox.api.delete(path)
     assert sandbox.events()[-1]["data"] == {"object": customer}
+    assert [each["type"] for each in sandbox.events() if each["data"]["object"]["id"] == customer["id"]] == [
+        "customer.created",
+        "customer.deleted",
+    ], "its events stay readable (B-86)"
     for inner in ("addresses/", "transactions/"):
         sandbox.api.rejected("GET", f"{path}{inner}", 404, "CUSTOMER_NOT_FOUND")
     sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)

@@ -28,7 +28,7 @@ CALLED_BY_OTHERS = [
     *("direction",),  # HarfBuzz
     *("check_config",),  # MkDocs
     *("prec",),  # decimal
-    *("pytest_*", "keywords"),  # hooks of pytest, and Babel
+    *("pytest_*", "tbstyle", "keywords"),  # hooks and options of pytest, and Babel
     *("__getattr__", "trace"),  # Python: of a module, and the third argument of __exit__
 ]
 
