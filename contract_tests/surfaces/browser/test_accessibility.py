@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from contract_tests.support.sandbox import RunningServer, Sandbox
-from contract_tests.surfaces.browser.accessibility import PHONE, View, every, sample, violations
+from contract_tests.surfaces.browser.accessibility import LEAST_SHIFT, PHONE, SHIFTS, View, every, sample, violations
 from contract_tests.surfaces.browser.test_buyer_pages import pay
 from contract_tests.surfaces.browser.test_console import address, full_world
 from contract_tests.surfaces.browser.test_guide import pages
@@ -139,6 +139,8 @@ def explored(surf: Surf, server: RunningServer) -> Callable[[str], Any]:
 
     def opened(document: str) -> Any:
         tab = surf(f"{server.url}/docs/?api={document}")
+        expect(tab.locator(".opblock").first).to_be_visible()
+        assert tab.evaluate(SHIFTS) < LEAST_SHIFT
         for method in (".opblock-post", ".opblock-get"):
             tab.locator(f"{method} button.opblock-summary-control").first.click()
         tab.locator(".opblock-get").get_by_role("button", name="Execute").click()
@@ -151,9 +153,9 @@ def explored(surf: Surf, server: RunningServer) -> Callable[[str], Any]:
 
 
 def test_the_explorer(explored: Callable[[str], Any], ways: Ways, every_view: bool) -> None:
-    """The shortest document has every part of the others."""
+    """The shortest document has every part of the others. A late response moves what is below it, as was asked for."""
     wrong = {
-        document: violations(explored(document), ways(number))
+        document: [each for each in violations(explored(document), ways(number)) if not each.startswith("moved by")]
         for number, document in enumerate(DOCUMENTS if every_view else ("pages",))
     }
     assert flat(wrong) == []
