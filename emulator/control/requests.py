@@ -25,6 +25,7 @@ from emulator.engine.journal import Journal, LoggedRequest, readable, redacted_h
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality
+from emulator.insight.names import find
 from emulator.web.context import Response
 
 # -- a request as code; address and key come from the environment
@@ -175,9 +176,11 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
 
 
 async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
-    """GET /objects/{id}/changes: newest first, each with the object as it was then."""
+    """GET /objects/{id}/changes: newest first, each with the object as it was then. Raises 404 for an id of nothing."""
     units = Causality(runtime.journal).of(id)
     own = [(each.at, one) for each in units for one in each.unit.changes if one.record.id == id and _shown_kind(one)]
+    if not own:
+        find(runtime.world, id)
     return page_of(own[::-1], query, lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)})
 
 

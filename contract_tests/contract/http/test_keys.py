@@ -145,7 +145,7 @@ def test_some_names_have_no_live_side(calling: Calling) -> None:
 
 
 def test_without_payments_nothing_that_makes_or_takes_one_works(server: RunningServer, calling: Calling) -> None:
-    client = calling("sk_test_paymentsoff")
+    client = calling("sk_test_paymentsoff7")
     for path in PAYMENTS:
         client.rejected("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
     client.post("/customers/", {"email": "a@example.com", "name": "A"})

@@ -139,6 +139,9 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
     with sandbox.expect(*PAID):
         sandbox.advance("1s")
     assert (shown(sandbox, intent)["status"], shown(sandbox, intent)["next_action"]) == ("succeeded", None)
+    sent_on = {"type": "redirect", "url": "https://bank.example.com/check"}
+    sandbox.control.patch(f"/objects/{sandbox.intent()['id']}", {"status": "requires_action", "next_action": sent_on})
+    assert sandbox.api.get("/payment-intents/")["data"][0]["next_action"] == sent_on
 
 
 def test_a_phone_in_the_buyers_hand_is_answered_there_or_times_out(sandbox: Sandbox) -> None:

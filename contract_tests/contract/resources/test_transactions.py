@@ -107,6 +107,7 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     assert (receipt["customer"], receipt["customer_email"]) == (customer["id"], customer["email"])
     assert (receipt["number"], receipt["created_at"]) == ("RCPT-2026-000001", deposit["processed_at"])
     assert receipt["url"] == f"{sandbox.url}/receipt/{receipt['id']}"
+    assert sandbox.api.get(f"/receipts/{receipt['id']}/") == receipt
     sandbox.advance("1d")
     newest = sandbox.api.get("/receipts/")["data"][0]
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)

@@ -68,7 +68,7 @@ RUNS = """
 1 test suite --only refund-short {reports} -- {suite}
 1 test all {reports} --app "{client} careless" -- {suite}
 1 compare document {strict} --examples 1 --seed 1 {reports}
-0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 {reports} --out found.yaml --resume resumed.json
+0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 {reports} --out found.yaml
 1 test receiver {receiver} --secret {secret} {reports}
 0 listen --json --forward-to {receiver} {other}
 """
