@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 from click.shell_completion import get_completion_class
 
 from emulator.cli.groups import PROGRAM
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

@@ -17,7 +17,7 @@ PATIENCE = Timeouts(connect=5, response=None)
 """A response may take any time: an advance answers when it is complete."""
 
 PROBE = Timeouts(connect=5, response=5)
-"""Of the question whether an emulator answers at all."""
+"""The limits of the question whether an emulator answers at all."""
 
 ID_LENGTH = 24
 """The characters of an id after its prefix."""
@@ -38,10 +38,9 @@ class Rejected(click.ClickException):
 
 
 class ControlClient(Api):
-    """A running emulator, for the App of a key or a name.
+    """A running emulator, for the App of a key or a name. Paths are below ``/_emulator``, but for those of the service.
 
-    Paths are below ``/_emulator``, but for those of the service. `All methods raise
-    ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
+    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
     """
 
     def __init__(

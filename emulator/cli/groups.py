@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
 
 
 def discard_output() -> None:
-    """After output failed: Python flushes it once more at exit, and would report the failure again."""
+    """Discard output that failed: Python would flush it once more at exit, and report the failure again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -91,7 +91,6 @@ class RepeatableCommand(click.Command):
     """A command that remembers its own arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Remember the arguments before they are taken apart."""
         ctx.meta[REMEMBERED] = tuple(args)
         return super().parse_args(ctx, args)
 

@@ -217,7 +217,7 @@ class Forwarder:
         self._registered = threading.Event()
 
     def verify_with(self, endpoint_secret: str) -> None:
-        """From now on deliveries are signed with this secret."""
+        """Verify deliveries with this secret from now on."""
         self._endpoint_secret = endpoint_secret
         self._registered.set()
 

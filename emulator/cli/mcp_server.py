@@ -49,7 +49,6 @@ class _AssistantServer(MCPServer):
     """The server of the library, which says in plain words what is wrong with the arguments of a tool."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool. Raises ``ToolError`` with a message that an assistant can act on."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

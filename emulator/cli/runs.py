@@ -184,7 +184,7 @@ class CapturedCommands:
         *,
         is_limited: bool = True,
     ) -> tuple[int, str]:
-        """Run a command to its end; its exit status and its output, errors included. ``variables`` join the environment.
+        """Run a command to its end; return its exit status and its output, errors included. ``variables`` join the environment.
 
         ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it
         took too long, ``KeyboardInterrupt`` where Ctrl-C ended it.
@@ -227,10 +227,7 @@ class CapturedCommands:
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[str | None, str]:
-        """Run a command as :meth:`run` does; why it failed, if it did, and its output.
-
-        Raises ``ClickException`` if it cannot be run.
-        """
+        """Run a command as :meth:`run` does; return why it failed, if it did, and its output. Raises ``ClickException``."""
         from subprocess import TimeoutExpired
 
         started = time.monotonic()
@@ -278,13 +275,13 @@ class ProgressLine:
         self._shown = time.monotonic()
 
     def planned(self, cases: int, seconds: float) -> None:
-        """Before the first case: how many there are, and how long they take at least."""
+        """Say before the first case how many there are, and how long they take at least."""
         if not self._is_quiet:
             length = f"{seconds / 60:.0f} minutes" if seconds >= 90 else counted(max(round(seconds), 1), "second")
             click.echo(f"{self._title}{counted(cases, 'case')}, about {length} or more.", err=True)
 
     def show(self, done: int, of: int) -> None:
-        """After each run; called from several threads."""
+        """Say after a run how many are done; called from several threads."""
         now = time.monotonic()
         if self._started is None:
             self._started, self._first = now, done

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from emulator.cli.groups import LazyGroup
-from emulator.cli.options import (
-    require_extra,
-)
-
-if TYPE_CHECKING:
-    pass
+from emulator.cli.options import require_extra
 
 
 @click.group(cls=LazyGroup)

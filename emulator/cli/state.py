@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.groups import LazyGroup
-from emulator.cli.options import (
-    STATE_URL,
-)
+from emulator.cli.options import STATE_URL
 from emulator.cli.server import store_errors
 
 if TYPE_CHECKING:

@@ -164,7 +164,6 @@ def accepted(advance: Advance, app: str | None) -> Response:
 
 
 def result_view(result: AdvanceResult) -> dict[str, Any]:
-    """Return the JSON of an advance: its jobs, events and deliveries."""
     return {
         "from": result.start,
         "now": result.now,
@@ -179,7 +178,6 @@ def result_view(result: AdvanceResult) -> dict[str, Any]:
 
 
 def advance_view(advance: Advance) -> dict[str, Any]:
-    """Return an advance as it is sent."""
     return {
         "id": advance.id,
         "status": advance.status,
@@ -251,15 +249,11 @@ def _grouped(entries: list[ScheduleEntry]) -> list[ScheduleEntry]:
 
 
 def entry(job: Job) -> ScheduleEntry:
-    """Return a job as it is sent."""
     return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": job_texts()[job.name]["summary"]}
 
 
 async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry]:
-    """Run the jobs of a copied world up to an instant, and yield each with its events; effects are not performed.
-
-    Other requests are served in between.
-    """
+    """Run the jobs of a copied world up to an instant, beside other requests; yield each with its events, without effects."""
     time_slice = TimeSlice()
     while (job := world.jobs.next()) is not None and job.due <= until:
         yield {**entry(job), "event_types": _events(world, job)}

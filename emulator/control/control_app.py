@@ -107,8 +107,6 @@ async def settle(runtime: Runtime | None, headers: Mapping[str, str]) -> None:
 
 
 def by_key_or_name(engine: Engine) -> Authenticate:
-    """Find the world of the key, or of ``app=NAME``, or the default one."""
-
     async def authenticate(context: RequestContext, required: bool) -> Runtime | None:
         # Drawn while no world is known, so that requests to the control API use none of the world's own request ids.
         _ = context.request_id

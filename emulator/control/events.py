@@ -186,7 +186,6 @@ def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
 
 
 def encode_message(runtime: Runtime, message: Message) -> bytes:
-    """Return a message as a server-sent event."""
     view = VIEWS.get(message.kind)
     return encoded(message.number, message.kind, view(runtime, message.about) if view else message.about)
 

@@ -38,9 +38,9 @@ async def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
 
 
 async def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
-    """Return the world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
+    """Return the world that a webhook comes from: that of its key, of ``app=NAME``, or of the App whose id is ``app``.
 
-    ``app`` is the id of that App. ``Authorization`` may hold the signature of a webhook instead of a key.
+    ``Authorization`` may hold the signature of a webhook instead of a key.
     """
     try:
         return await engine.open(clients.read_key(context.authorization()))

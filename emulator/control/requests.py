@@ -155,7 +155,6 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 
 def api_of(entry: LoggedRequest) -> str:
-    """Return the API that a request was for: ``service`` or ``control``."""
     return "control" if entry.path.startswith("/_emulator/") else "service"
 
 
@@ -214,7 +213,6 @@ def target(journal: Journal, body: Query) -> LoggedRequest:
 
 
 def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    """Return a request as it is sent in a list."""
     return {
         "id": entry.id,
         "object": "request",
@@ -251,7 +249,6 @@ _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
 def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    """Return a request as it is sent on its own."""
     units = journal.units_of(entry)
     return {
         **summary(entry, journal),
@@ -264,10 +261,7 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
 
 
 def change(one: Change) -> dict[str, Any] | None:
-    """Return one change as it is sent, with each field before and after.
-
-    None for events and for kinds that are not objects of the service.
-    """
+    """Return one change as it is sent; None for events and for kinds that are not objects of the service."""
     kind, record = _shown_kind(one), one.new or one.old
     if kind is None or record is None:
         return None

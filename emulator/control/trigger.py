@@ -128,7 +128,7 @@ def answer_refund(world: World, refund: Refund, code: str | None) -> None:
 
 
 def finalized(world: World, invoice: Invoice) -> Invoice:
-    """Finalize an invoice that is a draft; the open invoice."""
+    """Return the invoice, finalized now if it is a draft."""
     return invoices.finalize_and_track(world, invoice) if invoice.status == "draft" else invoice
 
 
@@ -297,7 +297,6 @@ class TriggerRun:
         return code or self._recipe.fails_with
 
     def reject_unused(self, type: str) -> None:
-        """Raise 422 for an override that was not used."""
         if self._unused:
             known = ", ".join(sorted(self._taken))
             raise invalid_field(min(self._unused)[:60], f"is not an override of {type} here; there are: {known}")

@@ -45,11 +45,10 @@ from emulator.web.context import Stream
 
 
 def app_view(world: World) -> dict[str, Any]:
-    """Return an App as it is sent."""
     values = msgspec.structs.asdict(settings(world))
     del values["id"]
     values["assumptions"] = values_of_assumptions(settings(world))
-    key = str(Key(world.name, world.livemode))
+    key = str(Key.of(world))
     return {"id": world.app, "name": world.name, "livemode": world.livemode, "key": key, "settings": values}
 
 
@@ -208,7 +207,6 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
-    """Return a snapshot as it is sent."""
     return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": objects_in(snapshot.world)}
 
 

@@ -29,10 +29,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
-    """Return the ``datetime`` (UTC) of a timestamp.
-
-    Raises ``ValueError`` for text that is not an instant, has no offset, or lies outside the years 1 to 9999.
-    """
+    """Return the ``datetime`` (UTC); ``ValueError`` for other text, without an offset and beyond the years 1 to 9999."""
     moment = datetime.fromisoformat(instant)
     if moment.tzinfo is None:
         raise ValueError(f"{instant!r} has no UTC offset")
@@ -77,7 +74,6 @@ def _date(text: str) -> date:
 
 
 def from_epoch(seconds: float) -> Timestamp:
-    """Return the timestamp of a Unix time in seconds."""
     return stamp(datetime.fromtimestamp(seconds, UTC))
 
 
@@ -92,7 +88,6 @@ def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: floa
 
 @lru_cache(maxsize=4096)
 def seconds_between(start: Timestamp, end: Timestamp) -> float:
-    """Return the seconds from one instant to another; negative if it is the later one."""
     return (parse(end) - parse(start)).total_seconds()
 
 
@@ -130,7 +125,6 @@ _SATURDAY = 5
 
 
 def day(instant: Timestamp) -> Date:
-    """Return the UTC day an instant falls on."""
     return instant[:10]
 
 
@@ -144,5 +138,4 @@ def day_plus(day: Date, days: int) -> Date:
 
 
 def midnight(day: Date) -> Timestamp:
-    """Return 00:00 UTC of a day."""
     return f"{day}T00:00:00.000Z"

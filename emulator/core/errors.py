@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 AUTHENTICATION = "AUTHENTICATION_ERROR"
@@ -204,9 +204,9 @@ def combine(violations: Sequence[ApiError]) -> ApiError:
     """Return one error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
     first = violations[0]
     errors: dict[str, list[str]] = {}
-    for field, message in _messages(violations):
-        if message not in errors.setdefault(field, []):
-            errors[field].append(message)
+    for error in violations:
+        for field, messages in (error.errors or {}).items():
+            errors[field] = [*dict.fromkeys([*errors.get(field, ()), *messages])]
     if len(errors) > 1:
         return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     return (
@@ -218,13 +218,6 @@ def named(fields: Iterable[str]) -> str:
     """Return the names of fields in one line, the first ten of them."""
     names = list(fields)
     return ", ".join([*names[:10], "…"] if len(names) > 10 else names)
-
-
-def _messages(violations: Sequence[ApiError]) -> Iterator[tuple[str, str]]:
-    """Yield each field with each of its messages."""
-    for error in violations:
-        for field, messages in (error.errors or {}).items():
-            yield from ((field, message) for message in messages)
 
 
 def nest(name: str, error: ApiError) -> ApiError:

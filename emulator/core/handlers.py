@@ -40,7 +40,7 @@ REPORTED = (400, 403, 422)
 
 
 class Violations:
-    """The violations of one request; as a context manager, one rule."""
+    """The violations of one request. Each ``with`` block is one rule, and what it raises is collected here."""
 
     def __init__(self, body: Body) -> None:
         self._errors: list[ApiError] = []
@@ -146,13 +146,10 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
         return value
     prefix = f"{path}." if path else ""
     own = {each.removeprefix(prefix) for each in invalid if each.startswith(prefix)}
-    own |= {name for name, part in value.items() if isinstance(part, list) and _entries(part, name) & own}
+    lists = {name: part for name, part in value.items() if isinstance(part, list)}
+    own |= {name for name, part in lists.items() if any(f"{name}.{number}" in own for number in range(len(part)))}
     valid = {name: valid_part(part, invalid, prefix + name) for name, part in value.items() if name not in own}
     return ValidPart(valid, own)
-
-
-def _entries(part: list[Any], name: str) -> set[str]:
-    return {f"{name}.{number}" for number in range(len(part))}
 
 
 # -- handlers
@@ -204,8 +201,7 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
 def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed: Any) -> R:
     """Return the record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
 
-    Id, App, live mode and times are filled in; metadata that was not sent is empty, and a required field that may be
-    null is null.
+    Id, App, live mode and times are filled in, metadata is empty by default, and what may be null is null.
     """
     fields, blank = _creation_fields(kind)
     own: dict[str, Any] = {
@@ -234,10 +230,7 @@ def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, None
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
-    """Replace the fields that were sent and merge metadata (B-21, B-22); an empty PATCH changes nothing.
-
-    Without rules of its own, an operation has this as its only one: its metadata.
-    """
+    """Replace the fields that were sent and merge metadata (B-21, B-22), whose limit is the one rule checked here."""
     found = Violations(changes)
     check_metadata(found, record, changes)
     found.done()
@@ -292,7 +285,7 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
 
 
 def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
-    """Return one page of a table that is small (:func:`scan`)."""
+    """Return what :func:`scan` does, at once: for small tables."""
     return completed(scan(table, query, filters))
 
 

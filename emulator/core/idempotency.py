@@ -38,7 +38,9 @@ def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
 
 def store(world: World, key: str, fingerprint: str, status: int, body: bytes) -> None:
     """Store a response. Expired ones are removed here, so that no job is needed for it."""
-    _remove_expired(world)
+    table = world.table(StoredResponse)
+    while (oldest := table.oldest()) is not None and oldest.expires_at <= world.now:
+        world.remove(oldest)
     world.add(
         StoredResponse(
             id=key,
@@ -49,9 +51,3 @@ def store(world: World, key: str, fingerprint: str, status: int, body: bytes) ->
             expires_at=calendar.plus(world.now, hours=LIFETIME_HOURS),
         )
     )
-
-
-def _remove_expired(world: World) -> None:
-    table = world.table(StoredResponse)
-    while (oldest := table.oldest()) is not None and oldest.expires_at <= world.now:
-        world.remove(oldest)

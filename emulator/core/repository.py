@@ -56,10 +56,7 @@ class Repository:
         self._unit: UnitOfWork | None = None
 
     def copy(self) -> Self:
-        """Return another one in the same state; changes to one do not reach the other.
-
-        Records never change, so both share them; only the tables are copied.
-        """
+        """Return another one in the same state. Records never change, so both share them; only the tables are copied."""
         return completed(Copying(self).slices())
 
     def emptied(self) -> Self:
@@ -69,8 +66,8 @@ class Repository:
         duplicate._tables = Tables(self.kinds)
         return duplicate
 
-    def is_filled(self) -> None:
-        """Have what stands beside the tables know them; called once they are there."""
+    def after_copying(self) -> None:
+        """Take over the tables of a finished copy, where a subclass refers to one of them by itself."""
 
     # -- reading
 
@@ -201,10 +198,9 @@ class Copying(Generic[C]):
     def slices(self) -> Slices[C]:
         for kind, table in self._tables:
             self._copy._tables[kind] = yield from table.copying(self._earlier[kind])
-        self._copy.is_filled()
+        self._copy.after_copying()
         return self._copy
 
 
 def no_unit_of_work() -> NoReturn:
-    """Raise what a change outside a unit of work raises."""
     raise RuntimeError("a world changes only inside a unit of work")

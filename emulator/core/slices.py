@@ -8,14 +8,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Slices = Generator[None, None, T]
-"""What such work comes to, as a generator that yields now and then."""
+"""Such work: a generator that yields between its slices and returns the result."""
 
 STEP = 1000
 """Records that are looked at between two pauses, which takes some milliseconds."""
 
 
 def completed(slices: Slices[T]) -> T:
-    """Return what the work comes to, done without a pause."""
+    """Return the result of such work, done without a pause."""
     while True:
         try:
             next(slices)

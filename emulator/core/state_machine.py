@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple
 
 from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
-from emulator.core.records import R, Record
+from emulator.core.records import R
 from emulator.core.world import JobFunction, World
 
 
@@ -51,7 +51,10 @@ class StateMachine(Generic[R]):
         row = self._transitions.get((status, trigger))
         if row is None:
             raise ApiError(
-                "INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=wanted or trigger
+                "INVALID_STATUS_TRANSITION",
+                object=self.kind.kind.replace("_", " "),
+                status=status,
+                trigger=wanted or trigger,
             )
         return row
 
@@ -62,19 +65,13 @@ class StateMachine(Generic[R]):
         return self._emit(world, row, world.add(record))
 
     def transition(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:
-        """Set the state that the trigger leads to, together with other fields, and emit the event.
-
-        Returns the record as it is after the reactions to the event. Raises what :meth:`require` does.
-        """
+        """Set the state that the trigger leads to, with other fields, and emit the event; returns it after the reactions."""
         row = self.require(record, trigger)
         changes["status"] = row.target
         return self._emit(world, row, world.change(record, changes))
 
     def job(self, trigger: str, act: Callable[[World, R, Job], object] | None = None) -> JobFunction:
-        """Return the function of a job, which makes a transition or, if something else is to be done, calls ``act``.
-
-        It does nothing if the record is gone or in a state without this transition: then something else came first.
-        """
+        """Return the function of a job: a transition, or ``act``. It does nothing if the record is gone or elsewhere."""
 
         def run(world: World, job: Job) -> None:
             record = world.get(self.kind, job.about)
@@ -92,7 +89,3 @@ class StateMachine(Generic[R]):
         metadata = self._event_metadata(world, record, row.event) if self._event_metadata else None
         world.emit(row.event, record, metadata)
         return world.get(self.kind, record.id) or record
-
-
-def _words(kind: type[Record]) -> str:
-    return kind.kind.replace("_", " ")

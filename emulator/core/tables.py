@@ -81,10 +81,7 @@ class PartedDict(dict[K, V | None]):
 
 
 class Slot(msgspec.Struct, Generic[R], gc=False):
-    """A record's place in the order of its table: by ``created_at``, then by its number in the order of creation.
-
-    A record that replaces another takes over its slot.
-    """
+    """A record's place in the order of its table: by ``created_at``, then by number. It stays with the record's successors."""
 
     number: int
     record: R
@@ -222,7 +219,7 @@ class Table(Generic[R]):
         return duplicate
 
     def put_back(self, id: str, before: Earlier) -> None:
-        """Have a record be as it was before. Of a copy that is being made: neither order nor indexes are there yet."""
+        """Make a record in an unfinished copy what it was before: neither order nor indexes are there yet."""
         if before.record is None:
             self.slots.discard(id)
         elif (slot := self.slots[id]) is not None:
@@ -257,12 +254,7 @@ class Table(Generic[R]):
 
     @property
     def order(self) -> list[Slot[R]]:
-        if self._order is not None:
-            return self._order
-        order = sorted(self.slots.all_values())
-        if self.kind.paged:
-            self._order = order
-        return order
+        return completed(self.ordered()) if self._order is None else self._order
 
     def unordered(self) -> list[R]:
         """Return every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
@@ -284,10 +276,7 @@ class Table(Generic[R]):
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records whose indexed field has this value, oldest first; null is not indexed."""
-        run = self.indexes[field][value]
-        if run is None:
-            return []
-        return [slot.record for slot in run] if isinstance(run, list) else [run.record]
+        return [slot.record for slot in self.indexes[field].run(value)]
 
     def find(self, field: str, value: object) -> R | None:
         """Return the record whose unique field has this value."""
@@ -378,10 +367,7 @@ def _steps(slots: PartedDict[str, Slot[R]]) -> Iterator[list[Slot[R]]]:
 
 @cache
 def _traits(kind: type[Record]) -> tuple[bool, frozenset[str]]:
-    """Return two traits of a kind: whether it has ``updated_at``, and the fields that decide a record's place.
-
-    If one of these changes, the record needs a new slot.
-    """
+    """Return whether a kind has ``updated_at``, and the fields whose change gives a record a new slot."""
     return "updated_at" in kind.__struct_fields__, frozenset((*kind.unique, "created_at"))
 
 

@@ -10,10 +10,7 @@ from typing import Any
 
 @cache
 def library(module: str) -> Any:
-    """Return a module of babel, phonenumbers or flask_swagger_ui, imported on first use: ``library("babel.numbers")``.
-
-    Raises ``ModuleNotFoundError`` that says what to install, in a checkout without the extra ``test``.
-    """
+    """Return a module, imported on first use: ``library("babel.numbers")``. ``ModuleNotFoundError`` says what to install."""
     if find_spec("emulator.vendor"):
         return import_module(f"emulator.vendor.{module}")
     try:

@@ -142,9 +142,9 @@ It is called only where ``unit.checked`` has a change."""
 
 
 class Registry(NamedTuple):
-    """The rules a world runs by: its kinds of record, the reactions to each type of event (``*``: to every event), in
-    order, the function of each job by the job's name, the listeners to each signal, in order, and the checks of every
-    unit of work.
+    """The rules that a world runs by; reactions and listeners in the order in which they run.
+
+    A reaction to ``*`` is one to every event. Jobs are found by their names.
     """
 
     kinds: tuple[type[Record], ...]
@@ -191,7 +191,7 @@ class World(Repository):
         self.jobs: JobQueue = JobQueue()
         self._tables[Job] = self.jobs
 
-    def is_filled(self) -> None:
+    def after_copying(self) -> None:
         self.jobs = cast("JobQueue", self._tables[Job])
 
     def emptied(self) -> Self:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -15,11 +14,7 @@ from emulator.core.jobs import FailedJob
 
 
 class AdvanceResult:
-    """An advance that began at ``start`` and has come to ``now``.
-
-    ``events`` are counted by type, ``deliveries`` (attempts) by whether they succeeded; ``jobs`` are those that did
-    not fail.
-    """
+    """Counts of an advance, from ``start`` to ``now``: events by type, attempts by success, jobs that did not fail."""
 
     def __init__(self, start: Timestamp) -> None:
         self.start: Timestamp = start
@@ -29,8 +24,6 @@ class AdvanceResult:
         self.deliveries: Counter[bool] = Counter()
         self.failures: list[FailedJob] = []
 
-
-logger = logging.getLogger("emulator")
 
 UNDER_WAY = "running"
 COMPLETED = "completed"

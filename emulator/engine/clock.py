@@ -103,10 +103,7 @@ class UnitRunner:
         return True
 
     def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
-        """Run a command as a unit of work of its own, and return its result.
-
-        Raises what the command raises, and ``StorageError``; then the world is as it was before the command.
-        """
+        """Run a command as a unit of work and return its result. What it raises, or ``StorageError``, leaves no change."""
         try:
             with self.world.unit_of_work(cause) as unit:
                 result = command(self.world, **arguments)
@@ -219,6 +216,11 @@ class UnitRunner:
         assert error.unit is not None  # only a strict world raises it
         for observe in self.when_undone:
             observe(error.unit)
+
+    async def durable(self) -> None:
+        """Wait until all that was done in the world is stored. Raises ``StorageError``."""
+        if self.persistence:
+            await self.persistence.durable()
 
     def clock_state(self) -> ClockState:
         return self.clock.read(self.world)
@@ -345,10 +347,7 @@ class Scheduler:
             self._worker = asyncio.create_task(self._work())
 
     async def catch_up(self, world: UnitRunner, patience: float | None = PATIENCE) -> None:
-        """Wait until a world has done what is due by now, for some seconds (real time) at most, or without limit.
-
-        Raises ``StorageError`` if its jobs cannot be stored.
-        """
+        """Wait for what is due in a world by now, for some seconds (real time) or without limit. Raises ``StorageError``."""
         until = world.clock.now()
         if not world.is_behind(until) or (world not in self._behind and not world.run_slice()):
             return
@@ -387,10 +386,7 @@ class Scheduler:
         if not isinstance(error, StorageError):  # the store has logged it, once
             logger.error("the due jobs of a world could not be run", exc_info=error)
         self._release(self._behind.pop(world, []), error)
-        self._retry(world)
-
-    def _retry(self, world: UnitRunner) -> None:
-        """Look at the world again at the next tick; its jobs stay planned."""
+        # Its jobs stay planned: it is looked at again at the next tick.
         self._planned[world] = 0.0
         heapq.heappush(self._heap, (0.0, next(self._numbers), world))
 
@@ -430,10 +426,7 @@ class Advances:
         self._settling = 0
 
     def begin(self, resolver: TargetResolver) -> Advance:
-        """Start an advance that can be asked about; 429 ``TOO_MANY_REQUESTS`` if too many are under way.
-
-        Raises what the resolver raises.
-        """
+        """Start an advance that can be asked about. Raises what the resolver does, and 429 if too many are under way."""
         self._make_room()
         advance = self._start(resolver)
         self._by_id[advance.id] = advance
@@ -481,8 +474,7 @@ class Advances:
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether an advance, or a request that settles, is under way."""
-        return bool(self._current) or self._settling > 0
+        return self.is_under_way or self._settling > 0
 
     def find(self, id: str) -> Advance:
         """Return an advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""

@@ -53,7 +53,7 @@ class Directory:
     # -- what is in the worlds
 
     def add(self, world: World) -> None:
-        key = _key(world)
+        key = Key.of(world)
         self._apps[world.app] = key
         for record in _public_records(world):
             self._add_owner(record.id, key)
@@ -61,7 +61,7 @@ class Directory:
 
     def remove(self, world: World) -> None:
         """Leave a world out, because it was dropped."""
-        key = _key(world)
+        key = Key.of(world)
         self._apps.pop(world.app, None)
         for record in _public_records(world):
             self._remove_owner(record.id, key)
@@ -71,7 +71,7 @@ class Directory:
         for change in unit.changes:
             kind = type(change.new or change.old)
             if kind in PUBLIC_KINDS:
-                self._note_owner(change, self._apps.get(world.app) or _key(world))  # one key for all of its objects
+                self._note_owner(change, self._apps.get(world.app) or Key.of(world))  # one key for all of its objects
             elif kind in ORIGIN_KINDS:
                 self._note_domains(world)
 
@@ -97,7 +97,7 @@ class Directory:
 
     def _note_domains(self, world: World) -> None:
         domains = open_domains(world) if SecurityProfile in world.kinds else frozenset()
-        self._set_domains(_key(world), frozenset([ANY_DOMAIN]) if domains is None else domains)
+        self._set_domains(Key.of(world), frozenset([ANY_DOMAIN]) if domains is None else domains)
 
     def _set_domains(self, key: Key, domains: frozenset[str]) -> None:
         for each in self._domains.pop(key, ()):
@@ -108,10 +108,6 @@ class Directory:
             self._domains[key] = domains
             for each in domains:
                 self._open[each].add(key)
-
-
-def _key(world: World) -> Key:
-    return Key(world.name, world.livemode)
 
 
 def _public_records(world: World) -> Iterable[Record]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from heapq import nsmallest
 from operator import attrgetter
@@ -17,17 +17,16 @@ from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine import persistence
 from emulator.engine.clock import Scheduler
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
 from emulator.engine.outbox import Mailer, WebhookSender
-from emulator.engine.persistence import WorldPersistence, take
+from emulator.engine.persistence import WorldPersistence, load_world, take
 from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.storage.serialization import InvalidState, StoredWorld
+from emulator.engine.storage.serialization import InvalidState
 from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store
 from emulator.engine.time_slices import TimeSlice
 from emulator.engine.world_clock import Clock
@@ -148,10 +147,7 @@ class Engine:
         return runtime
 
     async def owner(self, id: str) -> Runtime | None:
-        """Return the runtime of the world that has an object with this id, of a kind that has a public page.
-
-        Raises ``StorageError`` while not all stored worlds are known.
-        """
+        """Return the runtime of the world with this object. Raises ``StorageError`` while not all stored worlds are known."""
         key = self.directory.owner(id)
         if key is None and self.store and not self._knows_all:
             raise Away(self.store.name)
@@ -168,44 +164,23 @@ class Engine:
                 logger.info("the world %s stays closed: %s", key.name, error)
 
     def _runtime(self, key: Key, loaded: Loaded) -> Runtime:
-        persistence = WorldPersistence(self.store, key) if self.store else None
-        world, clock = self._built(key, loaded.world)
+        stored = WorldPersistence(self.store, key) if self.store else None
+        try:
+            world, clock = self._build(key) if loaded.world is None else self._build(key, saved=loaded.world)
+            snapshots = {name: load_world(each, world) for name, each in loaded.snapshots.items()}
+        except InvalidState as error:
+            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
         runtime = Runtime(
-            world,
-            clock,
-            self._sender,
-            self._mailer,
-            persistence,
-            scheduler=self._scheduler,
-            directory=self.directory,
+            world, clock, self._sender, self._mailer, stored, scheduler=self._scheduler, directory=self.directory
         )
-        if self.store and persistence:
-            self._load_snapshots(key, loaded.snapshots, runtime)
-            if loaded.world is None:
-                persistence.replace_world(take(world, clock))
+        runtime.history.snapshots |= snapshots
+        if stored and loaded.world is None:
+            stored.replace_world(take(world, clock))
         return runtime
-
-    def _built(self, key: Key, saved: StoredWorld | None) -> tuple[World, Clock]:
-        if saved is None:
-            return self._build(key)
-        try:
-            return self._build(key, saved=saved)
-        except InvalidState as error:
-            raise CorruptStore(f"{self._store_name(key)}: the world {key}: {error}") from None
-
-    def _load_snapshots(self, key: Key, snapshots: Mapping[str, StoredWorld], runtime: Runtime) -> None:
-        try:
-            for name, snapshot in snapshots.items():
-                runtime.history.snapshots[name] = persistence.load_world(snapshot, runtime.world)
-        except InvalidState as error:
-            raise CorruptStore(f"{self._store_name(key)}: the world {key}: {error}") from None
-
-    def _store_name(self, key: Key) -> str:
-        return self.store.name if self.store else str(key)
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
-        world, clock = self._build(_key(runtime), start)
+        world, clock = self._build(Key.of(runtime.world), start)
         self._end(runtime)
         runtime.inbox = Inbox()
         await runtime.history.replace(world, clock, "reset")
@@ -236,7 +211,7 @@ class Engine:
             self._forget(runtime)
 
     def _forget(self, runtime: Runtime) -> None:
-        del self.runtimes[_key(runtime)]
+        del self.runtimes[Key.of(runtime.world)]
         self._scheduler.forget(runtime)
         for forget in self.when_discarded:
             forget(runtime)
@@ -305,7 +280,7 @@ class Engine:
     async def _make_room(self) -> None:
         """Close the worlds that are too many, and a hundredth more, so that not each new one makes us search."""
         too_many = len(self.runtimes) - self._max_worlds + self._max_worlds // 100
-        closed = [_key(runtime) for runtime in longest_unused(self.runtimes.values(), too_many)]
+        closed = [Key.of(runtime.world) for runtime in longest_unused(self.runtimes.values(), too_many)]
         for key in closed:
             await self.release(key)
         if closed:
@@ -316,11 +291,7 @@ class Engine:
     async def _drop_empty(self, now: float) -> None:
         time_slice = TimeSlice(self._scheduler.pauses)
         for runtime in list(self.runtimes.values()):
-            if may_be_empty(runtime, now) and is_like(runtime, self._build(_key(runtime))):
+            if may_be_empty(runtime, now) and is_like(runtime, self._build(Key.of(runtime.world))):
                 with suppress(StorageError):
-                    await self.discard(_key(runtime))
+                    await self.discard(Key.of(runtime.world))
             await time_slice.pause_if_over()
-
-
-def _key(runtime: Runtime) -> Key:
-    return Key(runtime.world.name, runtime.world.livemode)

@@ -104,7 +104,7 @@ class Fixtures:
 
 
 def _valid(file: Path, found: Content) -> Content:
-    """Return the worlds of a file, whose every record can be read; otherwise it would show when one of them is opened."""
+    """Return the content of a file once every record was read: an invalid one is to show now, not when its world is opened."""
     try:
         for saved in found.worlds.values():
             restored(saved)
@@ -114,7 +114,7 @@ def _valid(file: Path, found: Content) -> Content:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the file itself, or those of a folder in the order of their names, other than YAML and JSON left out."""
+    """Return the file itself, or the YAML and JSON files of a folder in the order of their names."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))

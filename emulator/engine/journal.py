@@ -78,7 +78,6 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def duration_ms(self) -> float:
-        """How long the answer took, in milliseconds."""
         return round((self.answered - self.began) * 1000, 3)
 
     @property
@@ -111,7 +110,7 @@ def readable(body: bytes) -> Any:
 
 @lru_cache(maxsize=256)
 def redacted_path(path: str) -> str:
-    """Return a path as it is shown. Clients ask for few paths, again and again."""
+    """Return a path as it is shown; cached, because clients ask for few paths again and again."""
     return redacted_text(path.encode())
 
 
@@ -385,10 +384,7 @@ class Journal:
         return entry
 
     def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
-        """Return the units of work that a request caused, jobs due at once included.
-
-        Those of other requests that were served at the same time are left out.
-        """
+        """Return the units of work of a request and the jobs due at once, without those of requests served at the same time."""
         first = self.count - len(self._units)
         own = islice(self._units, max(entry.checkpoint.units - first, 0), max(entry.last_unit - first, 0))
         return [unit for unit in own if unit.cause in (entry.id, None)]

@@ -275,10 +275,7 @@ FORGED = "a forged copy came first, by an arranged fault, and was "
 
 
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
-    """Send a delivery as the fault has it, and return the result to record.
-
-    Copies beyond the first are not recorded: it is as if the network had repeated them.
-    """
+    """Send a delivery as the fault says, and return the result to record. Further copies are not recorded."""
     if effect.lose:
         return LOST
     if effect.forge:
@@ -296,7 +293,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
 
 
 def same_moment(requests: int) -> SameMoment:
-    """Return where so many requests wait for each other."""
+    """Return a meeting point of so many requests, which wait there for each other and then arrive at the same moment."""
     # Loaded on first use, as the client itself.
     from emulator.engine.http_client import SameMoment
 
@@ -336,9 +333,9 @@ ARRANGED = {
 
 
 class HeldDelivery(NamedTuple):
-    """A delivery that an injected fault holds back: to be attempted after the next one to its endpoint (``until`` None).
+    """A delivery that an injected fault holds back until another one to its endpoint is made.
 
-    Or at the same moment as the ``next`` one, or as the next one of a type.
+    ``until`` None: it follows the next one; ``next``: it goes with that one; a type: it goes with the next one of that type.
     """
 
     effect: DeliverWebhook
@@ -432,16 +429,12 @@ class Outbox:
     async def close(self) -> None:
         for outcome in self._awaited.values():
             if not outcome.done():
-                outcome.set_exception(_interrupted())
+                message = "This world was put back, or is being closed, while the delivery was under way."
+                outcome.set_exception(ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message))
         if self._emails is not None:
             await self._emails.close()
         await self._deliveries.close()
         self._held.clear()
-
-    async def _stored(self) -> None:
-        """Wait until nothing that leaves can be forgotten again. Raises ``StorageError``."""
-        if self._runner.persistence:
-            await self._runner.persistence.durable()
 
     # -- webhooks
 
@@ -515,14 +508,14 @@ class Outbox:
         return None if outcome is None else ARRANGED[outcome.result]
 
     async def _send(self, request: SignedRequest, moment: SameMoment | None = None) -> HttpResult:
-        await self._stored()
+        await self._runner.durable()
         return await self._sender.send(
             request.url, request.headers, request.body, verify=request.verify, names=self._names, moment=moment
         )
 
     async def _open_page(self, effect: OpenPage) -> None:
         """Open a page as a browser does; whatever comes of it is the page's affair."""
-        await self._stored()
+        await self._runner.durable()
         await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
 
     async def _record_attempt(
@@ -554,13 +547,8 @@ class Outbox:
         email = self._runner.world.get(Email, effect.email)
         if email is None or self._mailer is None:  # a reset removed it
             return
-        await self._stored()
+        await self._runner.durable()
         error = await self._mailer.send(email)
         if error is not None:
             logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
         await self._commit(emails.record_outcome, {"id": email.id, "error": error})
-
-
-def _interrupted() -> ApiError:
-    message = "This world was put back, or is being closed, while the delivery was under way."
-    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

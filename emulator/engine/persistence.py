@@ -43,7 +43,7 @@ ROWS = 250
 def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
     """Yield the snapshot as JSON, the content of a TinyDB file with this one world; empty bytes are a pause, too."""
     world = snapshot.world
-    yield from _json(serialization.tables([StoredWorld(key_of(world), header(snapshot), {})]), end=b"")
+    yield from _json(serialization.tables([StoredWorld(Key.of(world), header(snapshot), {})]), end=b"")
     for table in world.tables():
         slices, order = table.ordered(), None
         while order is None:
@@ -54,7 +54,7 @@ def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
                 order = end.value
         if order:
             rows = ((str(slot.number), serialization.row_of(slot.record)) for slot in order)
-            yield from _table(f"{key_of(world)}/{table.kind.kind}", rows)
+            yield from _table(f"{Key.of(world)}/{table.kind.kind}", rows)
     yield b"}"
 
 
@@ -84,11 +84,7 @@ def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """Return the snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
     world = snapshot.world
-    return StoredWorld(key_of(world), header(snapshot), serialization.all_rows(world))
-
-
-def key_of(world: World) -> Key:
-    return Key(world.name, world.livemode)
+    return StoredWorld(Key.of(world), header(snapshot), serialization.all_rows(world))
 
 
 def header(snapshot: WorldSnapshot) -> WorldHeader:
@@ -96,19 +92,10 @@ def header(snapshot: WorldSnapshot) -> WorldHeader:
     return WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
 
 
-def head(world: World, clock: Clock) -> WorldHeader:
-    """Return the header of a running world. A running clock goes on while the world is not loaded."""
-    now, counters = clock.now(), dict(world.counters)
-    return WorldHeader(now=now, mode=clock.mode, rate=clock.rate, counters=counters, since=time.time(), seed=world.seed)
-
-
 def restore(value: Any, into: World) -> WorldSnapshot:
-    """Return the snapshot in exported values, as a world like ``into`` (same App, same mode). Raises ``InvalidState``.
-
-    Among several worlds it is the one of that App.
-    """
+    """Return exported values as a world like ``into``; of several worlds, that of its App. Raises ``InvalidState``."""
     worlds: Mapping[Key, StoredWorld] = serialization.content(value).worlds
-    own = worlds.get(Key(into.name, into.livemode))
+    own = worlds.get(Key.of(into))
     if own is None and len(worlds) != 1:
         raise InvalidState(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
     return load_world(own or next(iter(worlds.values())), into)
@@ -181,5 +168,7 @@ class WorldPersistence:
         return self._store
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        self._open_store.write(self._key, world, changes, head(world, clock))
+        # With ``since`` a running clock goes on while the world is not loaded.
+        head = msgspec.structs.replace(header(take(world, clock)), since=time.time())
+        self._open_store.write(self._key, world, changes, head)
         self._stored_state = (clock.settings, world.counters.copy())

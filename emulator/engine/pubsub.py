@@ -72,7 +72,6 @@ class Subscriber:
         self._ended = False
 
     def put(self, message: Message) -> None:
-        """Queue a message if its kind was subscribed to."""
         if message.kind in self._kinds:
             self.lost += len(self._waiting) == MAX_WAITING
             self._waiting.append(message)

@@ -216,7 +216,10 @@ def _may_have_secrets(text: str) -> bool:
 
 
 def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:
-    """Return a value whose name a match found, as a card's in its first group after ``by``, or as a code's in the second."""
+    """Return a value without its secret. ``named`` has matched its name, from the group after ``by`` on:
+
+    the first group is the name of a card's number, the second that of a code; of any other name all is masked.
+    """
     if named[by + 1]:
         return _last_four(text)
     start = "whsec_" if text.startswith("whsec_") else ""

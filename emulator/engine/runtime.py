@@ -69,17 +69,14 @@ class RateLimiter:
         if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
             raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
         if own.rate_limit is not None:
-            self._bucket_for(own.rate_limit, now).take(now)
+            if self._bucket is None or self._bucket.limit != own.rate_limit:
+                self._bucket = Bucket(own.rate_limit, now)
+            self._bucket.take(now)
         self._in_progress += 1
         try:
             yield
         finally:
             self._in_progress -= 1
-
-    def _bucket_for(self, limit: RateLimit, now: float) -> Bucket:
-        if self._bucket is None or self._bucket.limit != limit:
-            self._bucket = Bucket(limit, now)
-        return self._bucket
 
 
 # -- the past: checkpoints to rewind to, and named snapshots to restore
@@ -303,7 +300,7 @@ class Runtime(UnitRunner):
         return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
 
     async def in_slices(self, steps: Slices[T]) -> T:
-        """Return what work that grows with the world comes to, with other tasks between the slices of it."""
+        """Return the result of work that grows with the world; other tasks run between its slices."""
         return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -340,7 +337,7 @@ class Runtime(UnitRunner):
             self.release()
 
     def release(self) -> None:
-        """Count a request of one of the ``users`` that is being served."""
+        """Count one of the ``users`` no more: its request was answered."""
         self.users -= 1
         self.last_used = asyncio.get_running_loop().time()
 
@@ -353,11 +350,7 @@ class Runtime(UnitRunner):
     # -- time
 
     async def catch_up(self, patience: float = PATIENCE) -> None:
-        """Wait until every job that is due now has run, each at its own instant, then bring the world there (B-91).
-
-        A world that takes longer than ``patience`` seconds (real time), or whose jobs cannot be stored, is served at the
-        instant it has reached.
-        """
+        """Wait until every job due now has run (B-91). After ``patience`` seconds (real time) the world is served as it is."""
         try:
             await self.scheduler.catch_up(self, patience)
             self.run_due()
@@ -382,11 +375,6 @@ class Runtime(UnitRunner):
         """Raise ``StorageError`` if the world may be another process's by now."""
         if self.persistence:
             self.persistence.require()
-
-    async def durable(self) -> None:
-        """Wait until all that was done in the world is stored. Raises ``StorageError``."""
-        if self.persistence:
-            await self.persistence.durable()
 
     async def close(self) -> None:
         self.broker.close()

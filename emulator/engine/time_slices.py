@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
-    """Return what work that grows with the world comes to, with other tasks between the slices of it."""
+    """Return the result of work that grows with the world; other tasks run between its slices."""
     time_slice = TimeSlice(pauses)
     while True:
         try:

@@ -90,16 +90,6 @@ class Clock:
         if to > self.now():
             self._run_from(to)
 
-    def freeze(self, at: Timestamp | None = None) -> None:
-        """Stop the clock, now or at a later instant."""
-        self.set(at or self.now())
-        self.mode = FROZEN
-
-    def run(self, rate: float = 1.0) -> None:
-        """Run on from the present instant, ``rate`` seconds of the world for each real second."""
-        self._run_from(self.now())
-        self.mode, self.rate = RUNNING, rate
-
     def wall(self) -> float:
         """Real time, in seconds since 1970."""
         return time.time()

@@ -57,8 +57,6 @@ class NextStep(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table of steps."""
-
     label: str
     consequence: str
     path: str

@@ -29,7 +29,7 @@ from emulator.resources.webhooks.endpoints import loopback
 
 
 REQUEST, DELIVERY, PAYMENT, ANSWER = "request", "delivery", "payment", "answer"
-"""What a fault is for; an outage is for all payments while it lasts, an answer is that to single payments."""
+"""What a fault is for. ``payment`` is an outage, for all payments while it lasts, ``answer`` the answer to single ones."""
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -45,6 +45,15 @@ def real(monkeypatch: pytest.MonkeyPatch) -> RealTime:
     return real
 
 
+def frozen(clock: Clock, at: str = START) -> Clock:
+    clock.set(at)
+    return clock.another(clock.now(), FROZEN)
+
+
+def running(clock: Clock, rate: float = 1) -> Clock:
+    return clock.another(clock.now(), RUNNING, rate)
+
+
 def since_start(clock: Clock) -> float:
     """Seconds of the world since the start of 2026."""
     return (calendar.parse(clock.now()) - calendar.parse(START)).total_seconds()
@@ -57,17 +66,17 @@ def test_it_follows_real_time_at_its_rate_or_stands(real: RealTime) -> None:
     assert since_start(clock) == 10.5
     clock.set("2026-01-01T00:00:03.000Z")
     assert since_start(clock) == 10.5
-    clock.run(60)
+    clock = running(clock, 60)
     real.seconds += 1
     assert since_start(clock) == 70.5
-    clock.freeze()
+    clock = frozen(clock)
     real.seconds += 5
     assert (clock.mode, since_start(clock)) == (FROZEN, 70.5)
     for at in ("2026-01-01T00:01:20.000Z", START):
-        clock.freeze(at)
+        clock = frozen(clock, at)
         assert since_start(clock) == 80
     clock.set("2026-01-01T00:01:30.000Z")
-    clock.run()
+    clock = running(clock)
     real.seconds += 2
     assert (clock.mode, since_start(clock)) == (RUNNING, 92)
 
@@ -76,8 +85,7 @@ def test_it_follows_real_time_at_its_rate_or_stands(real: RealTime) -> None:
 @pytest.mark.parametrize("rate", [1, 0.5])
 def test_nothing_is_lost_however_often_it_is_read(real: RealTime, step: float, rate: float) -> None:
     """Fractions of a millisecond add up: after ten real seconds it is ten times the rate later."""
-    clock = Clock()
-    clock.run(rate)
+    clock = running(Clock(), rate)
     start = real.seconds
     for _ in range(round(10 / step)):
         real.seconds += step
@@ -108,10 +116,12 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
         for move, amount in moves:
             if move == "real":
                 real.seconds += amount
-            elif move in ("set", "freeze"):
-                getattr(clock, move)(calendar.plus(START, seconds=amount))
+            elif move == "set":
+                clock.set(calendar.plus(START, seconds=amount))
+            elif move == "freeze":
+                clock = frozen(clock, calendar.plus(START, seconds=amount))
             elif move == "run":
-                clock.run(amount)
+                clock = running(clock, amount)
             now = clock.now()
             assert seen <= now <= calendar.END
             seen = now
@@ -133,8 +143,7 @@ def test_it_waits_for_real_time_that_went_back(real: RealTime) -> None:
 
 
 def test_it_stops_at_the_end_of_the_calendar(real: RealTime) -> None:
-    clock = Clock()
-    clock.run(1e300)
+    clock = running(Clock(), 1e300)
     real.seconds += 1e9
     assert clock.now() == calendar.END < calendar.LAST
     real.seconds += 1e9

@@ -47,7 +47,6 @@ LENGTHENED: dict[str, Lengthen] = {
 
 
 def register(document: Any) -> None:
-    """Register the strategies of all formats with schemathesis."""
     for name, texts in strategies(document).items():
         schemathesis.openapi.format(name, texts)
 

@@ -46,7 +46,6 @@ class Link(NamedTuple):
 
 
 def operations(document: Document) -> dict[str, Operation]:
-    """Return all operations by id."""
     every = (
         Operation(item[method]["operationId"], method.upper(), path, item[method])
         for path, item in document["paths"].items()
@@ -65,7 +64,6 @@ def is_usable(document: Any) -> bool:
 
 
 def links(document: Document) -> Iterator[Link]:
-    """Yield all links of all responses."""
     known = operations(document)
     for source in known.values():
         for status, answer in source.node["responses"].items():
@@ -170,6 +168,5 @@ def headers(key: str) -> dict[str, str]:
 
 
 def failing(check: str, failure: Failure, answer: Any, curl: str) -> Failing:
-    """Return a failure as an entry of the report."""
     status, text = (answer.status_code, answer.text[:500]) if answer is not None else (None, "no answer")
     return Failing(check, f"{failure.title}: {failure.message}", status, text, curl)

@@ -111,7 +111,6 @@ class ObjectFactory:
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def send(self, method: str, path: str, body: Any) -> ApiResponse:
-        """Return the response to a request for a path of the document."""
         return self.connections.exchange(ApiRequest.of(method, path, json=body, headers=self._headers))
 
     def new(self) -> str:
@@ -136,7 +135,6 @@ class ObjectFactory:
         return self.filled(self._known[kind].body, scene) if kind else {}
 
     def filled(self, template: Any, scene: Scene) -> Any:
-        """Return the template with its references replaced."""
         return filled(template, lambda path: self._value(path, scene))
 
     def with_references(self, body: Any, scene: Scene) -> Any:

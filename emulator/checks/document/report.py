@@ -25,10 +25,7 @@ class Failing:
 
 @dataclass
 class OperationCount:
-    """The requests of one operation: all, those that are valid, and of these those that succeeded.
-
-    ``rejected`` has how many valid ones a rule of state rejected, by code.
-    """
+    """The requests of one operation: all, the valid ones, and those of them that succeeded or were rejected by its state."""
 
     operation: str
     requests: int = 0
@@ -73,7 +70,6 @@ class DocumentResults:
 
     @property
     def requests(self) -> int:
-        """The number of requests."""
         return sum(count.requests for count in self.operations.values())
 
     @property

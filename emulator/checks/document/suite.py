@@ -80,7 +80,7 @@ class Suite:
         self.report.seconds = time.monotonic() - started
         return self.report
 
-    # Requests generated from the document
+    # -- requests generated from the document
 
     def _groups(self) -> list[list[str]]:
         """Return the ids of all operations except streams, in groups that do not disturb each other."""
@@ -163,9 +163,8 @@ class Suite:
             location.name for location, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE
         }
         if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
-            case.headers["Idempotency-Key"] = (
-                self.objects.new()
-            )  # a repeated key with another body is an error of its own
+            # A repeated key with another body is an error of its own.
+            case.headers["Idempotency-Key"] = self.objects.new()
         if case.meta.phase.name is not TestPhase.STATEFUL:
             try:
                 self._refer(case, self.objects, invalid)

@@ -45,7 +45,6 @@ async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> li
 
 
 async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    """Send all at the same time."""
     return [answer for (answer,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))]
 
 
@@ -221,5 +220,4 @@ PING, GOOD = CHECKS[:2]
 
 
 def checks_of(method: str) -> list[ReceiverCheck]:
-    """Return the checks for a signing method."""
     return [check for check in CHECKS if method in check.methods]

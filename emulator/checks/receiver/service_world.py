@@ -74,7 +74,6 @@ class ServiceWorld:
         return self._elsewhere is not None
 
     def ping(self) -> SignedRequest:
-        """Return the validation ping."""
         with self._unit_of_work():
             event = self._world.event("webhook.ping", EventData(to_wire(self.endpoint)))
         return deliveries.ping(
@@ -154,7 +153,6 @@ class ServiceWorld:
 
 
 def unsigned(sent: SignedRequest) -> SignedRequest:
-    """Return the delivery without its signature."""
     proofs = {header for header, _ in PROOF_HEADERS.values()}
     return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs})
 

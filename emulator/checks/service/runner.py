@@ -132,7 +132,6 @@ class Runner:
         return self._shared[name]
 
     def knows(self, name: str) -> bool:
-        """Return whether there is a shared object of this name."""
         return name in self._collected.objects
 
     def in_order(self, names: Collection[str]) -> list[str]:

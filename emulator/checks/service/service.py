@@ -80,7 +80,6 @@ def _days_after(value: Any, given: Any) -> bool:
 
 
 def _instant(text: str) -> datetime:
-    """Return the instant in a text."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 

@@ -179,7 +179,6 @@ class SuiteReport(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How many mutants were tried."""
         return len(self.caught) + len(self.survived)
 
     @property

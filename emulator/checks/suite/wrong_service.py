@@ -63,7 +63,6 @@ class WrongService:
         return value
 
     def parts(self) -> Parts:
-        """Return the parts of a sandbox that runs this service."""
         return Parts(
             world=lambda **fields: WrongWorld(self, **fields),
             sender=lambda answer_time: WrongSender(self, answer_time),

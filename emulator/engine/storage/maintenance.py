@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from emulator.core.jobs import Job
@@ -33,12 +32,12 @@ def check(url: str) -> list[CheckedWorld]:
     try:
         for saved in found.snapshots.values():
             restored(saved)
-        return [_finding(saved, found) for saved in found.worlds.values()]
+        return [_checked(saved, found) for saved in found.worlds.values()]
     except InvalidState as error:
         raise CorruptStore(f"{url}: {error}") from None
 
 
-def _finding(saved: StoredWorld, found: Content) -> CheckedWorld:
+def _checked(saved: StoredWorld, found: Content) -> CheckedWorld:
     world = restored(saved)
     records = sum(len(table) for table in world.tables() if table.kind is not Job)
     snapshots = sum(key == saved.key for key, _ in found.snapshots)
@@ -68,22 +67,21 @@ def contents(url: str) -> Content:
     """Return everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
     if url == MEMORY:
         raise CorruptStore("memory: nothing is stored")
-    file = file_of(url)
-    if file is not None and not file.exists():
+    # Each is imported on first use.
+    if (file := file_of(url)) is None:
+        with driver_needed():
+            from emulator.engine.storage import postgres_session
+
+            return postgres_session.read(url)
+    if not file.exists():
         raise CorruptStore(f"{url}: there is no such file")
-    # Imported on first use; a missing library is reported.
     if url.startswith("tinydb:"):
         from emulator.engine.storage import tinydb_file
 
-        return tinydb_file.read(Path(url.removeprefix("tinydb:")))
-    if url.startswith("sqlite:"):
-        from emulator.engine.storage import sqlite
+        return tinydb_file.read(file)
+    from emulator.engine.storage import sqlite
 
-        return sqlite.read(Path(url.removeprefix("sqlite:")))
-    with driver_needed():
-        from emulator.engine.storage import postgres_session
-
-        return postgres_session.read(url)
+    return sqlite.read(file)
 
 
 def convert(source: str, target: str) -> list[CheckedWorld]:

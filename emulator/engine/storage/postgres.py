@@ -181,7 +181,7 @@ async def _done(future: Future[Any]) -> None:
 
 
 class _WorldDurability(Durability):
-    """That of one world in one session: what comes after the session is for the world as it is opened then."""
+    """The durability of one world in one session; a world that is opened again has that of the later session."""
 
     def __init__(self, store: PostgresStore, key: Key, session: Session) -> None:
         self._store = store

@@ -60,10 +60,9 @@ class InvalidState(ValueError):
 
 
 class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The part of a world that is not its records.
+    """The part of a world that is not its records; ``seed`` is None if it is unknown.
 
-    The clock read ``now`` when real time was ``since`` (Unix time in seconds); if that is None, the clock goes on from
-    ``now``. ``seed`` is that of the world's ids, or None if it is unknown.
+    The clock read ``now`` at the real time ``since`` (Unix time in seconds); if that is None, it goes on from ``now``.
     """
 
     now: Timestamp

@@ -52,7 +52,7 @@ class AtomicStorage(Storage):
         """
         if state_file.identity(self.path) != self._identity:
             raise OSError(errno.ESTALE, state_file.REPLACED)
-        tables = {name: dict(sorted(table.items(), key=_number)) for name, table in data.items()}
+        tables = {name: dict(sorted(table.items(), key=lambda item: int(item[0]))) for name, table in data.items()}
         part = self.path.with_name(f".{self.path.name}.part")
         try:
             # A new file: what was left there is removed, so that neither its mode nor a link is taken over.
@@ -76,10 +76,6 @@ class CachedStorage(CachingMiddleware):
     WRITE_CACHE_SIZE = sys.maxsize
 
 
-def _number(item: tuple[str, Any]) -> int:
-    return int(item[0])
-
-
 def _fsync_folder(folder: Path) -> None:
     """Make a rename durable; a system that cannot open folders does so by itself."""
     try:
@@ -93,10 +89,7 @@ def _fsync_folder(folder: Path) -> None:
 
 
 class Database:
-    """The tables of a file, read at once; the file changes with :meth:`save` only.
-
-    Raises :class:`CorruptStore`.
-    """
+    """The tables of a file, read at once; it changes with :meth:`save` only. Raises :class:`CorruptStore`."""
 
     def __init__(self, path: Path) -> None:
         self._storage = CachedStorage(AtomicStorage)  # type: ignore[no-untyped-call]  # TinyDB's middleware has no types
@@ -144,11 +137,11 @@ class Database:
         row = self.worlds.get(doc_id=number)
         if not isinstance(row, Document):
             raise InvalidState(f"there is no world {number}")
-        rows = {kind: self._rows(row["key"], kind) for kind in sorted(self._kinds[row["key"]])}
+        rows = {
+            kind: [(each.doc_id, each) for each in in_order(self._tinydb.table(f"{row['key']}/{kind}"))]
+            for kind in sorted(self._kinds[row["key"]])
+        }
         return serialization.world_of_row(row, rows)
-
-    def _rows(self, key: str, kind: str) -> list[tuple[int, Any]]:
-        return [(row.doc_id, row) for row in in_order(self._tinydb.table(f"{key}/{kind}"))]
 
     def snapshots_of(self, key: Key) -> dict[str, StoredWorld]:
         """Return the named snapshots of a world, oldest first. Raises :class:`InvalidState`."""

@@ -82,10 +82,7 @@ class Batch:
 
 
 class TinyDBStore(Store):
-    """Worlds in one file. Once the file could not be written, changes are rejected until it can be.
-
-    What was answered within the last second may be lost.
-    """
+    """Worlds in one file. It rejects changes while the file cannot be written; those of the last second may be lost."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)

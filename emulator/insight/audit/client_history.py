@@ -56,12 +56,10 @@ class Request:
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """The JSON object in the response, or an empty one."""
         return json_object(self.entry.answer)
 
     @property
     def code(self) -> str:
-        """The code of the error in the response, or an empty text."""
         return public_code(self.answer).upper()
 
     @property

@@ -193,12 +193,12 @@ def unlimited_waits(history: ClientHistory) -> list[str]:
     return [
         each.id
         for each in history.requests
-        if each.entry.answered - each.entry.began > LONG_SECONDS and each.headers.get(b"user-agent") != HELPERS
+        if seconds_of(each) > LONG_SECONDS and each.headers.get(b"user-agent") != HELPERS
     ]
 
 
 def unsafe_retries(history: ClientHistory) -> Ids:
-    """Yield retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    """Return retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
     return second_ids(
         pair
         for pair in history.retries
@@ -380,12 +380,12 @@ def _is_late(attempt: DeliveryAttempt) -> bool:
 
 
 def slow(history: ClientHistory) -> Ids:
-    """Yield deliveries that were answered slowly or not in time."""
+    """Return deliveries that were answered slowly or not in time."""
     return [each.id for each in history.deliveries if any(map(_is_late, each.attempts))]
 
 
 def unacknowledged(history: ClientHistory) -> Ids:
-    """Yield failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
+    """Return failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
     return [
         each.id
         for each in history.deliveries
@@ -394,7 +394,7 @@ def unacknowledged(history: ClientHistory) -> Ids:
 
 
 def accepted_tampered(history: ClientHistory) -> Ids:
-    """Yield acknowledged deliveries that were tampered with, or that had a forged copy."""
+    """Return acknowledged deliveries that were tampered with, or that had a forged copy."""
     tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
     return tampered + [
         each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)

@@ -44,7 +44,6 @@ class LoggedUnit(NamedTuple):
         return first.old if self.at is None or first.old.due <= self.at else None
 
     def created(self, id: str) -> bool:
-        """Return whether it added the record with this id."""
         return any(change.old is None and change.record.id == id for change in self.unit.changes)
 
 
@@ -77,7 +76,6 @@ class Causality:
         return {entry.id: entry for entry in self._entries}
 
     def request(self, id: str) -> LoggedRequest | None:
-        """Return the request with this id, if it is in the journal."""
         return self._requests.get(id)
 
     def request_of(self, logged: LoggedUnit) -> str | None:

@@ -258,7 +258,6 @@ class Explanation:
         self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
 
     def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
-        """Return the step of the request of a unit of work."""
         id = self._causality.request_of(logged)
         if id is None:
             self.complete = False

@@ -248,7 +248,7 @@ def _shape(episode: Episode) -> list[tuple[str, str, str | None, int]]:
 
 
 def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
-    """Return each step with the request or the job that it can be led back to."""
+    """Return the steps by the request or the job that each of them can be led back to."""
     start_of: dict[str, str] = {}
     steps: dict[str, list[ChainStep]] = {}
     for number, step in enumerate(chain):

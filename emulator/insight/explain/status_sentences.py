@@ -46,7 +46,6 @@ class Sentences:
         return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
 
     def planned(self) -> dict[str, str]:
-        """Return when the next job of each kind is due that is planned for the record, the soonest first."""
         return planned_jobs(self.world, self.record.id)
 
     def job(self, name: str, due: str) -> str:
@@ -61,7 +60,6 @@ class Sentences:
         return self.gettext("Nothing more is planned.")
 
     def paid_with(self, intent: PaymentIntent | Transaction) -> str:
-        """Return the name of the method that a payment was made with."""
         return paid_with(intent, self.language) or self.gettext("the payment method")
 
     def reason(self, intent: PaymentIntent | None) -> str:
@@ -92,7 +90,7 @@ def _subscription(say: Sentences, each: Subscription) -> list[str]:
 
 
 def _standing(say: Sentences, each: Subscription) -> list[str]:
-    """Return how a subscription stands that has not ended, and since when."""
+    """Say how a subscription that has not ended stands, and since when."""
     if each.status in ("past_due", "unpaid"):
         stands = _past_due(say, each) if each.status == "past_due" else _unpaid(say, each)
         return [stands, _failed_charges(say, each), _way_back(say, each)]
@@ -105,7 +103,7 @@ def _standing(say: Sentences, each: Subscription) -> list[str]:
 
 
 def _trial(say: Sentences, each: Subscription, trial_end: str) -> str:
-    """Return until when it is in trial, and the price that follows if it does not end with it."""
+    """Say until when it is in its trial, and which price follows if it does not end then."""
     day, end = say.day(trial_end), _end(say.planned(), each)
     if end and end <= trial_end:
         return say.gettext("In its trial until {day}.", day=day)
@@ -113,7 +111,7 @@ def _trial(say: Sentences, each: Subscription, trial_end: str) -> str:
 
 
 def _past_due(say: Sentences, each: Subscription) -> str:
-    """Return since when it is past due, where that is known: a status that was set directly has no instant."""
+    """Say since when it is past due, where that is known: a status that was set directly has no instant."""
     since = each.failed_at or each.behind_since
     if since is None:
         return say.gettext("Past due.")
@@ -121,7 +119,7 @@ def _past_due(say: Sentences, each: Subscription) -> str:
 
 
 def _unpaid(say: Sentences, each: Subscription) -> str:
-    """Return since when it is unpaid, and when its first charge failed, where both are known."""
+    """Say since when it is unpaid, and when its first charge failed, where both are known."""
     if each.behind_since is None or each.failed_at is None:
         return say.gettext("Unpaid.")
     said = N_("Unpaid since {day}; the first charge failed on {first}.")
@@ -129,7 +127,7 @@ def _unpaid(say: Sentences, each: Subscription) -> str:
 
 
 def _way_back(say: Sentences, each: Subscription) -> str:
-    """Return how it becomes active once no charge is tried again: its uncollectible invoice can still be paid."""
+    """Say how it becomes active once no charge is tried again: its uncollectible invoice can still be paid."""
     invoice = say.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else None
     if each.status != "unpaid" or invoice is None or invoice.status != "uncollectible":
         return ""
@@ -147,10 +145,7 @@ def _price(say: Sentences, each: Subscription) -> str:
 
 
 def _failed_charges(say: Sentences, each: Subscription) -> str:
-    """Return how many charges of the invoice that is not paid failed, of what, and the last reason.
-
-    A charge that nothing could be charged for has no payment (B-45).
-    """
+    """Say how many charges of the unpaid invoice failed, of what, and why the last did; it may have had no payment (B-45)."""
     if each.failure is not None and each.failure.name in FAILURE_CAUSES:
         return say.gettext("The last charge failed: {reason}.", reason=failure_cause(say.language, each))
     intents = say.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if each.unpaid_invoice else ()

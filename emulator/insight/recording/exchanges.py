@@ -50,10 +50,7 @@ class RecordedStart(NamedTuple):
 
 
 class CausedEvent(NamedTuple):
-    """The type of an event, and the id of the request that caused it, or planned the job that did.
-
-    None where that does not matter.
-    """
+    """The type of an event, and the id of the request behind it, directly or by a job; None where that does not matter."""
 
     type: str
     request: str | None

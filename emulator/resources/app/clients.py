@@ -28,6 +28,10 @@ class Key(NamedTuple):
     name: str
     livemode: bool
 
+    @classmethod
+    def of(cls, world: World) -> Key:
+        return cls(world.name, world.livemode)
+
     def __str__(self) -> str:
         return f"sk_{'prod' if self.livemode else 'test'}_{self.name}"
 
@@ -55,10 +59,7 @@ def parse_key(header: str | None) -> tuple[Key, bool]:
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of ``fixtures/keys.yaml``: requests of certain Apps fail with ``code`` (B-04).
-
-    These are the Apps whose name is the word ``begins``, alone or followed by digits.
-    """
+    """A row of ``fixtures/keys.yaml`` (B-04): requests fail with ``code`` if the App's name is ``begins``, and maybe digits."""
 
     begins: str
     code: str
@@ -80,7 +81,7 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def admit_buyer(world: World, operation_id: str) -> None:
     """Raise the error of a magic key that names this operation, for payments on pages, which send no key (B-04)."""
-    own = Key(world.name, world.livemode)
+    own = Key.of(world)
     for rule in world.reference_data.magic_keys:
         if operation_id in rule.operations and rule.concerns(own):
             raise rule.error()

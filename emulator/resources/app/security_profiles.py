@@ -121,9 +121,7 @@ def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
 
 
 def forbidding(world: World, amount: int, type: str) -> tuple[SecurityProfile, str] | None:
-    """Return the profile that forbids a payment, with the field that does (rules 3 and 4), for jobs, which cannot respond
-    with an error.
-    """
+    """Return the profile, and its field, that forbids a payment (rules 3 and 4): jobs cannot respond with an error."""
     for profile in in_force(world):
         if _exceeds_maximum(profile, amount):
             return profile, "max_amount"

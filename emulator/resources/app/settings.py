@@ -28,9 +28,7 @@ CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
 class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``name`` is the App's where none is given, ``address`` are lines as on an envelope, ``logo`` is a PNG or JPEG as a
-    ``data:`` URI.
-    """
+    """``address`` are lines as on an envelope, ``logo`` is a PNG or JPEG as a ``data:`` URI."""
 
     name: ShortText | None = None
     address: Annotated[tuple[ShortText, ...], Meta(max_length=8)] = ()
@@ -41,7 +39,6 @@ class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def contact(self) -> tuple[str, ...]:
-        """The ways to reach the merchant that are known."""
         return tuple(each for each in (self.email, self.phone) if each)
 
 
@@ -153,9 +150,7 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` and
-    ``confirmation_timeout`` in seconds.
-    """
+    """Amounts are in minor units, rates in per cent, ``operator_delay`` and ``confirmation_timeout`` in seconds."""
 
     kind: ClassVar[str] = "settings"
     prefix: ClassVar[str] = "settings"

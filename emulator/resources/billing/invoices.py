@@ -94,10 +94,7 @@ DAYS_TO_PAY = 30
 
 
 class Invoice(Record, frozen=True, kw_only=True):
-    """Amounts are minor units. ``payment_url`` and ``pdf_url`` are null while it is a draft.
-
-    ``payment_intent`` and ``transaction`` are those that paid it; null if it is not paid, or was paid manually.
-    """
+    """Amounts are minor units. ``payment_intent`` and ``transaction`` paid it; a draft has no URLs."""
 
     kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"

@@ -143,7 +143,7 @@ def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
 
 def mark_past_due(world: World, event: Event) -> None:
     """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
-    subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
+    subscription = world.get(Subscription, world.require(Invoice, event.data.object.id).subscription)
     if subscription is None or subscription.collection_method != "send_invoice":
         return
     if STATE_MACHINE.allows(subscription, "fall behind"):
@@ -156,13 +156,13 @@ def invoice_paid(world: World, event: Event) -> None:
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """Settle an invoice that is owed no more, paid or voided. Its subscription recovers if no failed charge is left, and, under
-    ``send_invoice``, no other invoice is overdue. The next charge is at the next boundary (B-45, B-96).
+    """Settle an invoice that is owed no more, paid or voided. Its subscription recovers once nothing is owed (B-45, B-96).
 
-    Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose
-    charge failed are charged again at once.
+    Nothing is: no failed charge is left and, under ``send_invoice``, no invoice is overdue. The next charge is at the next
+    boundary. Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods
+    whose charge failed are charged again at once.
     """
-    subscription = _subscription_of(world, invoice)
+    subscription = world.get(Subscription, invoice.subscription)
     if subscription is None:
         return
     settled = subscription.unpaid_invoice == invoice.id
@@ -200,10 +200,6 @@ def _is_behind(world: World, subscription: Subscription) -> bool:
     return any(invoices.is_overdue(world, invoice) for invoice in own)
 
 
-def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
-    return world.get(Subscription, invoice.subscription)
-
-
 # -- renewals
 
 
@@ -227,7 +223,7 @@ def renew(world: World, subscription: Subscription, job: Job) -> None:
 
     The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to B-47).
     """
-    if subscription.status == "past_due" and _retry_due(world, subscription):
+    if subscription.status == "past_due" and any(job.due <= world.now for job in retries(world, subscription)):
         # Scheduled again, the boundary comes after the retry of the same instant (B-45).
         world.schedule(world.now, "subscription.renew", subscription)
         return
@@ -240,10 +236,6 @@ def renew(world: World, subscription: Subscription, job: Job) -> None:
     if is_charged(world, subscription):
         charge(world, subscription)
     subscriptions.schedule_renewal(world, subscription)
-
-
-def _retry_due(world: World, subscription: Subscription) -> bool:
-    return any(job.due <= world.now for job in retries(world, subscription))
 
 
 def is_charged(world: World, subscription: Subscription) -> bool:

@@ -99,9 +99,7 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
 
 
 def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
-    """Return the terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
-    month where ``subscription_data`` does not say otherwise.
-    """
+    """Return the terms in ``subscription`` mode (B-58): the plan's, or the lines' total each period, by default a month."""
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
     data = {} if plan else body.get("subscription_data") or {"interval": "month"}
     if plan is not None:
@@ -363,9 +361,7 @@ def product_of(session: CheckoutSession) -> str | None:
 
 
 def release_customer(world: World, event: Event) -> None:
-    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer, with the email that would make
-    it again (B-32).
-    """
+    """Reaction to ``customer.deleted``: open sessions lose the customer, and the email that would make it again (B-32)."""
     for session in world.table(CheckoutSession).where("customer", event.data.object.id):
         if session.status not in ("complete", "expired"):
             world.replace(session, customer=None, customer_email=None)

@@ -80,10 +80,8 @@ def unconfirmed(world: World, session: CheckoutSession, job: Job) -> None:
 
 
 def is_saving(session: CheckoutSession) -> bool:
-    """Return whether it saves a method without a payment, and the operator has not answered yet.
-
-    A session whose status a tester set has neither.
-    """
+    """Return whether it saves a method without a payment, and the operator has not answered yet."""
+    # A session whose status a tester set has neither a payment nor an instrument.
     return session.status == "processing" and session.payment_intent is None and session.instrument is not None
 
 
@@ -114,10 +112,7 @@ def _answer(world: World, session: CheckoutSession, code: str | None) -> Checkou
 
 
 def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
-    """Save the method or create the subscription, and complete the session.
-
-    Where the customer has been deleted since, the session completes with its payment alone.
-    """
+    """Save the method or create the subscription, unless the customer was deleted since, and complete the session."""
     customer = world.get(Customer, session.customer)
     if customer is not None and instrument is not None:
         if session.mode == "setup":
@@ -162,10 +157,7 @@ def _bill(
     method: PaymentMethod,
     intent: PaymentIntent | None,
 ) -> None:
-    """Make the invoice of the payment on the page: the first period, one-off lines or both (B-58, B-97).
-
-    Subscription and invoice have the ids that the intent's event named (B-67).
-    """
+    """Make the invoice of the payment on the page (B-58, B-97), with the ids that the intent's event named (B-67)."""
     lines = checkout_sessions.billed(session.lines_due)
     id = None if intent is None else intent.invoice
     invoice = invoices.draft(world, customer, lines, session.currency, id=id, subscription=subscription.id)
@@ -184,7 +176,7 @@ JOBS = {
 }
 
 
-# -- payments
+# -- paying
 
 
 HostedPayment = Mapping[str, Any]
@@ -195,9 +187,6 @@ HostedPayment = Mapping[str, Any]
 ``product``: the id of one of a link's several products. ``customer``: ``name``, ``email`` and ``phone`` of a buyer who
 is not a known customer.
 """
-
-
-# -- paying
 
 
 def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent | CheckoutSession:

@@ -46,10 +46,9 @@ class Address(Record, frozen=True, kw_only=True):
 
 
 class Customer(Record, frozen=True, kw_only=True):
-    """A person who pays, known to the App by email.
+    """A person who pays, known to the App by email, which is null for the anonymous buyer of a checkout session (B-58).
 
-    ``address`` is the default address. ``total_spent`` is in minor units of ``currency``: completed deposits less
-    refunds (B-30). ``email`` is null for the anonymous buyer of a checkout session (B-58).
+    ``address`` is the default one, ``total_spent`` (minor units) the completed deposits less refunds (B-30).
     """
 
     kind: ClassVar[str] = "customer"

@@ -157,17 +157,16 @@ def _remainder(number: str) -> int:
 
 @cache
 def _formats() -> dict[str, re.Pattern[str]]:
-    return {country: _pattern(parts) for country, parts in _structures().items()}
+    return {
+        country: re.compile(re.sub(r"(\d+)([nac])", lambda part: f"({_CHARACTERS[part[2]]}{{{part[1]}}})", parts))
+        for country, parts in _structures().items()
+    }
 
 
 @cache
 def _structures() -> dict[str, str]:
     words = _REGISTERED.split()
     return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def _pattern(parts: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"(\d+)([nac])", lambda part: f"({_CHARACTERS[part[2]]}{{{part[1]}}})", parts))
 
 
 # -- magic values (B-54)
@@ -236,10 +235,7 @@ class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read(world: World, fields: Fields) -> PaymentDetails:
-    """Read the instrument from the ``type`` and the fields of that type that a buyer entered.
-
-    Raises 422 for a field that is missing or belongs to another type, for wrong check digits and for an expired card.
-    """
+    """Read the instrument that a buyer entered; 422 for missing or foreign fields, wrong check digits and an expired card."""
     found = Violations(fields)
     _check(found, world, fields)
     found.done()
@@ -282,10 +278,7 @@ ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
 
 
 def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the types of payment method that a new object allows, ``payment_method_types`` of its body or every type.
-
-    Without those that a security profile excludes now (B-58). Raises 422 if no type is left.
-    """
+    """Return the types of method that a new object allows, but for those that profiles exclude (B-58); 422 if none is left."""
     wanted = tuple(dict.fromkeys(body.get("payment_method_types", ()))) or EVERY_TYPE
     left = security_profiles.permitted(world, wanted)
     if not left:
@@ -320,14 +313,6 @@ def _check_fields(found: Violations, fields: Fields, type: str) -> None:
                 raise invalid_field(name, f"does not belong to a method of type {type}")
 
 
-def _mobile_money(world: World, fields: Fields) -> PaymentDetails:
-    return PaymentDetails(type="mobile_money", details=phone_details(fields["phone"]))
-
-
-def _paypal(world: World, fields: Fields) -> PaymentDetails:
-    return PaymentDetails(type="paypal", details={"email": fields["email"]})
-
-
 def _bank_card(world: World, fields: Fields) -> PaymentDetails:
     number = fields["number"].replace(" ", "")
     details = {
@@ -341,10 +326,7 @@ def _bank_card(world: World, fields: Fields) -> PaymentDetails:
 
 
 def require_check_digit(number: str) -> None:
-    """Raise 422 for a card number that fails the Luhn check.
-
-    No message may contain the card number, since responses are logged and stored.
-    """
+    """Raise 422 for a wrong check digit. No message may contain the number, since responses are logged and stored."""
     if not is_card_number(number.replace(" ", "")):
         raise invalid_field("number", "the check digit (Luhn) is wrong")
 
@@ -373,8 +355,8 @@ def _iban(text: str) -> str:
 
 
 _READERS: Mapping[str, Callable[[World, Fields], PaymentDetails]] = {
-    "mobile_money": _mobile_money,
+    "mobile_money": lambda world, fields: PaymentDetails(type="mobile_money", details=phone_details(fields["phone"])),
     "bank_card": _bank_card,
     "bank_transfer": _bank_transfer,
-    "paypal": _paypal,
+    "paypal": lambda world, fields: PaymentDetails(type="paypal", details={"email": fields["email"]}),
 }

@@ -43,7 +43,6 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
 
     @property
     def instrument(self) -> PaymentDetails:
-        """The payment instrument, as the operator needs it."""
         return PaymentDetails(type=self.type, details=self.details, magic=self.magic)
 
 
@@ -68,10 +67,7 @@ def add(
     is_default: bool | None = None,
     metadata: Metadata | None = None,
 ) -> PaymentMethod:
-    """Add a payment method to a customer; a new default method replaces the former one as the default.
-
-    Where nothing is said it is the default of a customer who has none (B-52).
-    """
+    """Add a method, in place of the former default if it is one: by default it is that of a customer without any (B-52)."""
     if is_default is None:
         is_default = default(world, customer) is None
     if is_default:

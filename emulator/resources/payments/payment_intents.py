@@ -161,7 +161,6 @@ def start(
 
 
 OVER = ("succeeded", "canceled")
-"""The final states."""
 
 
 def release_customer(world: World, event: Event) -> None:

@@ -83,7 +83,6 @@ def show(world: World, id: str, query: Query) -> InvoiceDocument:
 
 
 def invoice_token_error() -> ApiError:
-    """Return the 401 ``INVALID_TOKEN`` (B-71)."""
     return ApiError(
         "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
     )

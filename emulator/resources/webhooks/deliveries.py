@@ -114,8 +114,10 @@ def _verify_jwt(token: str, secret: str, raw: bytes, epoch: float) -> bool:
         return False
     if not hmac.compare_digest(_with_signature(signed_part, secret).encode(), token.encode()):
         return False
+    payload = signed_part.partition(".")[2]
     try:
-        claims = msgspec.json.decode(_base64url_decoded(signed_part.partition(".")[2]), type=_Claims)
+        decoded = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+        claims = msgspec.json.decode(decoded, type=_Claims)
     except (ValueError, msgspec.DecodeError):
         return False
     return claims.exp > epoch and claims.body_sha256 == digest(raw)
@@ -147,10 +149,6 @@ def _with_signature(signed_part: str, secret: str) -> str:
 
 def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _base64url_decoded(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 _JWT_HEADER = _base64url(b'{"alg":"HS256","typ":"JWT"}')
@@ -185,10 +183,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookDelivery(Record, frozen=True, kw_only=True):
-    """``next_attempt_at`` is set while the delivery is pending (B-85).
-
-    ``by_hand`` is set once somebody retried it manually: no automatic retry follows after that.
-    """
+    """``next_attempt_at`` is set while it is pending (B-85); after a retry ``by_hand`` there is no automatic one."""
 
     kind: ClassVar[str] = "webhook_delivery"
     prefix: ClassVar[str] = "whd"

@@ -73,9 +73,8 @@ def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
     number = int(address)
     if any(address in network for network in LAST_32_BITS):
         yield IPv4Address(number & 0xFFFFFFFF)
-    if (
-        address in LOCAL_NAT64
-    ):  # its prefix has 48, 56, 64 or 96 bits, and bits 64 to 71 belong to no address (RFC 6052)
+    # Its prefix has 48, 56, 64 or 96 bits, and bits 64 to 71 belong to no address (RFC 6052).
+    if address in LOCAL_NAT64:
         joined = number >> 64 << 56 | number & (1 << 56) - 1
         yield from (IPv4Address(joined >> 88 - bits & 0xFFFFFFFF) for bits in (48, 56, 64))
     yield from filter(None, (address.sixtofour, *(address.teredo or ())))
