@@ -93,10 +93,7 @@ class ControlClient(Api):
         return ids[0] if len(ids) == 1 else start
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
-        """Yield what happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
-
-        It ends only with an error, when the emulator has ended.
-        """
+        """Yield kind and object of what happens, after a first pair of the kind ``open``; it ends only with an error."""
         request = self._prepared("GET", _at("/stream"), query={"types": types})
         with _explained(self.url), self.connections.stream(request) as (head, lines):
             accepted(self.url, head)

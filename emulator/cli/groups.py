@@ -79,10 +79,10 @@ NOT_REPEATED = (
     *("--only", "--skip", "--junit", "--control-token", "--budget", "--jobs", "--fail-on"),
     *("--app", "--receiver", "--secret", "--html"),
 )
-"""Options with a value that the line leaves out."""
+"""Options with a value that :func:`repeating` leaves out."""
 
 FLAGS = ("--json", "--pairs")
-"""Options without one that it leaves out."""
+"""Options without a value that it leaves out."""
 
 REMEMBERED = "repeated.arguments"
 

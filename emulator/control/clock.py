@@ -256,16 +256,13 @@ async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry
     """Run the jobs of a copied world up to an instant, beside other requests; yield each with its events, without effects."""
     time_slice = TimeSlice()
     while (job := world.jobs.next()) is not None and job.due <= until:
-        yield {**entry(job), "event_types": _events(world, job)}
+        try:
+            types = [event.type for event in world.run(job).events]
+        except Exception as error:  # as in the original world, a job that raises does not stop the clock
+            world.fail_job(job, error)
+            types = []
+        yield {**entry(job), "event_types": types}
         await time_slice.pause_if_over()
-
-
-def _events(world: World, job: Job) -> list[str]:
-    try:
-        return [event.type for event in world.run(job).events]
-    except Exception as error:  # as in the original world, a job that raises does not stop the clock
-        world.fail_job(job, error)
-        return []
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:

@@ -59,10 +59,7 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
 
 
 def _check_then(then: Body) -> None:
-    """Raise 422 unless exactly one effect is given, with nothing beside it but what goes with it.
-
-    A body needs a status, and one that allows a body.
-    """
+    """Raise 422 unless there is one effect, beside it only what goes with it, and a body only where the status has one."""
     effects = then.keys() - MODIFIERS.keys()
     if len(effects) != 1 and effects != {"hang_ms", "status"}:
         alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS)
@@ -94,7 +91,6 @@ def _check_match(match: Body, suitable: Collection[str]) -> None:
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """Return the operations and the paths of the service."""
     known = paths(bundles.load("service"))
     return {"operation": frozenset(known), "path": frozenset(known.values())}
 

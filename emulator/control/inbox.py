@@ -120,10 +120,7 @@ async def clear_response(engine: Engine, runtime: Runtime, name: str, query: Que
 
 
 def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
-    """Return the application behind ``/_emulator/inbox/``; a GET and ``…/response`` are passed on to the ``control`` API.
-
-    Other requests are not validated, since a webhook receiver must accept any method, type and body.
-    """
+    """Return the app behind ``/_emulator/inbox/``: it stores any request, but a GET and ``…/response`` go on to ``control``."""
 
     async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "GET" or RESPONSE.fullmatch(scope["path"]):
@@ -162,7 +159,6 @@ async def _store(engine: Engine, request: Request) -> Response:
 
 
 def _check_name(name: str) -> None:
-    """Raise 404 for what cannot be the name of an inbox."""
     if not NAME.fullmatch(name):
         raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
 

@@ -159,8 +159,6 @@ BY_STATUS: Mapping[str, tuple[type[Any], str]] = {
 
 
 class Sample(NamedTuple):
-    """One value with its labels."""
-
     labels: Mapping[str, str]
     value: float
 
@@ -174,7 +172,6 @@ class Metric(NamedTuple):
     samples: Iterable[Sample]
 
     def lines(self) -> Iterable[str]:
-        """Yield the lines of the metric in the text format."""
         name = PREFIX + self.name
         yield f"# HELP {name} {self.help}"
         yield f"# TYPE {name} {self.type}"

@@ -77,7 +77,6 @@ def _instant(value: object) -> object:
 
 
 def _require_unique(world: World, record: Record, values: Body) -> None:
-    """Raise 422 for a unique value that another object has."""
     for field in record.unique:
         holder = world.table(type(record)).find(field, values[field]) if field in values else None
         if holder is not None and holder is not record:
@@ -85,10 +84,7 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
 
 
 def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
-    """Return the values in the types of the record: nested objects become structs, lists become tuples.
-
-    Raises 422 for metadata that only one assumption allows (B-22).
-    """
+    """Return the values in the types of the record; 422 for metadata that only one assumption allows (B-22)."""
     hints, values = get_type_hints(kind), {}
     if settings(world).assumptions.metadata_values == "any":
         hints["metadata"] = dict[str, Any]
@@ -123,7 +119,6 @@ def invalid_subject(world: World, subject: Any) -> Iterator[tuple[str, str]]:
 
 @cache
 def _instants(kind: type[Record]) -> frozenset[str]:
-    """Return the fields of a kind that hold instants."""
     timestamp = {"$ref": "#/components/schemas/Timestamp"}
     fields = schemas()[schema_name(kind)]["properties"].items()
     return frozenset(name for name, part in fields if timestamp in part.get("allOf", ()))

@@ -48,7 +48,6 @@ class SentCall(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The body as it is sent."""
         return self.body if isinstance(self.body, str) else json.dumps(self.body, ensure_ascii=False)
 
 

@@ -335,22 +335,22 @@ def _best_index(
     for field in wanted.keys() - filters.keys():
         if field in table.kind.indexes:
             values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-            runs = [table.indexes[field].run(value) for value in dict.fromkeys(values)]
-            best = min(best, (sum(map(len, runs)), runs, field), key=lambda choice: (choice[0], choice[2] is None))
+            lists = [table.indexes[field].run(value) for value in dict.fromkeys(values)]
+            best = min(best, (sum(map(len, lists)), lists, field), key=lambda choice: (choice[0], choice[2] is None))
     return best[1], {name: value for name, value in wanted.items() if name != best[2]}
 
 
 def _in_bounds(
-    runs: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
+    lists: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
 ) -> tuple[list[Run[R]], dict[str, Any]]:
     """Return the parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
     bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
     after, before = bounds.get("created_after"), bounds.get("created_before")
     within = []
-    for run in runs:
-        start = 0 if after is None else bisect_left(run, after, key=_created_at)
-        stop = len(run) if before is None else bisect_right(run, before, key=_created_at)
-        within.append(Run(run, start, max(start, stop)))
+    for slots in lists:
+        start = 0 if after is None else bisect_left(slots, after, key=_created_at)
+        stop = len(slots) if before is None else bisect_right(slots, before, key=_created_at)
+        within.append(Run(slots, start, max(start, stop)))
     return within, {name: value for name, value in wanted.items() if name not in bounds}
 
 

@@ -27,10 +27,7 @@ def N_(message: str) -> str:  # noqa: N802  # the name that gettext's tools look
 
 
 def folded(text: str) -> str:
-    """Return text in the form in which it is compared: without case, and each letter with its accents as one character.
-
-    A Mac may send é as two characters, which keyboards give as one.
-    """
+    """Return text as it is compared: without case, and é as one character, where a Mac may send two."""
     return normalize("NFC", normalize("NFC", text).casefold())
 
 

@@ -71,7 +71,7 @@ class StateMachine(Generic[R]):
         return self._emit(world, row, world.change(record, changes))
 
     def job(self, trigger: str, act: Callable[[World, R, Job], object] | None = None) -> JobFunction:
-        """Return the function of a job: a transition, or ``act``. It does nothing if the record is gone or elsewhere."""
+        """Return the function of a job: a transition, or ``act``; it does nothing if the record has no such transition now."""
 
         def run(world: World, job: Job) -> None:
             record = world.get(self.kind, job.about)

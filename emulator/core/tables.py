@@ -8,7 +8,7 @@ lists are filtered, but each order and index that there is takes time with every
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -196,7 +196,7 @@ class Table(Generic[R]):
         return completed(self.copying({}))
 
     def copying(self, earlier: Mapping[str, Earlier]) -> Slices[Self]:
-        """Return such a table, made in slices; ``earlier`` is what changed in this one since the first of them, by id."""
+        """Return such a table, made in slices; ``earlier`` is what has changed in this one since the first slice, by id."""
         duplicate = type(self)(self.kind)
         copied = duplicate.slots
         for slots in _steps(self.slots):
@@ -299,8 +299,10 @@ class Table(Generic[R]):
             _insert(self._order, slot)
         for field, index in self.indexes.items():
             index.add(getattr(record, field), slot)
-        if keys:
-            self._file_keys(keys, slot)
+        for field, key in keys.items():
+            if len(found := self.unique[field]) >= PART:
+                found.begin_part()
+            found[key] = slot
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
         """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
@@ -310,7 +312,9 @@ class Table(Generic[R]):
         """
         slot = self.place(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
-        if not self._slot_fields.isdisjoint(fields) and _differ(old, new, self._slot_fields):
+        if not self._slot_fields.isdisjoint(fields) and any(
+            getattr(old, field, None) != getattr(new, field, None) for field in self._slot_fields
+        ):
             self._free_keys(new)
             self.remove(old)
             self.add(new, slot.number)
@@ -352,12 +356,6 @@ class Table(Generic[R]):
                 keys[field] = key
         return keys
 
-    def _file_keys(self, keys: dict[str, Any], slot: Slot[R]) -> None:
-        for field, key in keys.items():
-            if len(found := self.unique[field]) >= PART:
-                found.begin_part()
-            found[key] = slot
-
 
 def _steps(slots: PartedDict[str, Slot[R]]) -> Iterator[list[Slot[R]]]:
     """Return the slots that there are now, some at a time."""
@@ -369,10 +367,6 @@ def _steps(slots: PartedDict[str, Slot[R]]) -> Iterator[list[Slot[R]]]:
 def _traits(kind: type[Record]) -> tuple[bool, frozenset[str]]:
     """Return whether a kind has ``updated_at``, and the fields whose change gives a record a new slot."""
     return "updated_at" in kind.__struct_fields__, frozenset((*kind.unique, "created_at"))
-
-
-def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
-    return any(getattr(old, field, None) != getattr(new, field, None) for field in fields)
 
 
 def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def library(module: str) -> Any:
-    """Return a module, imported on first use: ``library("babel.numbers")``. ``ModuleNotFoundError`` says what to install."""
+    """Return a module, imported on first use: ``library("babel.numbers")``. An error says what to install."""
     if find_spec("emulator.vendor"):
         return import_module(f"emulator.vendor.{module}")
     try:

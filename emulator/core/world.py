@@ -304,8 +304,6 @@ class World(Repository):
 
 
 class UnitOfWorkContext(msgspec.Struct):
-    """A unit of work of a world while it runs."""
-
     world: World
     unit: UnitOfWork
 

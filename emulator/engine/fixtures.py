@@ -25,8 +25,6 @@ class InvalidFixture(Exception):
 
 
 class AppFixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one App starts with."""
-
     settings: dict[str, Any] = {}
 
 

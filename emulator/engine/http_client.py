@@ -44,8 +44,6 @@ class RequestFailed(Unreachable):
 
 
 class UrlParts(NamedTuple):
-    """The parts of a URL that a request is made of."""
-
     tls: bool
     host: str
     port: int

@@ -439,8 +439,10 @@ class Outbox:
     # -- webhooks
 
     async def _deliver(self, effect: DeliverWebhook | OpenPage) -> None:
-        if isinstance(effect, OpenPage):
-            return await self._open_page(effect)
+        if isinstance(effect, OpenPage):  # whatever comes of it is the page's affair
+            await self._runner.durable()
+            await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
+            return
         result = NOT_SENT
         ended = asyncio.Event()
         self._attempted[effect.delivery] = effect.webhook, ended
@@ -512,11 +514,6 @@ class Outbox:
         return await self._sender.send(
             request.url, request.headers, request.body, verify=request.verify, names=self._names, moment=moment
         )
-
-    async def _open_page(self, effect: OpenPage) -> None:
-        """Open a page as a browser does; whatever comes of it is the page's affair."""
-        await self._runner.durable()
-        await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
 
     async def _record_attempt(
         self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str, again: float | None

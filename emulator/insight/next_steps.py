@@ -176,14 +176,6 @@ def _transaction(world: World, each: Transaction) -> Facts:
     }
 
 
-def _refund(world: World, each: Refund) -> Facts:
-    return {"send": planned_jobs(world, each.id).get("refund.send")}
-
-
-def _session(world: World, each: CheckoutSession) -> Facts:
-    return {"method": working_method(world, each.payment_method_types)}
-
-
 def _delivery(world: World, each: WebhookDelivery) -> Facts:
     endpoint = world.get(WebhookEndpoint, each.webhook)
     path = urlsplit(endpoint.url).path if endpoint else ""
@@ -198,8 +190,8 @@ FACTS: Mapping[type[Record], Callable[[World, Any], Facts]] = {
     Invoice: _invoice,
     Customer: _customer,
     Transaction: _transaction,
-    Refund: _refund,
-    CheckoutSession: _session,
+    Refund: lambda world, each: {"send": planned_jobs(world, each.id).get("refund.send")},
+    CheckoutSession: lambda world, each: {"method": working_method(world, each.payment_method_types)},
     WebhookDelivery: _delivery,
 }
 
@@ -234,7 +226,6 @@ class _Known:
 
 
 def next_steps(world: World, record: Record, language: Language) -> Iterator[NextStep]:
-    """Yield the steps to offer for a record in its present state."""
     known = _Known(world, record, language)
     for name, row in STEPS.get(record.kind, {}).items():
         if all(known.get(field) in values for field, values in row.when.items()):

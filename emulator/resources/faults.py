@@ -33,7 +33,7 @@ REQUEST, DELIVERY, PAYMENT, ANSWER = "request", "delivery", "payment", "answer"
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which requests (the first four fields), deliveries or payments (two each) a fault applies to; None matches anything.
+    """The requests (the first four fields), deliveries or payments (two each) that a fault applies to; None matches anything.
 
     With ``nth`` it applies from the n-th of them on, counted from when the fault was arranged.
     """

@@ -147,7 +147,7 @@ def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
 def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
     """Settle an approved one; the customer's totals count the deposits whose money is there (B-30, B-56).
 
-    Of a dispute that was lost the customer has spent nothing; one that is to settle once more counts when it does.
+    After a lost dispute the customer has spent nothing; one that is to settle once more counts when it does.
     """
     if new.status == "approved":
         default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)

@@ -196,10 +196,7 @@ def pairs(cases: Sequence[Case]) -> list[Case]:
 
 
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """Return the cases that patterns name: ``5:drop-after``, ``*:twice``, ``5:*``, a kind such as ``twice``, or a pair.
-
-    Raises ``LookupError`` for a pattern that names none, and where the scenario has no case of the kinds that are named.
-    """
+    """Return the cases that patterns name: ``5:drop-after``, ``5:*``, ``twice`` or a pair. Raises ``LookupError`` for none."""
     if not patterns:
         return [case for case in cases if not case.kind.asked]
     found: dict[str, Case] = {}

@@ -76,10 +76,7 @@ class Search(NamedTuple):
 
 
 def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Search()) -> AppReport:  # noqa: B008  # immutable
-    """Run the scenario twice without a fault, then once for each case of the search.
-
-    Ctrl-C ends it; the report has what was found before. Raises ``LookupError`` for a pattern that names no case.
-    """
+    """Run the scenario twice without faults, then each case; Ctrl-C ends it. Raises ``LookupError`` for an unknown pattern."""
     known_kinds(search.only)
     left_out: set[tuple[str, str]] = set()
     runs = Runs[Case, Ending](lambda case: _with_rows(play(case), left_out), limits)
@@ -153,10 +150,7 @@ def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
 
 
 def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
-    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed.
-
-    In a quarter of the cases at least: now and then a busy machine delays a client that never waits.
-    """
+    """Return the rules about pauses that the client followed in a quarter of the cases: a busy machine may delay the others."""
     reached = [case for case in tried if case.kind.name in PAUSES and (end := endings.get(case.name)) and end.reached]
     asked = Counter(PAUSES[case.kind.name] for case in reached)
     followed = Counter(PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name]))
@@ -173,7 +167,7 @@ def _difference(
     """Return how a run ended otherwise than it should; nothing where that cannot be told.
 
     A scenario may want a payment to be answered at once: where it fails for that, nothing is known of the application.
-    Nor is an order that waits for an answer otherwise one that was refused, unless it is also as if it had been paid.
+    An order that waits is no difference to one that was refused, unless it is also as if it had been paid.
     """
     if wanted is None or ending is None or not wanted.reached:
         return ()

@@ -82,10 +82,7 @@ class EndingDifference(NamedTuple):
 
 
 def compare(baseline: Ending, other: Ending, case: Case | None = None) -> tuple[EndingDifference, ...]:
-    """Return how another ending differs from that of the baseline, the worst first.
-
-    Where the operator was silent, other charges and tries follow by the service's own rules, so objects may differ.
-    """
+    """Return how an ending differs from the baseline, the worst first; objects may differ after an outage."""
     is_outage = case is not None and case.place.about == CHARGE
     found = [] if is_outage else list(_digest_differences(baseline.digest, other.digest))
     if not other.balanced:

@@ -303,7 +303,7 @@ def _charge_places(exported: dict[str, Any]) -> list[Place]:
 
 
 def _whole(api: Api, requests: Sequence[dict[str, Any]], case: Case | None) -> dict[str, dict[str, Any]]:
-    """Return requests whole, by id: those that a request which failed may be among, in the baseline all."""
+    """Return requests with their bodies, by id: all of the baseline, of a case those among which the failed one may be."""
     struck = [part.place.match or {} for part in parts(case) if part.kind.advice is AGAIN] if case else []
     names = {match["operation"] for match in struck if "operation" in match}
     ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] in names)]

@@ -32,7 +32,6 @@ class Operation(NamedTuple):
 
     @property
     def is_endless(self) -> bool:
-        """Whether its response is a stream without an end."""
         return "text/event-stream" in self.node["responses"].get("200", {}).get("content", {})
 
 

@@ -50,7 +50,6 @@ CHANGES: dict[str, dict[str, Any]] = TABLES["changes"]
 
 
 def anonymous(path: str) -> str:
-    """Return the path without the names of its parameters."""
     return re.sub(r"\{[^}]*\}", "{}", path)
 
 

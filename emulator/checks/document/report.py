@@ -65,7 +65,6 @@ class DocumentResults:
 
     @property
     def passed(self) -> bool:
-        """Whether every response passed every check."""
         return not self.problems and not any(count.failures for count in self.operations.values())
 
     @property

@@ -49,7 +49,6 @@ class CheckResult(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether every answer is right."""
         return not self.wrong_answers
 
 
@@ -206,10 +205,7 @@ def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[st
 
 
 def exported(service: ServiceWorld) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every delivery of every check of the endpoint's signing method, each with a name for its file.
-
-    ``at`` is the system's time in seconds when it was signed: by it a JWT is judged, as if it arrived then.
-    """
+    """Yield every delivery of every check with a name for its file; ``at`` is when it was signed, by which a JWT is judged."""
     method = service.endpoint.security_profile
     for check in checks_of(method):
         for number, sent in enumerate(check.make(service), 1):

@@ -245,9 +245,9 @@ class EventReceiver:
         self._server.close()
 
     def last(self, url: str, secret: str) -> dict[str, Any]:
-        """Return the last event that arrived at a URL: its fields, ``headers`` and ``signature`` (hex, base64 or other).
+        """Return the last event that arrived at a URL, pings aside. Raises :class:`NoAnswer` if none arrives in time.
 
-        The ping does not count. Raises :class:`NoAnswer` if none arrives in time.
+        Beside its fields it has ``headers`` and ``signature`` (hex, base64 or other).
         """
         path = urlsplit(url).path
         with self._arrived:

@@ -17,11 +17,11 @@ from emulator.checks.report import Finding, Report
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
 from emulator.core.records import Record, hidden_fields
 
-# -- mutation points of the service, and a row of the table of mutants
+# -- mutation points of the service, and mutants
 
 
 Alteration = Callable[..., Any]
-"""The wrong value in place of a right one; the right one itself where the row does not concern it."""
+"""The wrong value in place of a right one; the right one itself where the mutant does not concern it."""
 
 
 class MutationPoint(Enum):
@@ -158,9 +158,8 @@ SAYS_NOTHING = 5
 class SuiteReport(NamedTuple):
     """``failure`` is that of the command with the right service; then nothing else was tried.
 
-    ``untouched`` are the rows that do not concern the command, ``left_out`` those that a client must not depend on, and
-    ``remaining`` counts those that were not tried.
-    ``repeat`` asks one row again; ``{case}`` stands for its name.
+    ``untouched`` are the mutants that do not concern the command, ``left_out`` those that a client must not depend on;
+    ``remaining`` counts those that were not tried. ``repeat`` tries one again; ``{case}`` stands for its name.
     """
 
     caught: Sequence[Mutant]
@@ -174,7 +173,6 @@ class SuiteReport(NamedTuple):
 
     @property
     def asserts_nothing(self) -> bool:
-        """Whether none of many mutants was caught."""
         return not self.caught and len(self.survived) >= SAYS_NOTHING
 
     @property
@@ -245,9 +243,9 @@ class SuiteReport(NamedTuple):
 
 
 class MutantRun(NamedTuple):
-    """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which rows concerned it.
+    """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which mutants concerned it.
 
-    ``apps`` are those in which each row was reached; None is one of them where it is not known.
+    ``apps`` are those in which each mutant was reached; None is one of them where it is not known.
     """
 
     failure: str | None
@@ -273,7 +271,7 @@ def try_mutants(
 ) -> SuiteReport:
     """Run the command with the right service, then with each mutant that concerns it.
 
-    ``only`` and ``skip`` are patterns of rows; optional ones are tried with ``every``, or where ``only`` names them. A mutant
+    ``only`` and ``skip`` are patterns of names; optional ones are tried with ``every``, or where ``only`` names them. A mutant
     runs only the tests that reached its point with the right service, if each has an App of its own; with ``all_tests``, all.
     Ctrl-C ends the search; the report has what was found before.
     """
@@ -294,7 +292,7 @@ def try_mutants(
     # A part of the tests may do other things than all of them do.
     lost = [row for row in concerning if row.tests and row.name in played and row.name not in played[row.name].reached]
     runs.play_all([] if runs.interrupted else [row._replace(tests=None) for row in lost])
-    # A row that was not reached this time says nothing about the command.
+    # A mutant that was not reached this time says nothing about the command.
     tried = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
     return SuiteReport(
         left_out=[row for row in named if row not in wanted and row.name in right.reached],
@@ -311,7 +309,7 @@ TEST_APP = re.compile(r"([0-9a-f]{12})-.+")
 
 
 def _narrowed(rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> list[Mutant]:
-    """Return the rows with the tests that each needs; as they are where tests do not pass without the others."""
+    """Return the mutants with the tests that each needs; as they are where tests do not pass without the others."""
     narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
     # The second run shows that the first one leaves nothing behind.
@@ -327,9 +325,9 @@ def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
 
 
 RIGHT = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right))
-"""The right service, as a row of which some tests are run."""
+"""The right service, as a mutant for which some tests are run."""
 
 
 def named_by(row: Mutant, patterns: Sequence[str]) -> bool:
-    """Return whether a pattern such as ``refund-*`` names a row."""
+    """Return whether a pattern such as ``refund-*`` names a mutant."""
     return any(fnmatchcase(row.name, pattern) for pattern in patterns)

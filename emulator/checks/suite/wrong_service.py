@@ -1,4 +1,4 @@
-"""A service that is wrong in one way, or in none: the parts of a sandbox in which a row of the table strikes."""
+"""A service that is wrong in one way, or in none: the parts of a sandbox in which a mutant strikes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ R = TypeVar("R", bound=Record)
 
 
 class WrongService:
-    """The rows of a table at their mutation points. Only ``active`` ones change anything; the service is right without them.
+    """The mutants at their mutation points. Only ``active`` ones change anything; the service is right without them.
 
-    ``reached`` has the names of all rows that would have changed something, so a run of the right service finds out
+    ``reached`` has the names of all mutants that would have changed something, so a run of the right service finds out
     which ones concern a command, and ``apps`` in which Apps each did.
     """
 
@@ -182,7 +182,6 @@ class WrongAnswers:
         await self._app(scope, receive, send_changed)
 
     def _held(self, context: RequestContext) -> float:
-        """Return how many seconds (real time) the response waits."""
         world = context.runtime.world if context.runtime else None
         return self._service.passed(MutationPoint.HELD, 0.0, _request(context), world, app=_app(context))
 

@@ -74,8 +74,6 @@ class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class StoredWorld(NamedTuple):
-    """A world as it is stored."""
-
     key: Key
     head: WorldHeader
     rows: Rows
@@ -91,10 +89,9 @@ class RowChange(NamedTuple):
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
-    """Yield the result of a list of changes: each number of a record that is free now, and each record that is there.
+    """Yield the outcome of a list of changes: each number of a record that is free now, and each record that is there.
 
-    A record that was removed and added again under its id, as an expired response to a repeated request is, has
-    another number than before.
+    A record that was removed and added again under its id, such as a stored response, has another number than before.
     """
     numbers: dict[tuple[type[Record], str], set[int]] = {}
     for change in changes:
@@ -192,8 +189,6 @@ def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
 
 
 class Content(NamedTuple):
-    """The worlds and snapshots of a file."""
-
     worlds: dict[Key, StoredWorld]
     snapshots: dict[tuple[Key, str], StoredWorld]
 

@@ -46,10 +46,7 @@ class AtomicStorage(Storage):
         return tables
 
     def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the file by these tables, documents in the order of their numbers: temporary file, fsync, rename.
-
-        Raises ``OSError``, also if the file is no longer the one that was read, or written last.
-        """
+        """Replace the file by these tables, in the order of their numbers. Raises ``OSError``, also if somebody replaced it."""
         if state_file.identity(self.path) != self._identity:
             raise OSError(errno.ESTALE, state_file.REPLACED)
         tables = {name: dict(sorted(table.items(), key=lambda item: int(item[0]))) for name, table in data.items()}

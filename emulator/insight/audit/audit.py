@@ -119,5 +119,4 @@ def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
 
 
 def brief(rule: Rule) -> dict[str, str]:
-    """Return a rule that was not broken, as it is sent."""
     return {"rule": rule.name, "severity": rule.severity, "advice": rule.advice, "section": rule.section}

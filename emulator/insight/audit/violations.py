@@ -122,7 +122,7 @@ def _outcome(request: Request) -> tuple[int, str]:
 
 
 def ignored_waits(history: ClientHistory) -> Ids:
-    """Return requests sent again before ``Retry-After`` was over. Compare outlines: after a 429 the body is not read."""
+    """Return requests sent again before ``Retry-After`` was over. It compares outlines: after a 429 the body is not read."""
     pairs = history.repeated(lambda each: each.outline, within=math.inf)
     return second_ids(
         pair
@@ -368,11 +368,11 @@ LATE = "no answer within"
 
 def attempted(history: ClientHistory) -> list[WebhookDelivery]:
     """Return the deliveries that reached a receiver."""
-    return [each for each in history.deliveries if any(map(_was_answered, each.attempts))]
-
-
-def _was_answered(attempt: DeliveryAttempt) -> bool:
-    return attempt.status_code is not None or _is_late(attempt)
+    return [
+        each
+        for each in history.deliveries
+        if any(attempt.status_code is not None or _is_late(attempt) for attempt in each.attempts)
+    ]
 
 
 def _is_late(attempt: DeliveryAttempt) -> bool:

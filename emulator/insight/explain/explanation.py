@@ -96,7 +96,8 @@ class Explanation:
             self._add_unit(units[number])
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
-                self._add_failed_job(failed)
+                text, cause = self._texts.of_failure(failed), self._planner(failed)
+                self._add("job", failed.due, text, cause=cause, id=failed.id, object=failed.about)
 
     # -- what concerns the object
 
@@ -252,10 +253,6 @@ class Explanation:
         self._add("job", first.due, text, cause=cause, id=first.id, object=first.about)
         self._step_ids.update((job.id, first.id) for job in jobs)
         return first.id
-
-    def _add_failed_job(self, job: FailedJob) -> None:
-        text, cause = self._texts.of_failure(job), self._planner(job)
-        self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
 
     def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
         id = self._causality.request_of(logged)

@@ -48,8 +48,6 @@ class StepText(NamedTuple):
 
 
 class StepTexts:
-    """The texts of the steps, in a language."""
-
     def __init__(self, language: Language) -> None:
         self.language = language
         self.gettext = language.gettext
@@ -271,5 +269,5 @@ def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
 
 def _lane(step: ChainStep, object: str) -> str:
     """Return the lane of a step: events of other objects are about the money, the object's own about webhooks."""
-    is_another_s = step["kind"] == "event" and step["object"] != object
-    return "money" if is_another_s else _LANE_OF[step["kind"]]
+    is_of_another = step["kind"] == "event" and step["object"] != object
+    return "money" if is_of_another else _LANE_OF[step["kind"]]

@@ -32,8 +32,6 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
 class Sentences:
-    """The sentences about one record, in one language."""
-
     def __init__(self, world: World, record: Record, language: Language) -> None:
         self.world = world
         self.record = record

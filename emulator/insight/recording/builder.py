@@ -187,8 +187,8 @@ class Builder:
     def build(self, among: Container[str], events: Sequence[CausedEvent], jobs_until: str | None) -> Recording:
         """Return the recording of the exchanges with these ids, and of those before that they depend on.
 
-        Those of the events are expected that these exchanges caused. ``jobs_until`` is the instant of the last job that
-        ran after the last exchange.
+        It expects those of the events that these exchanges caused. ``jobs_until`` is the instant of the last job that ran
+        after the last exchange.
         """
         chosen = self._chosen(among)
         first = self._exchanges[chosen[0]].now if chosen else self._now

@@ -84,7 +84,7 @@ class JournalReader:
         """Return the unit of work in which a request did what it asked for, or None if it changed nothing."""
         units = self._units[self._place(entry.checkpoint.units) : self._place(entry.last_unit)]
         # Units of work of the control API have no cause, nor have jobs.
-        cause = None if entry.path.startswith(f"{BASES['control']}/") else entry.id
+        cause = None if entry.path.startswith(CONTROL) else entry.id
         return next((unit for unit in units if unit.unit.cause == cause and unit.job is None), None)
 
     def _instant(self, entry: LoggedRequest, unit: LoggedUnit | None) -> str:
@@ -193,7 +193,7 @@ class JournalReader:
     def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
         """Return where an object stood in the list of its kind when there were ``place`` units of work.
 
-        In the whole list if the object it is related to was deleted by then.
+        If the ``related`` object was deleted by then, it is the list of all.
         """
         record = self._record(id)
         if record is None:
@@ -290,7 +290,6 @@ def _parameters(operation: str | None, path: str) -> dict[str, str]:
 
 @cache
 def _paths() -> dict[str, str]:
-    """Return the path of each operation of both documents."""
     return {
         operation["operationId"]: base + path
         for name, base in BASES.items()

@@ -112,10 +112,7 @@ def references(step: RecordedStep) -> list[Reference]:
 
 
 def renumbered(recording: Recording) -> Recording:
-    """Return the same recording with names numbered in the order of the steps: ``customer``, ``customer_2``.
-
-    Names that no step refers to any more are dropped.
-    """
+    """Return the recording with names numbered in the order of the steps (``customer_2``), without those not referred to."""
     used = recording.referenced()
     numbers: Counter[str] = Counter()
     names: dict[str, str] = {}

@@ -141,7 +141,7 @@ def _excludes(profile: SecurityProfile, type: str) -> bool:
 def opens_to(world: World, origin: str) -> bool:
     """Return whether a page of this origin may read responses: a profile lists its domain (rule 2; B-72).
 
-    Also those of the requests that another profile rejects: the page is to learn why.
+    It may read those to requests that another profile rejects, too: the page is to learn why.
     """
     domains = open_domains(world)
     return domains is None or domain(origin) in domains

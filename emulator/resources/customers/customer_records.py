@@ -25,8 +25,6 @@ from emulator.resources.app.settings import settings
 
 
 class Address(Record, frozen=True, kw_only=True):
-    """A postal address of a customer."""
-
     kind: ClassVar[str] = "address"
     prefix: ClassVar[str] = "addr"
     names: ClassVar[tuple[str, str] | None] = (N_("Address"), N_("Addresses"))

@@ -34,10 +34,7 @@ from emulator.resources.payments.transactions import Transaction
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of an invoice's PDF. ``customer`` is None after the customer was deleted.
-
-    ``merchant`` is the name of the merchant, ``seller`` what the settings say about it.
-    """
+    """The content of an invoice's PDF; ``seller`` is what the settings say of the merchant. A deleted customer is None."""
 
     merchant: str
     language: str
