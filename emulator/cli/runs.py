@@ -49,7 +49,7 @@ ALONE: Mapping[str, Any] = {
     "smtp": None,
     "strict": False,
 }
-"""The others: each run has a server of its own for this machine, whose answers may be wrong."""
+"""The other options: each run has a server of its own for this machine, whose answers may be wrong."""
 
 key = option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 budget = click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")

@@ -121,7 +121,7 @@ NEEDS = (
     UsageNeed("refund succeeded", "refund failed", N_("a refund that fails")),
     UsageNeed("checkout_session complete", "checkout_session expired", N_("a checkout session that expires")),
 )
-"""In the order of what costs an application most."""
+"""The needs, first those that cost an application most."""
 
 
 def needed(reached: Collection[str]) -> list[UsageNeed]:

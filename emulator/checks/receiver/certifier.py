@@ -94,7 +94,7 @@ def _status_class(answer: HttpResult) -> int | None:
 
 
 SIGNATURES = "B-83"
-"""In the rule of a check whose advice is about signatures."""
+"""The assumption that a check names as its rule if its advice is about signatures."""
 
 WRONG_URL = "Is it the right URL, and does it accept POST?"
 NO_ANSWER = "Answer every delivery, and answer before you do slow work. Without an answer the delivery is sent again."

@@ -92,7 +92,7 @@ NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_i
 """The fields of a subscription without a failed charge."""
 
 UP_TO_DATE: Mapping[str, Any] = {**NOTHING_FAILED, "behind_since": None}
-"""Those of one that is not behind either."""
+"""The fields of a subscription that is not behind either."""
 
 
 def event_metadata(world: World, subscription: Subscription, event: str) -> Mapping[str, Any]:
