@@ -81,7 +81,7 @@ class PartedDict(dict[K, V | None]):
 
 
 class Slot(msgspec.Struct, Generic[R], gc=False):
-    """A record's place in the order of its table: by ``created_at``, then by number. It stays with the record's successors."""
+    """A record's place in the order of its table: by ``created_at``, then by number. Its replacement takes the slot over."""
 
     number: int
     record: R
@@ -276,7 +276,10 @@ class Table(Generic[R]):
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records whose indexed field has this value, oldest first; null is not indexed."""
-        return [slot.record for slot in self.indexes[field].run(value)]
+        run = self.indexes[field][value]
+        if run is None:
+            return []
+        return [slot.record for slot in run] if isinstance(run, list) else [run.record]
 
     def find(self, field: str, value: object) -> R | None:
         """Return the record whose unique field has this value."""

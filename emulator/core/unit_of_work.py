@@ -18,7 +18,10 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliverWebhook(Effect, frozen=True, kw_only=True):
-    """Attempt this delivery now, in the order of the endpoint. A command that yields it waits until its outcome is recorded."""
+    """Attempt this webhook delivery now. Attempts at one endpoint are made in the order they were enqueued.
+
+    A command that yields it continues once the attempt and its outcome are recorded.
+    """
 
     webhook: str
     delivery: str

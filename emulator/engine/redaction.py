@@ -216,10 +216,7 @@ def _may_have_secrets(text: str) -> bool:
 
 
 def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:
-    """Return a value without its secret. ``named`` has matched its name, from the group after ``by`` on:
-
-    the first group is the name of a card's number, the second that of a code; of any other name all is masked.
-    """
+    """Return the masked value of a name: a card's if the match's first group after ``by`` found it, a code's if the second."""
     if named[by + 1]:
         return _last_four(text)
     start = "whsec_" if text.startswith("whsec_") else ""

@@ -59,10 +59,7 @@ class Clock:
 
     def now(self) -> Timestamp:
         if self.mode == RUNNING:
-            elapsed = (self.wall() - self._since) * self.rate
-            if elapsed >= self._elapsed + 0.001:
-                self._elapsed = elapsed
-                self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
+            self._catch_up()
         return self._position
 
     def reached(self, world: World) -> Timestamp:
@@ -116,6 +113,12 @@ class Clock:
         self._position = self._anchor = min(position, calendar.END)
         self._since = self.wall()
         self._elapsed = 0.0
+
+    def _catch_up(self) -> None:
+        elapsed = (self.wall() - self._since) * self.rate
+        if elapsed >= self._elapsed + 0.001:
+            self._elapsed = elapsed
+            self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
 
 
 def reached(now: Timestamp, job: Job | None) -> Timestamp:

@@ -150,7 +150,10 @@ def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
 
 
 def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
-    """Return the rules about pauses that the client followed in a quarter of the cases: a busy machine may delay the others."""
+    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed.
+
+    A quarter of the cases is enough: now and then a busy machine delays a client that never waits.
+    """
     reached = [case for case in tried if case.kind.name in PAUSES and (end := endings.get(case.name)) and end.reached]
     asked = Counter(PAUSES[case.kind.name] for case in reached)
     followed = Counter(PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name]))

@@ -29,7 +29,10 @@ NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was kille
 
 
 class KillPoint(NamedTuple):
-    """Where it is killed: at the ``nth`` request or event of a title, which takes ``seconds``, and ``kind`` of fault."""
+    """Where the application is killed: at the ``nth`` request or event with a title; ``kind`` is that of the fault.
+
+    ``seconds`` is how long it takes to handle that event.
+    """
 
     about: str
     title: str

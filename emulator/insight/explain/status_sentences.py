@@ -143,7 +143,10 @@ def _price(say: Sentences, each: Subscription) -> str:
 
 
 def _failed_charges(say: Sentences, each: Subscription) -> str:
-    """Say how many charges of the unpaid invoice failed, of what, and why the last did; it may have had no payment (B-45)."""
+    """Say how many charges of the unpaid invoice failed, of what, and why the last did.
+
+    A charge that found no method to charge has no payment to count (B-45).
+    """
     if each.failure is not None and each.failure.name in FAILURE_CAUSES:
         return say.gettext("The last charge failed: {reason}.", reason=failure_cause(say.language, each))
     intents = say.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if each.unpaid_invoice else ()

@@ -59,7 +59,7 @@ def parse_key(header: str | None) -> tuple[Key, bool]:
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of ``fixtures/keys.yaml`` (B-04): requests fail with ``code`` if the App's name is ``begins``, and maybe digits."""
+    """A row of ``fixtures/keys.yaml`` (B-04): ``code`` for Apps whose name is the word ``begins``, alone or before digits."""
 
     begins: str
     code: str

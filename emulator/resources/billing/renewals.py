@@ -156,11 +156,11 @@ def invoice_paid(world: World, event: Event) -> None:
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """Settle an invoice that is owed no more, paid or voided. Its subscription recovers once nothing is owed (B-45, B-96).
+    """Settle an invoice that is owed no more, paid or voided (B-45, B-96).
 
-    Nothing is: no failed charge is left and, under ``send_invoice``, no invoice is overdue. The next charge is at the next
-    boundary. Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods
-    whose charge failed are charged again at once.
+    Its subscription recovers if no failed charge is left and, under ``send_invoice``, no other invoice is overdue. The next
+    charge is at the next boundary. Where every period is charged, an ``unpaid`` one recovers by the payment of any period,
+    and other periods whose charge failed are charged again at once.
     """
     subscription = world.get(Subscription, invoice.subscription)
     if subscription is None:

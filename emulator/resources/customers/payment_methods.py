@@ -67,7 +67,10 @@ def add(
     is_default: bool | None = None,
     metadata: Metadata | None = None,
 ) -> PaymentMethod:
-    """Add a method, in place of the former default if it is one: by default it is that of a customer without any (B-52)."""
+    """Add a payment method; where nothing is said it is the default of a customer who has none (B-52).
+
+    A new default takes the place of the former one.
+    """
     if is_default is None:
         is_default = default(world, customer) is None
     if is_default:

@@ -266,7 +266,10 @@ def under_way(world: World) -> list[DeliverWebhook]:
 
 
 def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-    """Return the request to send at ``epoch`` (system's seconds); None if it has an outcome or its endpoint is off or gone."""
+    """Return the request to send for a delivery; None if it has an outcome or its endpoint is disabled or deleted.
+
+    ``epoch`` is the system's time in seconds.
+    """
     delivery = world.get(WebhookDelivery, post.delivery)
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or not endpoint.enabled or delivery.status != "pending":
