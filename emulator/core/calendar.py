@@ -29,7 +29,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
-    """Return the ``datetime`` (UTC); ``ValueError`` for other text, without an offset and beyond the years 1 to 9999."""
+    """Return the ``datetime`` (UTC). Raises ``ValueError`` for no instant, no offset, and beyond the years 1 to 9999."""
     moment = datetime.fromisoformat(instant)
     if moment.tzinfo is None:
         raise ValueError(f"{instant!r} has no UTC offset")

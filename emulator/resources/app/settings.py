@@ -28,7 +28,7 @@ CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
 class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``address`` are lines as on an envelope, ``logo`` is a PNG or JPEG as a ``data:`` URI."""
+    """``name`` is by default the App's, ``address`` are lines as on an envelope, ``logo`` a PNG or JPEG as a ``data:`` URI."""
 
     name: ShortText | None = None
     address: Annotated[tuple[ShortText, ...], Meta(max_length=8)] = ()

@@ -94,7 +94,7 @@ DAYS_TO_PAY = 30
 
 
 class Invoice(Record, frozen=True, kw_only=True):
-    """Amounts are minor units. ``payment_intent`` and ``transaction`` paid it; a draft has no URLs."""
+    """Amounts are minor units. A draft has no URLs; one paid by hand has neither ``payment_intent`` nor ``transaction``."""
 
     kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"

@@ -67,9 +67,9 @@ def add(
     is_default: bool | None = None,
     metadata: Metadata | None = None,
 ) -> PaymentMethod:
-    """Add a payment method; where nothing is said it is the default of a customer who has none (B-52).
+    """Add a payment method; a new default takes the place of the former one.
 
-    A new default takes the place of the former one.
+    Where ``is_default`` is None it is the default of a customer who has none (B-52).
     """
     if is_default is None:
         is_default = default(world, customer) is None
