@@ -122,6 +122,7 @@ def test_until_an_event_goes_to_its_instant_or_a_year_at_most_or_as_far_as_by_sa
     assert (answer["now"], answer["events"]) == ("2027-01-10T00:00:00.000Z", {"subscription.trial_will_end": 1})
 
 
+@pytest.mark.long
 def test_at_the_end_of_time(sandbox: Sandbox) -> None:
     """The last instant can be reached; there nothing is due any more and everything still answers."""
     subscribe(sandbox, interval="year")

@@ -163,6 +163,7 @@ def _within(stock: Any, plan: Any) -> bool:
     return bool(stock == plan)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what Connexion's own validators use
 def test_operations_accept_what_connexions_own_validation_accepts(caplog: pytest.LogCaptureFixture) -> None:
     """Every operation, with the document's own bodies and queries and with each of them spoilt."""

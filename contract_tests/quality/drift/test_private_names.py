@@ -9,6 +9,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from contract_tests import ROOT
 
 
@@ -44,6 +46,7 @@ def overridden(path: Path) -> Iterator[str]:
                     yield from (f"{path}: {base.__name__}.{name}" for name in sorted(used & of_base(base)))
 
 
+@pytest.mark.long
 def test_no_subclass_uses_a_private_name_of_a_base_class_of_another_package() -> None:
     assert [found for path in (ROOT / "emulator").rglob("*.py") for found in overridden(path)] == []
 

@@ -94,6 +94,7 @@ def test_the_documents_are_made_with_what_a_build_takes() -> None:
     subprocess.run([sys.executable, "-c", BUNDLED.format(others=others - {"emulator"})], cwd=ROOT, check=True)
 
 
+@pytest.mark.long
 def test_no_file_needs_the_compiled_reader_of_yaml() -> None:
     """PyYAML is installed without it where there is neither a wheel nor a compiler, and reads less than libyaml does."""
     for file in (each for folder in ("fixtures", "openapi") for each in (ROOT / folder).rglob("*.yaml")):

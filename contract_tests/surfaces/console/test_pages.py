@@ -13,6 +13,7 @@ from contract_tests.surfaces.console.visitor import visiting
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import STATUSES, status_name
 from emulator.resources.registry import STATE_MACHINES
+from emulator.ui.base.pages import environment
 from emulator.ui.console.views import PAGES
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
@@ -286,3 +287,11 @@ ROW_TEXTS = {
     "requests": "404 TRANSACTION_NOT_FOUND",
     "search": "Awa Diop Customer active 1 Jan 2026, 00:00",
 }
+
+
+@pytest.mark.parametrize(
+    ("package", "template"), [("emulator.ui.buyer", "buyer-pay.html"), ("emulator.ui.docs", "docs-errors.html")]
+)
+def test_a_template_is_compiled_once(package: str, template: str) -> None:
+    """Compiling takes a hundred times as long as filling it in."""
+    assert environment(package).get_template(template) is environment(package).get_template(template)

@@ -116,7 +116,6 @@ def private_headers(policy: str) -> dict[str, str]:
 # -- templates: Jinja's environment for the pages of a package, and a page in the reader's language
 
 
-@cache
 def isolated(name: str) -> str:
     """Return a name of which no part reorders the others where one is written from right to left."""
     if all(unicodedata.bidirectional(letter) not in ("R", "AL") for letter in name):
@@ -126,6 +125,7 @@ def isolated(name: str) -> str:
     return Markup(" · ").join(Markup("<bdi>{}</bdi>").format(part) for part in name.split(" · "))
 
 
+@cache
 def environment(package: str, static: str | None = None) -> Environment:
     """Return the templates of a package and of this one; every value is escaped, and an undefined one is an error.
 
