@@ -84,7 +84,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         assert page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
         assert arranged(page) == ["the next payment fails · INSUFFICIENT_FUNDS · once"]
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-        assert "No failures set up" in visitor.open("failures").said("arranged")
+        assert "No failures arranged" in visitor.open("failures").said("arranged")
         for fault in (
             {"then:json": '{"status": 503}', "match.path": "/customers/", "times:number": "2"},
             {"then:json": '{"lose": true}', "match.event": "invoice.paid"},
@@ -101,7 +101,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         visitor.do("remove_fault", "failures", _id=lost)
         outcome = sandbox.control.get("/outcomes")["data"][0]["id"]
         assert len(arranged(visitor.do("remove_outcome", "failures", _id=outcome))) == 1
-        assert "No failures set up" in visitor.do("clear_faults", "failures").said("arranged")
+        assert "No failures arranged" in visitor.do("clear_faults", "failures").said("arranged")
         for part in ("requests", "webhooks"):
             offered = findall(r'<option value="(\{[^"]*)"', visitor.open("failures", about=part).html)
             assert len(offered) == len(labels.OFFERED[part])

@@ -282,7 +282,7 @@ def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
 ROWS: dict[str, dict[str, str]] = {"webhooks": {}, "emails": {}, "requests": {"status": "4xx"}, "search": {"q": "Awa"}}
 
 ROW_TEXTS = {
-    "webhooks": "failed invoice.paid INV-2026-000001 · Awa Diop · 5,000 XAF Shop 400 1 × 1 Jan 2026, 00:00",
+    "webhooks": "failed invoice.paid INV-2026-000001 · Awa Diop · 5,000 XAF Shop 400 1 Jan 2026, 00:00",
     "emails": "Awa Diop 5,000 XAF buyer0@example.com 1 Jan 2026, 00:00",
     "requests": "404 TRANSACTION_NOT_FOUND",
     "search": "Awa Diop Customer active 1 Jan 2026, 00:00",

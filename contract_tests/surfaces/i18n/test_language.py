@@ -68,7 +68,7 @@ def test_periods_and_dates() -> None:
     assert [ENGLISH.every("month", 1), FRENCH.every("year", 2)] == ["every month", "tous les 2 ans"]
     assert [ENGLISH.period("month", 1), FRENCH.period("month", 3)] == ["month", "3\xa0mois"]
     assert FRENCH.day("2026-02-01T00:00:00.000Z") == "1er février 2026"
-    assert FRENCH.instant("2026-02-01T08:09:10.000Z") == "1er février 2026 08:09 UTC"
+    assert FRENCH.instant("2026-02-01T08:09:10.000Z") == "1er février 2026, 08:09 UTC"
     assert ENGLISH.time("2026-02-01T08:09:10.000Z") == "08:09:10 UTC"
     assert FRENCH.distance("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z") == "dans 1 mois"
     assert ENGLISH.distance("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z") == "now"

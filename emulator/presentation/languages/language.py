@@ -107,13 +107,13 @@ class Language:
 
     def short_day(self, instant: str) -> str:
         """Return the day of an instant, or a day, with a short month: ``1er févr. 2026``."""
-        dates = library("babel.dates")
-        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "d MMM y", locale=self._locale))
+        return self._with_ordinal(self.instant(instant[:10], "d MMM y"))
 
-    def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
-        """Return an instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
-        text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self._locale)
-        return self._with_ordinal(text) if "MMMM" in pattern else str(text)
+    def instant(self, instant: str, pattern: str | None = None) -> str:
+        """Return an instant, in UTC: a page cannot know where its reader is. ``pattern``, one of CLDR's, shortens it."""
+        form, moment = pattern or "HH:mm 'UTC'", datetime.fromisoformat(instant)
+        text = str(library("babel.dates").format_datetime(moment, form, locale=self._locale))
+        return text if pattern else f"{self.day(instant)}, {text}"
 
     def _with_ordinal(self, day: str) -> str:
         """Return a written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""

@@ -89,7 +89,8 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
     gained: dict[str, int] = {}
     for each in entries:
         gained[each["currency"]] = max(each["amount"], gained.get(each["currency"], 0))
-    first = entries[-1]
+    # What a customer spent is posted first, and says nothing of the payment.
+    first = next((each for each in reversed(entries) if not each["account"].startswith("spending")), entries[-1])
     return {
         "at": first["at"],
         "object": first["object"],
