@@ -95,6 +95,13 @@ def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> No
     assert "Page 1 of 2" in pages[0].text
 
 
+def test_a_movement_of_the_ledger_is_named_by_its_payment(sandbox: Sandbox) -> None:
+    """Not by its customer, although the trigger makes both at once."""
+    sandbox.control.post("/trigger", {"event": "invoice.paid"})
+    with visiting(sandbox) as visitor:
+        assert "INV-2026-000001 · Awa Diop · 5,000 XAF Invoice" in visitor.open("ledger").text
+
+
 def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox, server: RunningServer) -> None:
     """The world of a test has the name of the test."""
     sandbox.customer()
