@@ -12,7 +12,10 @@ from emulator.core.world import JobFunction, Reaction, Registry, SignalListener
 from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
-from emulator.resources.catalog import plans, products
+from emulator.resources.catalog import (
+    plans,
+    products,
+)  # in lines of their own: a new resource adds one (docs/contributing/recipes.md)
 from emulator.resources.checkout import checkout_sessions, hosted_payments
 from emulator.resources.customers import customer_records, customers, payment_methods
 from emulator.resources.payments import (

@@ -11,7 +11,7 @@ from contract_tests.support.html import Page
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.languages.wording import STATUSES, status_name
+from emulator.presentation.languages.wording import STATUSES, TRANSITIONS, status_name
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.base.pages import environment
 from emulator.ui.console.views import PAGES
@@ -99,7 +99,11 @@ def test_a_status_agrees_with_the_noun_of_its_kind(kind: str) -> None:
     assert [word for word, status in zip(words, STATUSES[kind], strict=True) if word == status.replace("_", " ")] == []
     rows = [row for machine in STATE_MACHINES for row in machine.rows if machine.kind.kind == kind]
     assert {status for row in rows for status in (row.source, row.target)} - {None} <= set(STATUSES[kind])
+
+
+def test_every_life_cycle_has_words_for_its_statuses_and_transitions() -> None:
     assert {machine.kind.kind for machine in STATE_MACHINES} <= STATUSES.keys()
+    assert {row.trigger for machine in STATE_MACHINES for row in machine.rows} <= TRANSITIONS.keys()
 
 
 def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_nothing(sandbox: Sandbox) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from contract_tests.contract.every.conftest import factory_in
+from contract_tests.contract.every.values import SERVICE
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
+from emulator.checks.document.object_factory import documented
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.insight.explain.explanation import EMAIL_EVENTS, REACTING_KINDS
@@ -183,6 +186,10 @@ def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Recei
     sandbox.advance("P2M")
     sandbox.product()
     sandbox.api.post("/security-profiles/", {"name": "Shop"})
+    factory = factory_in(sandbox, receiver.url)
+    for kind in documented(SERVICE):
+        factory.object(kind, {})
+    factory.connections.disconnect()
     for kind, count in sandbox.control.get("/counts").items():
         assert count, kind
         for shown in sandbox.control.pages("/objects", kind=kind, page_size=100):
