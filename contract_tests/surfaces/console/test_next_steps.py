@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.settings import DEFAULTS
 from contract_tests.surfaces.console.visitor import visiting
 from contract_tests.surfaces.pages.buyer import CARD, Buyer
 from emulator.insight.next_steps import STEPS
@@ -235,7 +236,7 @@ CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] 
     ),
     "subscription paused": (subscription("pause"), {"resume": "active"}),
     "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
-    "subscription canceled long ago": (subscription("cancel", then="31d"), {}),
+    "subscription canceled long ago": (subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"), {}),
     "invoice draft": (invoice(), {"finalize": "open"}),
     "invoice open": (
         invoice("finalize"),
