@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
@@ -37,6 +37,9 @@ class RunLimits(NamedTuple):
 
 ONE_AT_A_TIME = RunLimits()
 
+BEAT = 0.5
+"""Seconds (real time) of a wait for runs: one without a limit misses a Ctrl-C that comes as it begins."""
+
 
 class Runs(Generic[N, E]):
     """The runs so far, and how each ended, by the name of what was tried."""
@@ -54,7 +57,11 @@ class Runs(Generic[N, E]):
         self._planned += len(tried)
         with ThreadPoolExecutor(self._limits.workers) as pool:
             try:
-                list(pool.map(self._play_one, tried))
+                waiting = {pool.submit(self._play_one, each) for each in tried}
+                while waiting:
+                    done, waiting = wait(waiting, BEAT, FIRST_EXCEPTION)
+                    for each in done:
+                        each.result()
             except KeyboardInterrupt:
                 self.interrupted = True
                 pool.shutdown(wait=False, cancel_futures=True)
