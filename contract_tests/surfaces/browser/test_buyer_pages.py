@@ -55,6 +55,7 @@ def test_after_a_failure_a_buyer_pays_and_arrives_at_the_shop(sandbox: Sandbox, 
     expect(tab).to_have_url(THANKS)
 
 
+@pytest.mark.long
 @WITH_AND_WITHOUT_SCRIPT
 def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, surf: Surf, script: bool) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from contract_tests.support.html import VOID
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.test_pages import fill
@@ -76,6 +78,7 @@ def world(sandbox: Sandbox) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
     paths = world(sandbox)
     left = {}

@@ -240,6 +240,7 @@ CLUB = {
 """By mistake of the club: a kind of fault, and what `test app` says of it."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", CLUB)
 def test_app_names_the_mistake_of_the_club(mistake: str) -> None:
     kind, sentence = CLUB[mistake]
