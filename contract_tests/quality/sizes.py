@@ -56,8 +56,8 @@ ROOMS = {
 
 TESTS = {
     "contract": (15_780, 13_000),
-    "surfaces": (19_150, 13_000),
-    "simulator": (4_080, 4_000),
+    "surfaces": (19_160, 13_000),
+    "simulator": (4_085, 4_000),
     "quality": (5_230, 2_700),
     "support": (1_475, 1_300),
 }
@@ -126,7 +126,7 @@ def of_the_tree() -> list[Size]:
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
         Size("lines of emulator/", lines(HOUSE), 49_880, 47_000),
         *(Size(f"lines of contract_tests/{room}/", lines(TREE / room), *most) for room, most in TESTS.items()),
-        Size("lines of contract_tests/", lines(TREE), 45_840, 38_000),
+        Size("lines of contract_tests/", lines(TREE), 45_850, 38_000),
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),
