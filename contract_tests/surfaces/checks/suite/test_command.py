@@ -101,6 +101,7 @@ def test_a_mutant_runs_the_tests_that_reached_its_place(
 ) -> None:
     """They are tried twice with the right service first: some pass only with others, or only once in a process."""
     monkeypatch.setenv("RAN", str(tmp_path / "ran"))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # its runs are no workers, even where this one is
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     suite = tmp_path / "test_shop.py"
