@@ -29,7 +29,7 @@ class Size(NamedTuple):
     requests: int = 3_000
     few: int = 1_000
     customers: int = 10_000
-    subscriptions: tuple[int, ...] = (10_000, 50_000)
+    subscriptions: tuple[int, ...] = (50_000,)
     wrk_rounds: int = 5
     wrk_seconds: int = 3
     worlds: int = 1_000
