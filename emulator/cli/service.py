@@ -53,8 +53,8 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     payments-emulator serve --profile profile.yaml
     payments-emulator compare service https://sandbox.example.com --key sk_test_mine --against profile.yaml
 
-    Makes the requests of the probes, with a test key and /v1 alone, and removes what it created as far as the service
-    lets it. Days pass only where the service has a clock that can be moved, as this emulator has. Prints at first how many
+    Makes the requests of the probes, with a test key, and removes what it created as far as the service lets it. Uses /v1
+    alone, and the clock of this emulator where /_emulator/clock has one: elsewhere no days pass. Prints at first how many
     requests it makes at most. Each assumption is confirmed, differs, or was not answered or not asked. Exit status 1 only
     with --against, 3 if --max-requests ended it.
     """

@@ -91,7 +91,10 @@ class SuiteRuns:
         try:
             loaded = self._idle.pop()
         except IndexError:
-            loaded = self._load()
+            try:
+                loaded = self._load()
+            except TimeoutError:  # while it loads its tests; a run of its own has this limit too
+                return None
         loaded.service.become([row], row)
         loaded.connection.settimeout(self.commands.time_limit)
         try:
@@ -120,6 +123,7 @@ class SuiteRuns:
         _, variables = self._open.enter_context(opened)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             address = listening.getsockname()
+            listening.settimeout(self.commands.time_limit)
 
             def run() -> None:
                 own = {TESTS: "", FORKS: str(address[1])}
