@@ -1,18 +1,22 @@
-"""The tables of a database that holds worlds: what is read from them, and the statements that change them.
+"""Worlds in the tables of a database: what is read from them, and the statements that change them.
 
 SQLite and PostgreSQL take the same statements, with ``?`` where a value goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from emulator.core.unit_of_work import Change
+from emulator.core.world import World
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
-from emulator.engine.storage.store import Loaded
+from emulator.engine.storage.store import Loaded, Store
 from emulator.resources.app.clients import Key
 
 CREATE = (
@@ -34,8 +38,17 @@ PUT_RECORD = """INSERT INTO emulator_records (world, kind, id, number, data) VAL
 
 REMOVE_RECORD = "DELETE FROM emulator_records WHERE world = ? AND kind = ? AND id = ?"
 
+REMOVE_WORLD = (
+    "DELETE FROM emulator_records WHERE world = ?",
+    "DELETE FROM emulator_snapshots WHERE world = ?",
+    "DELETE FROM emulator_worlds WHERE key = ?",
+)
+
 ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, data)
  SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM emulator_snapshots"""
+
+
+T = TypeVar("T")
 
 
 class Readable(Protocol):
@@ -56,10 +69,45 @@ def create() -> list[Statement]:
     return [*(Statement(text, [()]) for text in CREATE), made]
 
 
-# -- what changes them; the statements of one change are one transaction
+class DatabaseStore(Store):
+    """Worlds in the tables of a database."""
+
+    @abstractmethod
+    def query(self, read: Callable[[Readable], T]) -> T:
+        """Return what is read, at once. Raises :class:`CorruptStore`."""
+
+    @abstractmethod
+    def execute(self, key: Key, statements: list[Statement]) -> None:
+        """Have the statements of one change of a world carried out, all of them or none."""
+
+    def stored(self) -> list[Key]:
+        return self.query(keys)
+
+    def load(self, key: Key) -> Loaded:
+        return self.query(partial(load, key=key))
+
+    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+        self.execute(key, _put(key, serialization.row_changes(world, changes), head))
+
+    def replace(self, saved: StoredWorld) -> None:
+        rows = (
+            RowChange(kind, serialization.id_of(row), number, serialization.row_of(row))
+            for kind, numbered in saved.rows.items()
+            for number, row in numbered
+        )
+        former = Statement(REMOVE_WORLD[0], [(str(saved.key),)])
+        self.execute(saved.key, [former, *_put(saved.key, rows, saved.head)])
+
+    def remove(self, key: Key) -> None:
+        self.execute(key, [Statement(text, [(str(key),)]) for text in REMOVE_WORLD])
+
+    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
+        former = Statement("DELETE FROM emulator_snapshots WHERE world = ? AND name = ?", [(str(key), name)])
+        made = [] if saved is None else [(str(key), name, _json(serialization.tables([saved])))]
+        self.execute(key, [former, Statement(ADD_SNAPSHOT, made)])
 
 
-def write(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statement]:
+def _put(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statement]:
     """Return the statements that store changed records and the head of a world."""
     gone, put = [], []
     for row in rows:
@@ -72,33 +120,6 @@ def write(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statem
         Statement(PUT_RECORD, put),
         Statement(PUT_WORLD, [(str(key), _json(head))]),
     ]
-
-
-def replace(saved: StoredWorld) -> list[Statement]:
-    """Return the statements that store a world in place of what is stored of it, but for its snapshots."""
-    rows = (
-        RowChange(kind, serialization.id_of(row), number, serialization.row_of(row))
-        for kind, numbered in saved.rows.items()
-        for number, row in numbered
-    )
-    removed = Statement("DELETE FROM emulator_records WHERE world = ?", [(str(saved.key),)])
-    return [removed, *write(saved.key, rows, saved.head)]
-
-
-def remove(key: Key) -> list[Statement]:
-    return [
-        Statement("DELETE FROM emulator_records WHERE world = ?", [(str(key),)]),
-        Statement("DELETE FROM emulator_snapshots WHERE world = ?", [(str(key),)]),
-        Statement("DELETE FROM emulator_worlds WHERE key = ?", [(str(key),)]),
-    ]
-
-
-def put_snapshot(key: Key, name: str, saved: StoredWorld | None) -> list[Statement]:
-    """Return the statements that store a snapshot as the newest; None deletes the one of this name."""
-    removed = Statement("DELETE FROM emulator_snapshots WHERE world = ? AND name = ?", [(str(key), name)])
-    if saved is None:
-        return [removed]
-    return [removed, Statement(ADD_SNAPSHOT, [(str(key), name, _json(serialization.tables([saved])))])]
 
 
 def _json(value: Any) -> str:

@@ -76,9 +76,9 @@ def contents(url: str) -> Content:
     if not file.exists():
         raise CorruptStore(f"{url}: there is no such file")
     if url.startswith("tinydb:"):
-        from emulator.engine.storage import tinydb_file
+        from emulator.engine.storage import tinydb_store
 
-        return tinydb_file.read(file)
+        return tinydb_store.read(file)
     from emulator.engine.storage import sqlite
 
     return sqlite.read(file)

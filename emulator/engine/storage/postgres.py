@@ -10,28 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
-from emulator.engine.storage import database_tables, serialization, state_file
-from emulator.engine.storage.database_tables import Statement
+from emulator.engine.storage import database_tables, state_file
+from emulator.engine.storage.database_tables import DatabaseStore, Readable, Statement, T
 from emulator.engine.storage.postgres_session import (
     ENDED,
     LOOK,
     PATIENCE,
     SILENT,
-    DatabaseSession,
     Session,
     Task,
     address,
     describe,
     now,
 )
-from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.engine.storage.store import Away, CorruptStore, Durability, Loaded, Store, Unknown
+from emulator.engine.storage.store import Away, CorruptStore, Durability, Loaded, Unknown
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -43,7 +40,7 @@ ENDING = 0.5
 """Seconds for what is under way when the server ends."""
 
 
-class PostgresStore(Store):
+class PostgresStore(DatabaseStore):
     """Worlds in a schema, for as long as this process holds it."""
 
     is_remote = True
@@ -98,73 +95,49 @@ class PostgresStore(Store):
     def durability(self, key: Key) -> Durability:
         return _WorldDurability(self, key, self._session)
 
-    # -- reading
+    # -- reading and changing
 
     async def read(self, key: Key) -> Loaded:
-        session, task = self._session, Task(Future(), read=lambda connection: database_tables.load(connection, key))
+        session = self._session
         if not session.is_fresh:
             raise Away(self.name)
-        session.put(task)
-        await _done(task.done)
+        outcome = session.put(Task(read=partial(database_tables.load, key=key)))
+        await _done(outcome)
         if session.ended.done():
             raise Away(self.name)
-        loaded: Loaded = self._outcome(task)
+        loaded: Loaded = self._result(outcome)
         return loaded
 
-    def load(self, key: Key) -> Loaded:
-        loaded: Loaded = self._wait_for(lambda connection: database_tables.load(connection, key))
-        return loaded
-
-    def stored(self) -> list[Key]:
-        keys: list[Key] = self._wait_for(database_tables.keys)
-        return keys
-
-    def _wait_for(self, read: Callable[[DatabaseSession], Any]) -> Any:
+    def query(self, read: Callable[[Readable], T]) -> T:
         """Return what is read; only for those who have no event loop."""
         if not self._session.held.done():
             raise CorruptStore(f"{self.name}: {state_file.IN_USE}")
-        task = Task(Future(), read=read)
-        self._session.put(task)
-        return self._outcome(task)
+        found: T = self._result(self._session.put(Task(read=read)))
+        return found
 
-    def _outcome(self, task: Task) -> Any:
+    def _result(self, outcome: Future[Any]) -> Any:
         try:
-            return task.done.result()
+            return outcome.result()
         except Exception as error:
             raise CorruptStore(f"{self.name}: {describe(error)}") from None
 
-    # -- changes
-
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        rows = list(serialization.row_changes(world, changes))
-        self._put(key, database_tables.write(key, rows, head), is_vital=bool(rows))
-
-    def replace(self, saved: StoredWorld) -> None:
-        self._put(saved.key, database_tables.replace(saved))
-
-    def remove(self, key: Key) -> None:
-        self._put(key, database_tables.remove(key))
-
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        self._put(key, database_tables.put_snapshot(key, name, saved))
-
-    def _put(self, key: Key, statements: Sequence[Statement], *, is_vital: bool = True) -> None:
+    def execute(self, key: Key, statements: list[Statement]) -> None:
         if not self._session.is_fresh:
             raise self.unknown(self._session)
-        task = Task(Future(), statements, is_vital=is_vital)
-        if is_vital:
-            self.pending[key] = task.done
-        self._session.put(task)
+        task = Task([each for each in statements if each.rows])
+        outcome = self._session.put(task)
+        if task.is_vital:
+            self.pending[key] = outcome
 
     def unknown(self, session: Session) -> Unknown:
         """Return the error for who relied on a session."""
         return Unknown(f"{self.name}: {describe(session.ended.exception()) if session.ended.done() else SILENT}")
 
     def wait(self) -> None:
-        self._wait_for(lambda connection: None)
+        self.query(lambda connection: None)
 
     def compact(self) -> None:
-        self._wait_for(_vacuum)
+        self.query(_vacuum)
 
     def close(self) -> None:
         self._session.put(None)
@@ -202,7 +175,7 @@ class _WorldDurability(Durability):
             raise self._store.unknown(session)
 
 
-def _vacuum(connection: DatabaseSession) -> None:
+def _vacuum(connection: Readable) -> None:
     connection.execute("SET statement_timeout = 0")
     for table in ("emulator_worlds", "emulator_records", "emulator_snapshots"):
         connection.execute(f"VACUUM {table}")

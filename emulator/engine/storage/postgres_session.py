@@ -209,15 +209,15 @@ def describe(error: BaseException | None) -> str:
 
 
 class Task(NamedTuple):
-    """Statements to be stored, or else something to be read; ``done`` is given the outcome.
+    """Statements to be stored, or else something to be read."""
 
-    ``is_vital``: whether anybody relies on the statements. Clock and counters alone are stored with the next change, too.
-    """
-
-    done: Future[Any]
     statements: Sequence[Statement] = ()
     read: Callable[[DatabaseSession], Any] | None = None
-    is_vital: bool = True
+
+    @property
+    def is_vital(self) -> bool:
+        """Whether anybody relies on it. Clock and counters alone are stored with the next change, too."""
+        return self.read is not None or any(statement.text != PUT_WORLD for statement in self.statements)
 
 
 class Session(threading.Thread):
@@ -232,7 +232,7 @@ class Session(threading.Thread):
         self._place = place
         self._began = now()
         self._connection: DatabaseSession | None = None
-        self._tasks: deque[Task | None] = deque()
+        self._tasks: deque[tuple[Task | None, Future[Any]]] = deque()
         self._changed = threading.Condition()
         self.tried: Future[bool] = Future()
         self.held: Future[list[Key]] = Future()
@@ -253,23 +253,24 @@ class Session(threading.Thread):
         asked_at = self._connection.asked_at if self._connection else self._began
         return asked_at is not None and now() - asked_at > PATIENCE
 
-    def put(self, task: Task | None) -> None:
-        """Have something done after what was put before; None ends the session."""
+    def put(self, task: Task | None) -> Future[Any]:
+        """Have something done after what was put before, and return its outcome; None ends the session."""
+        outcome: Future[Any] = Future()
         with self._changed:
-            if not self.ended.done():
-                self._tasks.append(task)
+            if self.ended.done():
+                outcome.set_exception(self.ended.exception())
+            else:
+                self._tasks.append((task, outcome))
                 self._changed.notify()
-                return
-        if task is not None:
-            task.done.set_exception(self.ended.exception())
+        return outcome
 
     def give_up(self, error: BaseException) -> None:
         """End now, whatever the thread waits for."""
         with self._changed:
             if self.ended.done():
                 return
-            tasks, self._tasks = self._tasks, deque()
-            futures: list[Future[Any]] = [self.tried, self.held, self.ended, *(task.done for task in tasks if task)]
+            futures: list[Future[Any]] = [self.tried, self.held, self.ended, *(outcome for _, outcome in self._tasks)]
+            self._tasks.clear()
             for future in futures:
                 if not future.done():
                     future.set_exception(error)
@@ -312,27 +313,27 @@ class Session(threading.Thread):
         with self._changed:
             if not self._tasks:
                 self._changed.wait(BEAT)
-            changes = takewhile(lambda task: task is not None and task.read is None, self._tasks)
-            tasks = [*islice(changes, MOST_AT_ONCE)] or [*self._tasks][:1]
+            tasks = [task for task, _ in islice(self._tasks, MOST_AT_ONCE)]
+        changes = [*takewhile(lambda task: task is not None and task.read is None, tasks)]
+        tasks = changes or tasks[:1]
         if tasks == [None]:
             return False
-        outcome: Any = None
-        error: BaseException | None = None
+        result: Any = None
+        failure: Exception | None = None
         try:
-            outcome = _carry_out(connection, [task for task in tasks if task])
+            result = _carry_out(connection, [task for task in tasks if task])
         except DAMAGE as damage:
-            error = damage
-        except psycopg.Error as failure:
+            failure = damage
+        except psycopg.Error as error:
             if connection.raw.closed or not tasks or any(task and task.is_vital for task in tasks):
                 raise
-            error = failure
+            failure = error
         with self._changed:
             if self.ended.done():
                 return False
-            for _ in tasks:
-                self._tasks.popleft()
-        for task in filter(None, tasks):
-            task.done.set_result(outcome) if error is None else task.done.set_exception(error)
+            outcomes = [self._tasks.popleft()[1] for _ in tasks]
+        for outcome in outcomes:
+            outcome.set_result(result) if failure is None else outcome.set_exception(failure)
         return True
 
 
@@ -371,26 +372,22 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements with the same outcome: of several changes of a row the last, and all rows together."""
-    gone: dict[Any, Sequence[Any]] = {}
-    put: dict[Any, Sequence[Any]] = {}
-    heads: dict[Any, Sequence[Any]] = {}
+    together: dict[str, dict[Any, Sequence[Any]]] = {REMOVE_RECORD: {}, PUT_RECORD: {}, PUT_WORLD: {}}
 
     def so_far() -> Iterator[Statement]:
-        for text, rows in ((REMOVE_RECORD, gone), (PUT_RECORD, put), (PUT_WORLD, heads)):
+        for text, rows in together.items():
             if rows:
                 yield Statement(text, [*rows.values()])
                 rows.clear()
 
     for text, rows in statements:
-        if text not in AT_ONCE:
+        if text not in together:
             yield from so_far()
             yield Statement(text, rows)
+            continue
         for row in rows:
+            place = row[:1] if text == PUT_WORLD else row[:3]
+            together[text][place] = row
             if text == REMOVE_RECORD:
-                put.pop(row, None)
-                gone[row] = row
-            elif text == PUT_RECORD:
-                put[row[:3]] = row
-            elif text == PUT_WORLD:
-                heads[row[0]] = row
+                together[PUT_RECORD].pop(place, None)
     yield from so_far()

@@ -48,7 +48,7 @@ def reason(error: Exception) -> str:
     """Return an error's message on stored data in one line, without the data, which has names and emails."""
     if isinstance(error, InvalidState):
         return str(error)
-    if isinstance(error, KeyError | StopIteration):
+    if isinstance(error, KeyError):
         return "a part of it is missing"
     if isinstance(error, UnicodeDecodeError):
         return "it holds text that is not UTF-8"
@@ -196,22 +196,28 @@ class Content(NamedTuple):
 def content(found: Any) -> Content:
     """Return the worlds and snapshots of a file. Raises :class:`InvalidState`."""
     stored = checked(found)
+    whole = Content({}, {})
     try:
-        worlds = {saved.key: saved for saved in _worlds(stored)}
-        snapshots = {
-            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in stored.get("snapshots", {}).values()
-        }
-    except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as error:
+        for saved in _worlds(stored):
+            if saved.key in whole.worlds:
+                raise InvalidState(f"the world {saved.key} is there twice")
+            whole.worlds[saved.key] = saved
+        for number, row in stored.get("snapshots", {}).items():
+            owner = key(row["key"])
+            if owner not in whole.worlds:
+                raise InvalidState(f"there is a snapshot of {owner}, but no such world")
+            _number(number)
+            whole.snapshots[owner, row["name"]] = only_world(row["tables"])
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise InvalidState(reason(error)) from None
-    return Content(worlds, snapshots)
+    return whole
 
 
 def only_world(found: Any) -> StoredWorld:
     """Return the world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
-    try:
-        return next(_worlds(checked(found)))
-    except StopIteration:
-        raise InvalidState("it holds no world") from None
+    for saved in _worlds(checked(found)):
+        return saved
+    raise InvalidState("it holds no world")
 
 
 def _worlds(found: StoredTables) -> Iterator[StoredWorld]:
@@ -221,7 +227,8 @@ def _worlds(found: StoredTables) -> Iterator[StoredWorld]:
         if separator:
             documents = [(_number(number), row) for number, row in table.items()]
             rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
-    for row in found["worlds"].values():
+    for number, row in found["worlds"].items():
+        _number(number)
         yield world_of_row(row, rows.pop(row["key"], {}))
     if rows:
         raise InvalidState(f"there are records of {key(sorted(rows)[0])}, but no such world")
@@ -243,26 +250,20 @@ def key(text: Any) -> Key:
 # -- versions
 
 
-def version(found: Any) -> int:
-    """Return the format of a file. Raises :class:`InvalidState` if the file does not say it."""
-    try:
-        number = found["emulator"]["1"]["format"]
-    except (KeyError, TypeError):
-        number = None
+def check_format(number: object) -> None:
+    """Raise :class:`InvalidState` for a format that is not ours."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidState("it is no file that the emulator wrote: it does not say the version of its format")
-    return number
-
-
-def check_format(number: int) -> None:
-    """Raise :class:`InvalidState` for a format that is not ours."""
     if number != FORMAT:
         raise InvalidState(f"its format is {number}; this version of the emulator reads format {FORMAT}")
 
 
 def checked(found: Any) -> StoredTables:
     """Return the tables of a file of this format. Raises :class:`InvalidState`."""
-    check_format(version(found))
+    try:
+        check_format(found["emulator"]["1"]["format"])
+    except (KeyError, TypeError):
+        check_format(None)
     if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
         raise InvalidState("it does not consist of tables")
     return found

@@ -10,17 +10,15 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
 from emulator.engine.storage import database_tables, serialization, state_file
-from emulator.engine.storage.database_tables import Statement
-from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
-from emulator.engine.storage.store import CorruptStore, Loaded, StorageError, Store
+from emulator.engine.storage.database_tables import DatabaseStore, Readable, Statement, T
+from emulator.engine.storage.serialization import Content
+from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -38,7 +36,7 @@ ERRORS = (sqlite3.Error, ValueError, RecursionError, KeyError)
 """What reading a damaged file raises: also for text that is no UTF-8, and for JSON that is not what it should be."""
 
 
-class SqliteStore(Store):
+class SqliteStore(DatabaseStore):
     """Worlds in one file."""
 
     def __init__(self, path: Path) -> None:
@@ -63,29 +61,22 @@ class SqliteStore(Store):
         # Until something was stored, opening it says what fails.
         self._failing = True
 
-    def stored(self) -> list[Key]:
-        with _opening(self._path):
-            return database_tables.keys(self._connection)
-
-    def load(self, key: Key) -> Loaded:
+    def query(self, read: Callable[[Readable], T]) -> T:
         with _opening(self._path):
             try:
-                return database_tables.load(self._connection, key)
+                return read(self._connection)
             except sqlite3.Error as error:
                 raise self._failure(f"{self.name}: {describe(error)}") from None
 
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        self._store(database_tables.write(key, serialization.row_changes(world, changes), head))
+    def execute(self, key: Key, statements: list[Statement]) -> None:
+        """Execute statements as one transaction. Raises :class:`StorageError`."""
+        if (why := self.unsaved()) is not None:
+            raise self._failure(why)
+        try:
+            self._execute(statements)
+        except sqlite3.Error as error:
+            raise self._failure(f"{self.name}: {describe(error)}") from None
         self._failing = False
-
-    def replace(self, saved: StoredWorld) -> None:
-        self._store(database_tables.replace(saved))
-
-    def remove(self, key: Key) -> None:
-        self._store(database_tables.remove(key))
-
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        self._store(database_tables.put_snapshot(key, name, saved))
 
     def unsaved(self) -> str | None:
         return None if state_file.identity(self._file) == self._identity else f"{self.name}: {state_file.REPLACED}"
@@ -100,15 +91,6 @@ class SqliteStore(Store):
         if self.unsaved() is not None and state_file.identity(self._log) == self._log_identity:
             self._log.unlink(missing_ok=True)
 
-    def _store(self, statements: Sequence[Statement]) -> None:
-        """Execute statements as one transaction. Raises :class:`StorageError`."""
-        if (why := self.unsaved()) is not None:
-            raise self._failure(why)
-        try:
-            self._execute(statements)
-        except sqlite3.Error as error:
-            raise self._failure(f"{self.name}: {describe(error)}") from None
-
     def _failure(self, why: str) -> StorageError:
         """Log why something failed, once until something is stored."""
         if not self._failing:
@@ -116,7 +98,7 @@ class SqliteStore(Store):
         self._failing = True
         return StorageError(why)
 
-    def _execute(self, statements: Sequence[Statement]) -> None:
+    def _execute(self, statements: list[Statement]) -> None:
         self._connection.execute("BEGIN")
         with self._connection:  # commits, or rolls back what fails
             for statement in statements:
@@ -166,15 +148,11 @@ def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None
 
 def read(path: Path) -> Content:
     """Check every page of a file and return everything in it. Raises :class:`CorruptStore`."""
-    connection = opened(state_file.checked(path, to_write=False), path)
-    try:
-        with _opening(path):
-            if _is_new(connection):
-                return Content({}, {})
-            _check_pages(connection, path, "integrity_check")
-            return database_tables.content(connection)
-    finally:
-        connection.close()
+    with closing(opened(state_file.checked(path, to_write=False), path)) as connection, _opening(path):
+        if _is_new(connection):
+            return Content({}, {})
+        _check_pages(connection, path, "integrity_check")
+        return database_tables.content(connection)
 
 
 @contextmanager

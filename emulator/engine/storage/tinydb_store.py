@@ -1,6 +1,6 @@
-"""A store in a TinyDB file: changes go into a batch, and a thread puts the batch into the tables and saves the file.
+"""A store in a TinyDB file: changes wait in a list, and a thread puts them into the tables and saves the file.
 
-So a change costs a request nothing but its place in the batch. Twice a second the batch goes into the tables, in bulk
+So a change costs a request nothing but its place in the list. Twice a second what waits goes into the tables, in bulk
 operations on each, and the file is written.
 """
 
@@ -8,23 +8,120 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
+import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from tinydb import where
+from tinydb import TinyDB, where
+from tinydb.middlewares import CachingMiddleware
+from tinydb.storages import Storage
+from tinydb.table import Document, Table
 
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage import serialization, state_file
-from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.engine.storage.store import NOTHING, Loaded, StorageError, Store
-from emulator.engine.storage.tinydb_file import Database, put_documents
+from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
+from emulator.engine.storage.store import NOTHING, CorruptStore, Loaded, StorageError, Store
 from emulator.resources.app.clients import Key
+
+# -- the file
+
+
+class AtomicStorage(Storage):
+    """TinyDB's storage in a JSON file that is always whole: ``TinyDB("shop.json", storage=AtomicStorage)``."""
+
+    def __init__(self, path: str | Path) -> None:
+        # The file itself: a link is not replaced by it.
+        self.path = Path(path).resolve()
+        self._identity = state_file.identity(self.path)
+
+    def read(self) -> dict[str, dict[str, Any]] | None:
+        """Return the tables, or None while there is nothing. Raises ``OSError`` and ``ValueError``."""
+        text = self.path.read_bytes() if self.path.exists() else b""
+        try:
+            tables: dict[str, dict[str, Any]] | None = msgspec.json.decode(text) if text else None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ValueError(f"is not JSON: {error}") from None
+        return tables
+
+    def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replace the file by these tables, in the order of their numbers. Raises ``OSError``, also if somebody replaced it."""
+        if state_file.identity(self.path) != self._identity:
+            raise OSError(errno.ESTALE, state_file.REPLACED)
+        tables = {name: dict(sorted(table.items(), key=lambda item: int(item[0]))) for name, table in data.items()}
+        part = self.path.with_name(f".{self.path.name}.part")
+        try:
+            # A new file: what was left there is removed, so that neither its mode nor a link is taken over.
+            part.unlink(missing_ok=True)
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))
+                file.flush()
+                os.fsync(file.fileno())
+            made = state_file.identity(part)
+            part.replace(self.path)
+            self._identity = made
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
+        _make_renames_durable(self.path.parent)
+
+
+class CachedStorage(CachingMiddleware):
+    """TinyDB's cache in front of the file; it writes when it is flushed and never by itself."""
+
+    WRITE_CACHE_SIZE = sys.maxsize
+
+
+def _make_renames_durable(folder: Path) -> None:
+    with suppress(PermissionError):  # Windows opens no folders, and needs no fsync of them
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(path: Path) -> Content:
+    """Return the contents of a file. Raises :class:`CorruptStore`; the file is left as it is."""
+    state_file.checked(path, to_write=False)
+    return _opened(path)[1]
+
+
+def _opened(path: Path) -> tuple[TinyDB, Content]:
+    """Return the tables of a file, which change it only when they are flushed, and their contents at present."""
+    try:
+        base = TinyDB(path, storage=CachedStorage(AtomicStorage))  # type: ignore[no-untyped-call]  # it has no types
+        if base.storage.read() is None:
+            base.storage.write(serialization.tables([]))
+        return base, serialization.content(base.storage.read())
+    except OSError as error:
+        raise CorruptStore(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise CorruptStore(f"{path}: {error}") from None
+
+
+def _in_order(documents: Iterable[Document]) -> list[Document]:
+    return sorted(documents, key=attrgetter("doc_id"))
+
+
+def _put(table: Table, rows: Mapping[int, Any]) -> None:
+    """Add, replace or (None) remove documents by their numbers, in one operation of each sort."""
+    if former := [number for number in rows if table.contains(doc_id=number)]:
+        table.remove(doc_ids=former)
+    if present := [Document(msgspec.to_builtins(row), number) for number, row in rows.items() if row is not None]:
+        table.insert_multiple(present)
+
+
+# -- the store
+
 
 logger = logging.getLogger("emulator")
 
@@ -35,50 +132,12 @@ RETRY_SECONDS = 1.0
 """Time until a file that could not be written is tried again."""
 
 
-class Batch:
-    """Changes that are not in the tables yet; a later change of the same thing replaces the earlier one."""
+class TableChange(NamedTuple):
+    """What a document of a table is now, or None if it is gone; without a number, all records of a world are gone."""
 
-    def __init__(self) -> None:
-        self._dropped: set[Key] = set()
-        self._removed: set[Key] = set()
-        self._worlds: dict[int, Any] = {}
-        self._records: dict[tuple[Key, str], dict[int, Any]] = {}
-        self._snapshots: dict[tuple[Key, str], StoredWorld | None] = {}
-
-    def put_header(self, number: int, key: Key, head: WorldHeader) -> None:
-        self._worlds[number] = serialization.row_of_world(key, head)
-
-    def put_record(self, key: Key, kind: str, number: int, row: Any) -> None:
-        self._records.setdefault((key, kind), {})[number] = row
-
-    def drop_records(self, key: Key) -> None:
-        self._dropped.add(key)
-        self._records = {name: rows for name, rows in self._records.items() if name[0] != key}
-
-    def remove_world(self, number: int, key: Key) -> None:
-        self.drop_records(key)
-        self._removed.add(key)
-        self._worlds[number] = None
-        self._snapshots = {name: saved for name, saved in self._snapshots.items() if name[0] != key}
-
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        """Add a snapshot as the newest, in place of the one of this name; None only removes that one."""
-        self._snapshots.pop((key, name), None)
-        self._snapshots[key, name] = saved
-
-    def apply(self, database: Database) -> None:
-        """Change the tables: first what is dropped, then what is there now."""
-        for key in self._dropped:
-            database.drop_records(key)
-        for key in self._removed:
-            database.snapshots.remove(where("key") == str(key))
-        put_documents(database.worlds, self._worlds)
-        for (key, kind), rows in self._records.items():
-            database.put_records(key, kind, rows)
-        for (key, name), saved in self._snapshots.items():
-            database.snapshots.remove((where("key") == str(key)) & (where("name") == name))
-            if saved is not None:
-                database.snapshots.insert(msgspec.to_builtins(serialization.row_of_snapshot(key, name, saved)))
+    table: str
+    number: int | None = None
+    row: Any = None
 
 
 class TinyDBStore(Store):
@@ -91,14 +150,17 @@ class TinyDBStore(Store):
         self._lock_file = Path(f"{file}.lock")
         self._locked = state_file.identity(self._lock_file)
         try:
-            self._database = Database(path)
+            self._base, content = _opened(path)
         except BaseException:
             self._lock.release()
             raise
-        self._numbers = self._database.numbers()
+        worlds, snapshots = self._base.table("worlds"), self._base.table("snapshots")
+        self._numbers = {serialization.key(row["key"]): row.doc_id for row in _in_order(worlds)}
+        self._snapshots = {(serialization.key(row["key"]), row["name"]): row.doc_id for row in _in_order(snapshots)}
+        self._kinds = defaultdict(set, {str(key): set(saved.rows) for key, saved in content.worlds.items()})
         self._failure: str | None = None
-        self._batch = Batch()
-        self._batch_lock, self._database_lock = threading.Lock(), threading.Lock()
+        self._waiting: list[TableChange] = []
+        self._waiting_lock, self._base_lock = threading.Lock(), threading.Lock()
         self._changed, self._hurry = threading.Event(), threading.Event()
         self._closing = False
         self._saved_at = time.monotonic()
@@ -112,43 +174,61 @@ class TinyDBStore(Store):
     def load(self, key: Key) -> Loaded:
         if key not in self._numbers:
             return NOTHING
-        with self._up_to_date() as database:
-            return Loaded(database.world(self._numbers[key]), database.snapshots_of(key))
+        with self._up_to_date() as base:
+            rows = {
+                kind: [(each.doc_id, each) for each in _in_order(base.table(f"{key}/{kind}"))]
+                for kind in sorted(self._kinds[str(key)])
+            }
+            head: Any = base.table("worlds").get(doc_id=self._numbers[key])
+            snapshots = _in_order(base.table("snapshots").search(where("key") == str(key)))
+            return Loaded(
+                serialization.world_of_row(head, rows),
+                {row["name"]: serialization.only_world(row["tables"]) for row in snapshots},
+            )
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         # Removals come first, for the number of a record that is gone may be that of another one now.
         rows = sorted(serialization.row_changes(world, changes), key=lambda each: each.record is not None)
-        with self._changing() as batch:
-            for each in rows:
-                batch.put_record(key, each.kind, each.number, each.record)
-            batch.put_header(self._numbers[key], key, head)
+        with self._changing() as waiting:
+            waiting += [TableChange(f"{key}/{each.kind}", each.number, each.record) for each in rows]
+            waiting.append(self._head(key, head))
 
     def replace(self, saved: StoredWorld) -> None:
-        with self._changing() as batch:
-            number = self._numbers.setdefault(saved.key, max(self._numbers.values(), default=0) + 1)
-            batch.drop_records(saved.key)
+        with self._changing() as waiting:
+            self._numbers.setdefault(saved.key, _next(self._numbers))
+            waiting.append(TableChange(str(saved.key)))
             for kind, rows in saved.rows.items():
-                for position, row in rows:
-                    batch.put_record(saved.key, kind, position, serialization.row_of(row))
-            batch.put_header(number, saved.key, saved.head)
+                waiting += [
+                    TableChange(f"{saved.key}/{kind}", number, serialization.row_of(row)) for number, row in rows
+                ]
+            waiting.append(self._head(saved.key, saved.head))
 
     def remove(self, key: Key) -> None:
-        with self._changing() as batch:
-            number = self._numbers.pop(key, None)
-            if number is not None:
-                batch.remove_world(number, key)
+        with self._changing() as waiting:
+            if (number := self._numbers.pop(key, None)) is not None:
+                waiting += [TableChange(str(key)), TableChange("worlds", number)]
+                for owner, name in [*self._snapshots]:
+                    if owner == key:
+                        waiting.append(TableChange("snapshots", self._snapshots.pop((owner, name))))
 
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        with self._changing() as batch:
-            batch.put_snapshot(key, name, saved)
+        with self._changing() as waiting:
+            if (former := self._snapshots.pop((key, name), None)) is not None:
+                waiting.append(TableChange("snapshots", former))
+            if saved is not None:
+                number = self._snapshots[key, name] = _next(self._snapshots)
+                waiting.append(TableChange("snapshots", number, serialization.row_of_snapshot(key, name, saved)))
+
+    def _head(self, key: Key, head: WorldHeader) -> TableChange:
+        return TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
 
     def save(self) -> None:
         self._hurry.set()
 
     def compact(self) -> None:
         # A file that was just written is as small as it can be.
-        with self._database_lock:
-            self._database.rewrite()
+        with self._up_to_date() as base:
+            base.storage.write(base.storage.read() or {})
         self._changed.set()
 
     def unsaved(self) -> str | None:
@@ -164,29 +244,43 @@ class TinyDBStore(Store):
         self._writer.join()
         self._lock.release()
 
-    # -- the file
+    # -- the tables and the thread
 
     @contextmanager
-    def _changing(self) -> Iterator[Batch]:
-        """Yield the batch that takes changes. Raises :class:`StorageError` while the file cannot be written."""
+    def _changing(self) -> Iterator[list[TableChange]]:
+        """Yield the list that takes changes. Raises :class:`StorageError` while the file cannot be written."""
         try:
             self._require_lock()
         except OSError as error:
             self._failed(error)
         if self._failure is not None:
             raise StorageError(self._failure)
-        with self._batch_lock:
-            yield self._batch
+        with self._waiting_lock:
+            yield self._waiting
         self._changed.set()
 
     @contextmanager
-    def _up_to_date(self) -> Iterator[Database]:
-        """Return the tables with every change in them."""
-        with self._database_lock:
-            with self._batch_lock:
-                batch, self._batch = self._batch, Batch()
-            batch.apply(self._database)
-            yield self._database
+    def _up_to_date(self) -> Iterator[TinyDB]:
+        """Yield the tables with every change in them."""
+        with self._base_lock:
+            with self._waiting_lock:
+                waiting, self._waiting = self._waiting, []
+            self._apply(waiting)
+            yield self._base
+
+    def _apply(self, changes: Iterable[TableChange]) -> None:
+        tables: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+        for name, number, row in changes:
+            if number is None:
+                for kind in self._kinds.pop(name, ()):
+                    tables.pop(f"{name}/{kind}", None)
+                    self._base.drop_table(f"{name}/{kind}")
+            else:
+                owner, _, kind = name.partition("/")
+                self._kinds[owner].add(kind)
+                tables[name][number] = row
+        for name, rows in tables.items():
+            _put(self._base.table(name), rows)
 
     def _work(self) -> None:
         while not self._closing:
@@ -203,8 +297,8 @@ class TinyDBStore(Store):
         began = time.monotonic()
         try:
             self._require_lock()
-            with self._up_to_date() as database:
-                database.save()
+            with self._up_to_date() as base:
+                base.storage.flush()  # type: ignore[attr-defined]  # it is a CachedStorage
             self._failure = None
             self._saved_at, self._save_took = began, time.monotonic() - began
         except OSError as error:
@@ -222,3 +316,7 @@ class TinyDBStore(Store):
         if state_file.identity(self._lock_file) != self._locked:
             gone = f"its lock {self._lock_file.name} was deleted or replaced; changes are rejected until it is back"
             raise OSError(errno.ESTALE, gone)
+
+
+def _next(numbers: Mapping[Any, int]) -> int:
+    return max(numbers.values(), default=0) + 1

@@ -28,7 +28,7 @@ from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli, one_line
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore, StorageError
-from emulator.engine.storage.tinydb_file import AtomicStorage
+from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.storage.urls import open_store
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts

@@ -28,7 +28,7 @@ from emulator.engine.outbox import SmtpServer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import StorageError, WorldClosed
-from emulator.engine.storage.tinydb_file import AtomicStorage
+from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
 from emulator.resources.simulation.emails import Email
