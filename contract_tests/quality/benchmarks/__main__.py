@@ -9,32 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 
-from contract_tests.quality.benchmarks import load
-from contract_tests.quality.benchmarks.clock import clock
-from contract_tests.quality.benchmarks.footprint import commands, installed, room
-from contract_tests.quality.benchmarks.instructions import instructions
-from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, start
-from contract_tests.quality.benchmarks.outside import several_servers
-from contract_tests.quality.benchmarks.states import stored
-from contract_tests.quality.benchmarks.worlds import worlds
+from contract_tests.quality.benchmarks import load, measures
+from contract_tests.quality.benchmarks.measures import QUICK, Row, Size
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
 MEASURES: dict[str, Measure] = {
-    "start": start,
-    "commands": commands,
-    "room": room,
-    "memory": memory,
-    "requests": requests,
-    "clock": clock,
-    "worlds": worlds,
-    "states": stored,
-    "servers": several_servers,
-    "instructions": instructions,
+    "start": measures.start,
+    "commands": measures.commands,
+    "room": measures.room,
+    "memory": measures.memory,
+    "requests": measures.requests,
+    "clock": measures.clock,
+    "worlds": measures.worlds,
+    "states": measures.stored,
+    "servers": measures.several_servers,
 }
 
 INSTALLED = ("start", "commands", "memory", "room")
@@ -45,23 +37,22 @@ INSTALLED = ("start", "commands", "memory", "room")
 @click.option("--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several.")
 @click.option("--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated.")
 @click.option("--runs", default=1, type=click.IntRange(1, 10), help="Runs; the table gives their medians and spread.")
-@click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
-@click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
-def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
+def main(quick: bool, only: Sequence[str], write: Path | None, runs: int) -> None:
     """Measure the emulator beside a bare Starlette app."""
-    size = (QUICK if quick else Size())._replace(**{name: value for name, value in chosen.items() if value})
+    size = QUICK if quick else Size()
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
     names = only or list(MEASURES)
     started = time.monotonic()
     with ExitStack() as environment:
         if any(name in INSTALLED for name in names):
-            size = size._replace(python=environment.enter_context(installed()))
-        measured = of_runs([list(show(rows(names, size))) for _ in range(runs)])
+            size = size._replace(python=environment.enter_context(measures.installed()))
+        measured = measures.of_runs([list(show(rows(names, size))) for _ in range(runs)])
     if write:
         minutes = (time.monotonic() - started) / 60
         earlier = write.read_text("utf-8") if write.exists() else ""
-        write.write_text(page(measured, Run(runs, minutes), earlier, is_part=bool(only)), "utf-8")
+        head = HEAD.format(runs=runs, minutes=minutes, python=platform.python_version(), cores=os.cpu_count())
+        write.write_text(page(measured, earlier, "" if only and earlier else head), "utf-8")
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
@@ -86,13 +77,6 @@ def _figure(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
-class Run(NamedTuple):
-    """How the figures of a page came about: so many runs, and the minutes that all took together."""
-
-    runs: int
-    minutes: float
-
-
 LIMITS = {
     "start to first": "imports, two thirds of them [Connexion's](connexion-start.md)",
     "room": "fonts and Connexion's libraries",
@@ -108,12 +92,11 @@ LIMITS = {
 
 HEAD = """# Benchmarks
 
-What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/contributing/benchmarks.md` measured in
-{run.minutes:.0f} minutes: {machine}. Servers run side by side and are loaded alternately, over 16 connections, with
-1,000 customers unless a row says otherwise. Figures are medians, with the least and the greatest of the runs in brackets.
-They depend on the machine; compare the ratios. Rates are answers per second of the server's processor time.
-The emulator runs with `--quiet`, unless a row says that it prints a line for each request. Instructions are those of
-bytecode, the same on every machine; a call of C counts as one.
+What `python -m contract_tests.quality.benchmarks --runs {runs} --write docs/contributing/benchmarks.md` measured in
+{minutes:.0f} minutes: Python {python}, {cores} cores. Servers run side by side and are loaded alternately, over 16
+connections, with 1,000 customers unless a row says otherwise. Figures are medians, with the least and the greatest of
+the runs in brackets. They depend on the machine; compare the ratios. Rates are answers per second of the server's
+processor time. The emulator runs with `--quiet`, unless a row says that it prints a line for each request.
 """
 
 TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
@@ -125,18 +108,17 @@ column *bare* shows the emulator in memory or as one server.
 """
 
 
-def page(measured: Sequence[Row], run: Run, earlier: str, *, is_part: bool) -> str:
-    """Return the page; of an earlier one the sections below the table stay and, if a part was measured, the other rows."""
-    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    head, _, own = earlier.partition(TITLE_BESIDE_BARE)
+def page(measured: Sequence[Row], earlier: str, head: str) -> str:
+    """Return the page. Without a new head it is the earlier one with these rows; the sections below the table stay."""
+    old, _, own = earlier.partition(TITLE_BESIDE_BARE)
     own, _, after = own.partition("\n## ")
-    if not is_part or not head:
-        head, own = HEAD.format(machine=machine, run=run), ""
+    if head:
+        own = ""
     rows = [line for line in own.splitlines() if line.startswith("| ")][1:]
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in rows}
     lines |= {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
     title = ["| measure | unit | bare | emulator | ratio | aim | limit |", "|---|---|--:|--:|--:|---|---|"]
-    parts = [head.rstrip(), f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *title, *lines.values()]
+    parts = [(head or old).rstrip(), f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *title, *lines.values()]
     return "\n".join(parts) + "\n" + (f"\n## {after}" if after else "")
 
 

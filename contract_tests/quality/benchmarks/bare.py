@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from contract_tests.quality.benchmarks.servers import KEY
+from contract_tests.quality.benchmarks.load import KEY
 
 SCHEMA = {
     "type": "object",
@@ -34,7 +34,17 @@ SCHEMA = {
 }
 VALID = Draft7Validator(SCHEMA, validate_formats=True)
 AUTHORIZATION = f"Bearer {KEY}"
-NOW = "2026-01-01T00:00:00.000Z"
+NEW = {
+    "object": "customer",
+    "app": "app_bare",
+    "address": None,
+    "status": "active",
+    "is_blacklisted": False,
+    "transactions_count": 0,
+    "total_spent": 0,
+    "currency": "XAF",
+    **dict.fromkeys(("created_at", "updated_at"), "2026-01-01T00:00:00.000Z"),
+}
 
 ROWS: dict[str, dict[str, Any]] = {}
 ORDER: list[str] = []
@@ -44,13 +54,9 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def is_strange(request: Request) -> bool:
-    return request.headers.get("authorization", "") != AUTHORIZATION
-
-
 async def customers(request: Request) -> Response:
     """POST and GET /v1/customers/."""
-    if is_strange(request):
+    if request.headers.get("authorization", "") != AUTHORIZATION:
         return answer({"code": "INVALID_API_KEY"}, 401)
     if request.method == "GET":
         size = int(request.query_params.get("page_size", 20))
@@ -61,32 +67,16 @@ async def customers(request: Request) -> Response:
     if not VALID.is_valid(body):
         return answer({"code": "VALIDATION_ERROR"}, 422)
     first, _, last = body["name"].partition(" ")
-    row = {
-        "id": f"cust_{secrets.token_hex(12)}",
-        "object": "customer",
-        "app": "app_bare",
-        "email": body["email"],
-        "firstname": first,
-        "lastname": last,
-        "phone": body.get("phone"),
-        "address": None,
-        "status": "active",
-        "is_blacklisted": False,
-        "transactions_count": 0,
-        "total_spent": 0,
-        "currency": "XAF",
-        "metadata": body.get("metadata", {}),
-        "created_at": NOW,
-        "updated_at": NOW,
-    }
-    ROWS[row["id"]] = row
-    ORDER.append(row["id"])
-    return answer(row, 201)
+    id = f"cust_{secrets.token_hex(12)}"
+    own = {"phone": body.get("phone"), "metadata": body.get("metadata", {})}
+    ROWS[id] = {"id": id, "email": body["email"], "firstname": first, "lastname": last, **own, **NEW}
+    ORDER.append(id)
+    return answer(ROWS[id], 201)
 
 
 async def customer(request: Request) -> Response:
     """GET /v1/customers/{id}/."""
-    if is_strange(request):
+    if request.headers.get("authorization", "") != AUTHORIZATION:
         return answer({"code": "INVALID_API_KEY"}, 401)
     row = ROWS.get(request.path_params["id"])
     return answer(row) if row else answer({"code": "CUSTOMER_NOT_FOUND"}, 404)
@@ -96,13 +86,8 @@ app = Starlette(
     routes=[Route("/v1/customers/", customers, methods=["GET", "POST"]), Route("/v1/customers/{id}/", customer)]
 )
 
-
-def config() -> uvicorn.Config:
-    """Return how uvicorn serves it."""
-    # It is served in processes of others, too, whose logging stays as it was.
-    own: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False}
-    return uvicorn.Config(app, loop="uvloop", http="httptools", ws="none", lifespan="off", **own)
-
-
 if __name__ == "__main__":
-    uvicorn.Server(config()).run(sockets=[socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=2048)])
+    config = uvicorn.Config(
+        app, loop="uvloop", http="httptools", ws="none", lifespan="off", log_level="warning", access_log=False
+    )
+    uvicorn.Server(config).run(sockets=[socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=2048)])

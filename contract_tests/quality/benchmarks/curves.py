@@ -18,10 +18,8 @@ import click
 
 from contract_tests import ROOT
 from contract_tests.quality.benchmarks import load
-from contract_tests.quality.benchmarks.clock import PLAN
-from contract_tests.quality.benchmarks.measures import creates, send
-from contract_tests.quality.benchmarks.servers import FROZEN, Server, running
-from contract_tests.quality.benchmarks.states import places
+from contract_tests.quality.benchmarks.load import FROZEN, Server, creates, running, send
+from contract_tests.quality.benchmarks.measures import PLAN, places
 from emulator.engine.storage import maintenance
 
 PAGE = ROOT / "docs/contributing/benchmarks.md"
@@ -71,7 +69,7 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
             with running(*((*FROZEN, "--state", place) for place in written)) as others:
                 for server in (world, *others):
                     for start in range(present, size, BATCH):
-                        send(pool, server, creates(f"to{size}", min(BATCH, size - start), phone=None))
+                        send(pool, server, creates(min(BATCH, size - start), phone=None))
                 assert [server.stop() for server in others] == [0] * len(others)
             present = size
             for name, act in operations(world).items():
@@ -174,59 +172,48 @@ def with_section(page: str, text: str) -> str:
 
 COLORS = ("#0969da", "#1a7f37", "#9a6700", "#cf222e", "#8250df", "#bf3989", "#57606a", "#0a7f8c")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 470, 380, 62, 140, 40, 44
+STYLE = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}.grid{stroke:#8c959f55;stroke-width:1}"
 
 
 def plot(curves: Curves) -> str:
     """Return both plots, of requests and of starts, side by side on logarithmic axes."""
     starts = {name: curve for name, curve in curves.items() if name.startswith("start")}
     requests = {name: curve for name, curve in curves.items() if name not in starts}
-    panels = _panel("Requests", requests, 0) + _panel("Start", starts, WIDTH)
-    style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
-    style += ".grid{stroke:#8c959f55;stroke-width:1}"
+    panels = [*_panel("Requests", requests, 0), *_panel("Start", starts, WIDTH)]
     size = f'width="{2 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {2 * WIDTH} {HEIGHT}"'
     label = "The cost of each operation in milliseconds against the customers of a world, on logarithmic axes"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">\n'
-        f"<style>{style}</style>\n{panels}</svg>\n"
-    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">'
+    return "\n".join([head, f"<style>{STYLE}</style>", *panels, "</svg>\n"])
 
 
-def _panel(title: str, curves: Curves, left: float) -> str:
-    sizes = [size for curve in curves.values() for size in curve]
+def _panel(title: str, curves: Curves, left: float) -> Iterator[str]:
+    sizes = sorted({size for curve in curves.values() for size in curve})
     costs = [cost for curve in curves.values() for cost in curve.values()]
     low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
-    first, last = math.log10(min(sizes)), max(math.log10(max(sizes)), math.log10(min(sizes)) + 0.01)
+    ends = left + WIDTH - RIGHT
 
     def x(size: float) -> float:
-        return left + LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+        share = math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0]) if len(sizes) > 1 else 0.0
+        return left + LEFT + share * (WIDTH - LEFT - RIGHT)
 
     def y(cost: float) -> float:
         return TOP + (high - math.log10(cost)) / max(high - low, 1) * (HEIGHT - TOP - BOTTOM)
 
-    ends = left + WIDTH - RIGHT
-    parts = [f'<text x="{left + LEFT}" y="20" font-weight="600">{title}: ms by customers</text>']
-    for power in range(low, high + 1):
-        parts.append(f'<path class="grid" d="M{left + LEFT} {y(10.0**power):.1f}H{ends}"/>')
-        parts.append(
-            f'<text x="{left + LEFT - 6}" y="{y(10.0**power) + 4:.1f}" text-anchor="end">{10.0**power:,g}</text>'
-        )
-    parts += [
-        f'<text x="{x(size):.1f}" y="{HEIGHT - 22}" text-anchor="middle">{_short(size)}</text>'
-        for size in sorted(set(sizes))
-    ]
+    def text(x: float, y: float, words: str, more: str = "") -> str:
+        return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{words}</text>'
+
+    yield text(left + LEFT, 20, f"{title}: ms by customers", 'font-weight="600"')
+    for cost in (10.0**power for power in range(low, high + 1)):
+        yield f'<path class="grid" d="M{left + LEFT} {y(cost):.1f}H{ends}"/>'
+        yield text(left + LEFT - 6, y(cost) + 4, f"{cost:,g}", 'text-anchor="end"')
+    yield from (text(x(size), HEIGHT - 22, f"{size / 1000:g}k", 'text-anchor="middle"') for size in sizes)
     placed = -math.inf
     by_height = sorted(curves.items(), key=lambda item: y(item[1][max(item[1])]))
     for color, (name, curve) in zip(COLORS, by_height, strict=False):
         line = "L".join(f"{x(size):.1f} {y(cost):.1f}" for size, cost in sorted(curve.items()))
         placed = max(y(curve[max(curve)]) + 4, placed + 14)
-        parts.append(f'<path d="M{line}" stroke="{color}"/>')
-        text = name.removeprefix("start, ")
-        parts.append(f'<text x="{ends + 8}" y="{placed:.1f}" style="fill:{color}">{text}</text>')
-    return "\n".join(parts) + "\n"
-
-
-def _short(size: int) -> str:
-    return f"{size // 1000}k" if size >= 1000 else str(size)
+        yield f'<path d="M{line}" stroke="{color}"/>'
+        yield text(ends + 8, placed, name.removeprefix("start, "), f'style="fill:{color}"')
 
 
 if __name__ == "__main__":

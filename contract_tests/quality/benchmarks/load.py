@@ -1,21 +1,38 @@
-"""The load: requests sent over keep-alive connections as fast as they are answered, timed one by one.
+"""The servers that are compared, each a process, and the load: requests over keep-alive connections, timed one by one.
 
-It runs in a process of its own (:func:`generator`), so that it shares no interpreter with what it measures.
+The load runs in a process of its own (:func:`generator`), so that it shares no interpreter with what it measures.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from itertools import count, islice
 from multiprocessing import get_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from contract_tests.quality.benchmarks.servers import HEADERS
+from contract_tests.support.servers import SERVE, ServerProcess
+
+KEY = "sk_test_benchmark"
+HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+
+# -P: the installed package and not this folder, which would bring the bundles up to date first.
+PROGRAMS = {"emulator": ("-P", *SERVE), "bare": ("-m", "contract_tests.quality.benchmarks.bare")}
+
+BARE, EMULATOR = ("bare",), ("emulator", "--quiet")
+FROZEN = (*EMULATOR, "--clock", "frozen@2026-01-01T00:00:00Z")
+
+# An installed package has its bytecode, and here the first start leaves it for those that are measured.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 CONNECTIONS = 16
 
@@ -25,11 +42,49 @@ AT_MOST = 600.0
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 
 
+class Server(ServerProcess):
+    """One of the programs. ``call`` is a request outside the measurements."""
+
+    def __init__(self, name: str, *options: str, python: str = sys.executable) -> None:
+        super().__init__(*options, program=PROGRAMS[name], python=python, environment=ENVIRONMENT)
+        self.name = name
+
+    def call(self, method: str, path: str, body: Any = None, key: str = KEY) -> Any:
+        return call(self.port, method, path, body, key)
+
+    def ids(self, path: str, count: int) -> list[str]:
+        """Return the ids of so many objects of a list, the newest ones."""
+        pages = range(1, -(-count // 100) + 1)
+        data = [item for page in pages for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]]
+        return [item["id"] for item in data[:count]]
+
+
+def call(port: int, method: str, path: str, body: Any = None, key: str = KEY) -> Any:
+    """Return the JSON of a request. Raises ``RuntimeError`` for an answer that is no success."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=1800)
+    try:
+        content = None if body is None else msgspec.json.encode(body)
+        connection.request(method, path, content, {**HEADERS, "Authorization": f"Bearer {key}"})
+        answer = connection.getresponse()
+        found = answer.read()
+    finally:
+        connection.close()
+    if answer.status >= 300:
+        raise RuntimeError(f"{method} {path} -> {answer.status} {found[:300]!r}")
+    return msgspec.json.decode(found) if found else None
+
+
+@contextmanager
+def running(*kinds: tuple[str, ...], python: str = sys.executable) -> Iterator[list[Server]]:
+    """Servers side by side, stopped at the end; ``python`` is the interpreter of the environment that they run in."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server(*kind, python=python)) for kind in kinds]
+
+
 class Result(NamedTuple):
-    """How a load went: answers per second, and milliseconds that half and 99 % of the answers took at most."""
+    """How a load went: answers per second, and the milliseconds that 99 % of the answers took at most."""
 
     rate: float
-    p50: float
     p99: float
 
 
@@ -41,50 +96,60 @@ def request(method: str, path: str, body: Mapping[str, object] | None = None) ->
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + content
 
 
+_numbers = count()
+
+CUSTOMER = {
+    "name": "Awa Diop",
+    "phone": "+24106001234",
+    "metadata": {"order_id": "6735", "plan": "gold", "source": "bench"},
+}
+"""What a shop sends of a customer, beside the email. The phone gives the customer a payment method."""
+
+
+def creates(how_many: int, **fields: Any) -> list[bytes]:
+    """Creates of customers that do not exist yet; a field that is None is not sent."""
+    each = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
+    numbers = islice(_numbers, how_many)
+    return [request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}) for number in numbers]
+
+
 def generator() -> ProcessPoolExecutor:
-    """Return a process to run loads in: ``generator().submit(run, port, requests).result()``."""
+    """Return a process to run loads in."""
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 
-def run(port: int, requests: Sequence[bytes]) -> Result:
+def send(pool: ProcessPoolExecutor, server: Server, batch: Sequence[bytes]) -> Result:
     """Send all requests, each once; raises for an answer that is no success."""
+    return pool.submit(_run, server.port, batch).result()
+
+
+def _run(port: int, requests: Sequence[bytes]) -> Result:
     # Imported here: tests that use parts of the benchmarks also run where there is no uvloop.
     import uvloop
 
-    return uvloop.run(_run(port, requests))
+    return uvloop.run(_load(port, requests))
 
 
-async def _run(port: int, requests: Sequence[bytes]) -> Result:
+async def _load(port: int, requests: Sequence[bytes]) -> Result:
     loop = asyncio.get_running_loop()
     latencies: list[float] = []
     waiting = iter(requests)
     started = time.perf_counter()
     async with asyncio.timeout(AT_MOST):
         lines = [
-            (await loop.create_connection(lambda: _Line(port, waiting, latencies), "127.0.0.1", port))[1]
+            (await loop.create_connection(lambda: _Line(waiting, latencies), "127.0.0.1", port))[1]
             for _ in range(min(CONNECTIONS, len(requests)))
         ]
         await asyncio.gather(*(line.finished for line in lines))
     seconds = time.perf_counter() - started
-    latencies.sort()
-    return Result(len(latencies) / seconds, _share(latencies, 0.5), _share(latencies, 0.99))
-
-
-def _share(latencies: list[float], share: float) -> float:
-    return latencies[min(int(len(latencies) * share), len(latencies) - 1)] * 1000
-
-
-def _is_whole(head: bytes, body: bytes) -> bool:
-    length = _LENGTH.search(head)
-    return length is not None and len(body) >= int(length[1])
+    return Result(len(latencies) / seconds, sorted(latencies)[int(len(latencies) * 0.99)] * 1000)
 
 
 class _Line(asyncio.Protocol):
     """One client: it takes the next request when the last one is answered."""
 
-    def __init__(self, port: int, requests: Iterator[bytes], latencies: list[float]) -> None:
+    def __init__(self, requests: Iterator[bytes], latencies: list[float]) -> None:
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._port = port
         self._requests = requests
         self._latencies = latencies
         self._received = b""
@@ -105,7 +170,8 @@ class _Line(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         head, end, body = self._received.partition(b"\r\n\r\n")
-        if not end or not _is_whole(head, body):
+        length = _LENGTH.search(head)
+        if not end or length is None or len(body) < int(length[1]):
             return
         self._latencies.append(time.perf_counter() - self._sent)
         if not head.startswith(b"HTTP/1.1 2"):

@@ -1,51 +1,62 @@
-"""What is measured: start, memory, requests and the clock. Each measure gives rows of the table."""
+"""What is measured. Each measure gives rows of the table."""
 
 from __future__ import annotations
 
+import gc
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from itertools import count, cycle, islice
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
+from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from contract_tests.quality.benchmarks import load
-from contract_tests.quality.benchmarks.load import Result, request
-from contract_tests.quality.benchmarks.servers import BARE, EMULATOR, Server, running
-from emulator.engine.journal import MAX_UNITS
+from contract_tests import ROOT
+from contract_tests.quality.benchmarks.load import (
+    BARE,
+    EMULATOR,
+    ENVIRONMENT,
+    FROZEN,
+    Result,
+    Server,
+    call,
+    creates,
+    request,
+    running,
+    send,
+)
+from contract_tests.support import postgres
+from contract_tests.support.servers import free_port
 
 
 class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
-    ``subscriptions`` are advanced by a year.
-    wrk loads two processes for ``wrk_seconds`` at a time, ``wrk_rounds`` times. ``python`` is the interpreter of the
-    environment in which starts and memory are measured; one with more packages takes longer and more.
+    ``python`` is the interpreter of the environment in which starts and memory are measured; one with more packages
+    takes longer and more.
     """
 
     starts: int = 7
     rounds: int = 9
     requests: int = 3_000
-    few: int = 1_000
     customers: int = 10_000
-    subscriptions: tuple[int, ...] = (50_000,)
-    wrk_rounds: int = 5
-    wrk_seconds: int = 3
+    subscriptions: int = 50_000
     worlds: int = 1_000
+    wrk_seconds: int = 3
     python: str = sys.executable
 
 
-QUICK = Size(
-    starts=3,
-    rounds=3,
-    requests=1_000,
-    customers=2_000,
-    subscriptions=(500,),
-    worlds=200,
-    wrk_rounds=3,
-    wrk_seconds=1,
-)
+QUICK = Size(starts=3, rounds=3, requests=1_000, customers=2_000, subscriptions=500, worlds=200, wrk_seconds=1)
+
+FEW = 1_000
+"""Customers that are there before requests are measured."""
 
 
 class Row(NamedTuple):
@@ -64,18 +75,15 @@ class Row(NamedTuple):
     spread: tuple[float, float] | None = None
 
 
-def beside(
-    measure: str,
-    unit: str,
-    bare: Sequence[float],
-    emulator: Sequence[float],
-    aim: str = "",
-) -> Row:
+def alone(measure: str, unit: str, figure: float, aim: str = "") -> Row:
+    return Row(measure, unit, None, figure, None, aim)
+
+
+def beside(measure: str, unit: str, bare: Sequence[float], emulator: Sequence[float], aim: str = "") -> Row:
     """Return the medians of all; the ratio is the median of the rounds' own, so that a busy minute counts on both sides."""
     # So few customers may fit into memory that was there already: nothing to compare with.
     ratios = [ours / theirs for theirs, ours in zip(bare, emulator, strict=True) if theirs]
-    ratio = median(ratios) if ratios else None
-    return Row(measure, unit, median(bare), median(emulator), ratio, aim)
+    return Row(measure, unit, median(bare), median(emulator), median(ratios) if ratios else None, aim)
 
 
 def of_runs(runs: Sequence[Sequence[Row]]) -> list[Row]:
@@ -90,104 +98,342 @@ def _of_runs(rows: Sequence[Row]) -> Row:
     return rows[0]._replace(**medians, spread=(min(judged), max(judged)))
 
 
+# -- what the package costs those who install it
+
+
+@contextmanager
+def installed() -> Iterator[str]:
+    """The Python of a new environment with the package alone, as its users have it. pip needs an index."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = str(Path(folder, "bin", "python"))
+        subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT)], check=True)
+        yield python
+
+
 def start(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """From the command to the first answer, files and bytecode being in the system's cache."""
     times: dict[str, list[float]] = defaultdict(list)
-    for number in range(-1, size.starts):
+    for _ in range(size.starts + 1):
         for kind in (BARE, EMULATOR):
             with running(kind, python=size.python) as (server,):
-                if number >= 0:
-                    times[server.name].append(server.start_ms)
-    yield beside("start to first answer", "ms", times["bare"], times["emulator"], "≤ 2.2 ×")
+                times[server.name].append(server.start_ms)
+    yield beside("start to first answer", "ms", times["bare"][1:], times["emulator"][1:], "≤ 2.2 ×")
+
+
+PLUGIN = """
+import time, pytest
+started = time.perf_counter()
+import emulator.testing.plugin
+print(f"took {(time.perf_counter() - started) * 1000}")
+"""
+
+
+def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """``--help``; ``exec -- true`` beside the start of a server; what the plugin's import adds to that of pytest."""
+    program = (size.python, "-P", "-m", "emulator.cli.main")
+    rounds = range(size.starts + 1)
+    yield alone("--help", "ms", median([_said(*program, "--help")[0] for _ in rounds][1:]), "≤ 100 ms")
+    serves, execs = [], []
+    for _ in range(size.starts):
+        with running(EMULATOR, python=size.python) as (server,):
+            serves.append(server.start_ms)
+        execs.append(_said(*program, "exec", "--", "true")[0])
+    yield beside("exec -- true, beside a start", "ms", serves, execs, "≤ 1.5 ×")
+    plugin = [float(_said(sys.executable, "-c", PLUGIN)[1].rpartition("took ")[2]) for _ in rounds][1:]
+    yield alone("plugin that is not used", "ms", median(plugin), "≤ 15 ms")
+
+
+def _said(*command: str) -> tuple[float, str]:
+    """Return the milliseconds of a command, and what it printed."""
+    started = time.perf_counter()
+    done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
+    return (time.perf_counter() - started) * 1000, done.stdout
+
+
+INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+"""What a new environment holds already."""
+
+
+def room(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """MiB of a plain installation, without pip and setuptools."""
+    (packages,) = Path(size.python).parents[1].glob("lib/python*/site-packages")
+    own = [each for each in packages.iterdir() if not each.name.startswith(INSTALLERS)]
+    taken = sum(file.stat().st_blocks * 512 for each in own for file in [each, *each.rglob("*")])
+    yield alone("room of an installation", "MiB", taken / 2**20, "≤ 90 MiB")
 
 
 def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Resident memory after the first answer, and what each customer adds."""
+    from emulator.engine.journal import MAX_UNITS
+
     at_start, each = {}, {}
     with running(BARE, EMULATOR, python=size.python) as servers:
         for server in servers:
             at_start[server.name] = server.memory() / 2**20
             # What a server loads with its first requests, and the requests it stores (so many and no more), are not the
             # customers' doing.
-            send(pool, server, creates("warm", MAX_UNITS, phone=None))
+            send(pool, server, creates(MAX_UNITS, phone=None))
             before = server.memory()
-            send(pool, server, creates("kept", size.customers, phone=None))
+            send(pool, server, creates(size.customers, phone=None))
             each[server.name] = (server.memory() - before) / size.customers / 1024
     yield beside("memory at start", "MiB", [at_start["bare"]], [at_start["emulator"]], "≤ 60 MiB")
     yield beside("memory per customer", "KiB", [each["bare"]], [each["emulator"]], "≤ 1.5 KiB")
+
+
+# -- requests
 
 
 def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """GET one, list 20 and create; of the emulator without its lines, and as it is by itself, printing one for each.
 
     A rate is answers per second of the server's own processor time: what a load that leaves it no pause would get,
-    whatever the load costs and whatever else the machine does.
+    whatever the load costs and whatever else the machine does. Each server goes first as often as the others.
     """
     with running(BARE, EMULATOR, ("emulator",)) as servers:
         for server in servers:
-            send(pool, server, creates("fill", size.few))
-        for name, make in KINDS.items():
-            bare, quiet, plain = _compare(servers, make, size, pool)
-            for field, unit, aim in (("rate", "/s", LEAST[name]), ("p99", "ms", "≤ 1.2 ×")):
-                figures = [[getattr(result, field) for result in each] for each in (bare, quiet, plain)]
-                yield beside(f"{name}: {field}", unit, figures[0], figures[1], aim)
-                yield beside(f"{name}, a line printed: {field}", unit, figures[0], figures[2])
+            send(pool, server, creates(FEW))
+        for name, (make, least) in KINDS.items():
+            results: list[list[Result]] = [[] for _ in servers]
+            pairs = list(zip(servers, results, strict=True))
+            for number in range(size.rounds):
+                for server, own in pairs if number % 2 else reversed(pairs):
+                    batch = make(server, size.requests)
+                    used = server.processor_seconds()
+                    result = send(pool, server, batch)
+                    own.append(result._replace(rate=len(batch) / (server.processor_seconds() - used)))
+            for field, unit, aim in (("rate", "/s", least), ("p99", "ms", "≤ 1.2 ×")):
+                bare, quiet, plain = ([getattr(result, field) for result in each] for each in results)
+                yield beside(f"{name}: {field}", unit, bare, quiet, aim)
+                yield beside(f"{name}, a line printed: {field}", unit, bare, plain)
 
 
-Make = Callable[[Server, int, int], list[bytes]]
-"""The requests of one round for one server: server, number of the round, how many."""
-
-
-def _compare(servers: Sequence[Server], make: Make, size: Size, pool: ProcessPoolExecutor) -> list[list[Result]]:
-    """Return how each of the servers did in every round; each goes first as often as the others."""
-    results: list[list[Result]] = [[] for _ in servers]
-    pairs = list(zip(servers, results, strict=True))
-    for number in range(size.rounds):
-        for server, own in pairs if number % 2 else reversed(pairs):
-            batch = make(server, number, size.requests)
-            used = server.processor_seconds()
-            result = send(pool, server, batch)
-            own.append(result._replace(rate=len(batch) / (server.processor_seconds() - used)))
-    return results
-
-
-def send(pool: ProcessPoolExecutor, server: Server, batch: Sequence[bytes]) -> Result:
-    return pool.submit(load.run, server.port, batch).result()
-
-
-_numbers = count()
-
-CUSTOMER = {
-    "name": "Awa Diop",
-    "phone": "+24106001234",
-    "metadata": {"order_id": "6735", "plan": "gold", "source": "bench"},
-}
-"""What a shop sends of a customer, beside the email. The phone gives the customer a payment method."""
-
-LEAST = {"GET one": "≥ 0.8 ×", "list 20": "≥ 0.63 ×", "create": "≥ 0.39 ×"}
-"""The aims of the rates, beside those of the bare application."""
-
-
-def creates(name: str, how_many: int, **fields: Any) -> list[bytes]:
-    """Creates of customers that do not exist yet; a field that is None is not sent."""
-    each = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
-    return [
-        request("POST", "/v1/customers/", {"email": f"{name}-{number}@example.com", **each})
-        for number in islice(_numbers, how_many)
-    ]
-
-
-def _creates(server: Server, number: int, how_many: int) -> list[bytes]:
-    return creates("round", how_many)
-
-
-def _gets(server: Server, number: int, how_many: int) -> list[bytes]:
+def _gets(server: Server, how_many: int) -> list[bytes]:
     each = [request("GET", f"/v1/customers/{id}/") for id in server.ids("/v1/customers/", 500)]
     return list(islice(cycle(each), how_many))
 
 
-def _lists(server: Server, number: int, how_many: int) -> list[bytes]:
-    return [request("GET", "/v1/customers/?page_size=20")] * how_many
+KINDS: dict[str, tuple[Callable[[Server, int], list[bytes]], str]] = {
+    "GET one": (_gets, "≥ 0.8 ×"),
+    "list 20": (lambda _, how_many: [request("GET", "/v1/customers/?page_size=20")] * how_many, "≥ 0.63 ×"),
+    "create": (lambda _, how_many: creates(how_many), "≥ 0.39 ×"),
+}
+"""The requests of one round for one server, and the aim of their rate beside that of the bare application."""
 
 
-KINDS: dict[str, Make] = {"GET one": _gets, "list 20": _lists, "create": _creates}
+@contextmanager
+def places() -> Iterator[dict[str, str]]:
+    """A new place of each kind of state; of PostgreSQL, which makes sure of every commit, where Debian's is installed."""
+    with ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
+        found = {"tinydb": f"tinydb:{folder}/worlds.json", "sqlite": f"sqlite:{folder}/worlds.db"}
+        if postgres.programs() is not None:
+            found["postgresql"] = cleanup.enter_context(postgres.running(sync=True))
+        yield found
+
+
+def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Yield a create with each kind of state beside one in memory, which stands in the place of the bare application."""
+    with (
+        places() as stores,
+        running(EMULATOR, *((*EMULATOR, "--state", place) for place in stores.values())) as servers,
+    ):
+        each: dict[str, list[float]] = defaultdict(list)
+        for _ in range(size.rounds + 1):
+            for name, server in zip(("memory", *stores), servers, strict=True):
+                each[name].append(1e6 / send(pool, server, creates(size.requests)).rate)
+        for name in stores:
+            aim = "≤ 2.5 ×" if name == "postgresql" else ""
+            yield beside(f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim)
+
+
+# -- the clock
+
+MONTHS = 12
+PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
+
+
+def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Subscriptions advanced by a year: renewals per second, memory of each, and how long another world waits meanwhile."""
+    renewals = size.subscriptions * MONTHS
+    with running(FROZEN) as (server,):
+        plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
+        send(pool, server, creates(size.subscriptions, phone="+24177000000"))
+        bodies = [{"customer": each, "plan": plan} for each in server.ids("/v1/customers/", size.subscriptions)]
+        send(pool, server, [request("POST", "/v1/subscriptions/", body) for body in bodies])
+        before = server.memory()
+        with ThreadPoolExecutor(1) as thread:
+            advance = thread.submit(_advance, server, renewals)
+            waits = list(_waits(server, advance))
+            seconds = advance.result()
+        peak = server.memory("VmHWM")
+    name = f"{size.subscriptions:,} subscriptions, {MONTHS} months"
+    yield alone(f"{name}: renewals", "/s", renewals / seconds)
+    yield alone(f"{name}: another world's longest wait", "ms", max(waits) * 1000, "≤ 50 ms")
+    yield alone(f"{name}: each renewal", "KiB", (peak - before) / renewals / 1024)
+
+
+def _advance(server: Server, renewals: int) -> float:
+    started = time.perf_counter()
+    answer = server.call("POST", "/_emulator/clock/advance", {"to": "2027-01-01T00:00:00Z"})
+    if answer["failures"] or answer["events"].get("invoice.paid") != renewals:
+        raise RuntimeError(f"not {renewals} renewals: {answer}")
+    return time.perf_counter() - started
+
+
+def _waits(server: Server, advance: Future[float]) -> Iterator[float]:
+    """Yield how long requests of another world take during an advance, in seconds.
+
+    There are twenty a second at most: enough to meet a wait of 50 ms, and little work beside the advance.
+    """
+    while True:
+        started = time.perf_counter()
+        server.call("GET", "/v1/customers/", key="sk_test_neighbour")
+        yield time.perf_counter() - started
+        if advance.done():
+            return
+        time.sleep(0.05)
+
+
+# -- worlds of tests
+
+WARM = 400
+"""Worlds that are opened first: what is loaded with them, and the caches they fill, is not the later ones' doing."""
+
+
+def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Yield a test's world by itself and with its webhooks collected; what all of them leave in the process."""
+    plain, webhooks, kib = pool.submit(thrown_away, size.worlds, min(WARM, size.worlds)).result()
+    name = f"{size.worlds:,} worlds of tests"
+    yield alone(f"{name}: each, one request", "ms", plain, "≤ 10 ms")
+    yield alone(f"{name}: each, a webhook too", "ms", webhooks)
+    yield alone(f"{name}: memory left, each", "KiB", kib / size.worlds, "≤ 1 KiB")
+
+
+def thrown_away(how_many: int, warm: int) -> tuple[float, float, int]:
+    """Open and throw away so many worlds on one server in this process, half of them with a webhook receiver.
+
+    Returns the median milliseconds of one without and with it, and the KiB that all left behind together.
+    """
+    from emulator.testing import LocalServer
+
+    server = LocalServer()
+    try:
+        for number in range(warm):
+            one(server, f"warm{number}", webhooks=number % 2 == 0)
+        before = _held()
+        plain, webhooks = (
+            median(one(server, f"{listens}{number}", listens) for number in range(how_many // 2))
+            for listens in (False, True)
+        )
+        return plain, webhooks, _held() - before
+    finally:
+        server.stop()
+
+
+def one(server: object, name: str, webhooks: bool) -> float:
+    """Return the milliseconds of one test's world: opened, a customer created (with its event), thrown away."""
+    from emulator.testing import Emulator
+
+    started = time.perf_counter()
+    with Emulator(key=f"sk_test_world-{name}", server=server) as world:  # type: ignore[arg-type]  # imported late
+        if webhooks:
+            world.webhooks.listen()
+        world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+        if webhooks:
+            world.webhooks.assert_delivered("customer.created")
+    return (time.perf_counter() - started) * 1000
+
+
+def _held() -> int:
+    """KiB of memory."""
+    gc.collect()
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1])
+
+
+# -- two and three servers behind nginx beside one, the database and wrk on the same cores
+
+APPS = 6
+"""Worlds that are loaded at once; one, two and three servers have as many each."""
+
+CREATE = """
+local number = 0
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+request = function()
+  number = number + 1
+  local email = "ada" .. number .. "NAME@example.com"
+  local rest = '","name":"Ada Lovelace","phone":"+24106001234","metadata":{"order_id":"6735","plan":"gold"}}'
+  return wrk.format(nil, nil, nil, '{"email":"' .. email .. rest)
+end
+"""
+
+
+def several_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Yield requests a second of real time. Where wrk, nginx or PostgreSQL is not installed there is nothing to measure."""
+    if shutil.which("wrk") is None or postgres.programs() is None or postgres.NGINX is None:
+        return
+    for what in ("list", "create"):
+        rates = {count: _rates(count, what, size) for count in (1, 2, 3)}
+        for count in (2, 3):
+            yield beside(f"PostgreSQL and nginx, {count} servers beside one: {what}", "/s", rates[1], rates[count])
+
+
+def _rates(count: int, what: str, size: Size) -> list[float]:
+    """Return the rate of each round, of so many servers with a schema each, behind the guide's nginx."""
+    from contract_tests.simulator.crashes.rounds import documented, nginx
+
+    with postgres.running(sync=True) as url, ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kinds = [(*EMULATOR, "--state", f"{url}?schema=worlds_{number}") for number in range(count)]
+        servers = stack.enter_context(running(*kinds))
+        listen = free_port()
+        text = documented(listen, *(*(server.port for server in servers), 0, 0, 0)[:3])
+        # Each has an equal share of the Apps.
+        shares = [f"        {100 / count:.2f}% worlds_{number};\n" for number in range(count - 1)]
+        shares.append(f"        * worlds_{count - 1};\n")
+        text = re.sub(r"(split_clients \S+ \S+ \{\n).*?( {4}\})", rf"\1{''.join(shares)}\2", text, flags=re.DOTALL)
+        each = "".join(
+            f"    upstream worlds_{number} {{ server 127.0.0.1:{server.port} max_fails=0; keepalive 64; }}\n"
+            for number, server in enumerate(servers)
+        )
+        text = re.sub(r"( {4}upstream .*?\n {4}\}\n)+", each, text, count=1, flags=re.DOTALL)
+        stack.enter_context(nginx(folder, listen, text))
+        apps = _apps(listen, servers)
+        return [_rate(listen, apps, f"{what}{number}", what, size, folder) for number in range(size.rounds // 2 + 1)]
+
+
+def _apps(port: int, servers: Sequence[Server]) -> list[str]:
+    """Return Apps of which nginx sends as many to each of the servers."""
+    own: dict[int, list[str]] = {server.port: [] for server in servers}
+    for name in (f"shop{number}" for number in range(100)):
+        call(port, "GET", "/v1/customers/", key=f"sk_test_{name}")
+        for server in servers:
+            apps = server.call("GET", "/_emulator/apps?page_size=100")["data"]
+            if name in {app["name"] for app in apps} and len(own[server.port]) < APPS // len(servers):
+                own[server.port].append(name)
+    return [name for found in own.values() for name in found]
+
+
+def _rate(port: int, apps: Sequence[str], name: str, what: str, size: Size, folder: Path) -> float:
+    """Return the answers a second of all Apps together. Raises ``RuntimeError`` for an answer that is no success."""
+    script = folder / "create.lua"
+    script.write_text(CREATE.replace("NAME", name))
+    load = [
+        "wrk",
+        "-t",
+        "1",
+        "-c",
+        "4",
+        "-d",
+        f"{size.wrk_seconds}s",
+        *(["-s", str(script)] if what == "create" else []),
+    ]
+    url = f"http://127.0.0.1:{port}/v1/customers/"
+    commands = [[*load, url, "-H", f"Authorization: Bearer sk_test_{app}"] for app in apps]
+    loads = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    said = [load.communicate()[0] for load in loads]
+    if any("Non-2xx" in text for text in said):
+        raise RuntimeError(said)
+    return sum(float(each) for text in said for each in re.findall(r"Requests/sec: +([\d.]+)", text))

@@ -27,7 +27,7 @@ CHECKS = (
     "contract_tests/contract/document",
     "contract_tests/contract/every",
     "contract_tests/simulator/test_walks.py",
-    "contract_tests/quality/docs/test_tables.py",
+    "contract_tests/quality/docs/test_pages.py",
     "contract_tests/surfaces/i18n/test_catalogs.py",
     "contract_tests/surfaces/control",
     "contract_tests/surfaces/console",
@@ -37,7 +37,6 @@ ABOUT_OTHERS = (
     "contract_tests/contract/document/test_bundles.py",
     "contract_tests/contract/every/test_schemathesis.py",
     "contract_tests/quality/drift/test_command_line.py",
-    "contract_tests/quality/drift/test_private_names.py",
     "contract_tests/surfaces/control/test_requests.py",
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )

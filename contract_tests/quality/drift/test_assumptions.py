@@ -1,43 +1,40 @@
-"""Assumptions ↔ documents, code and pages: a number that is cited can be looked up."""
+"""Assumptions ↔ documents, code and pages: a cited number can be looked up, and a quoted default is the setting's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-import emulator
+from contract_tests import ROOT
 from contract_tests.quality.docs.pages import PAGES
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
+from contract_tests.support.settings import SHOWN
 from emulator.document import bundles
 from emulator.engine.reference_data import numbered_assumptions
-from emulator.resources.app.settings import Settings
+from emulator.resources.app.settings import FEE_RATES, Settings
 
-HOUSE = Path(emulator.__path__[0])
-NUMBER = re.compile(r"\bB-\d{2,3}\b")
+HOUSE = ROOT / "emulator"
 ASSUMPTIONS = numbered_assumptions()
+USUAL = Settings()
 
 
-def cited(node: Any) -> Iterator[str]:
-    """Yield every number under ``x-assumption`` in a document."""
-    if isinstance(node, list):
-        for part in node:
-            yield from cited(part)
+def parts(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object in a document."""
     if isinstance(node, dict):
-        for key, part in node.items():
-            if key == "x-assumption":
-                yield from [part] if isinstance(part, str) else part
-            else:
-                yield from cited(part)
+        yield node
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from parts(part)
 
 
-@pytest.mark.parametrize("name", ["service", "control"])
-def test_each_assumption_of_a_document_is_an_assumption(name: str) -> None:
-    assert set(cited(bundles.load(name))) <= ASSUMPTIONS.keys()
+def cited() -> Iterator[str]:
+    for name in ("service", "control"):
+        for part in parts(bundles.load(name)):
+            given = part.get("x-assumption", ())
+            yield from [given] if isinstance(given, str) else given
 
 
 ELSEWHERE = {
@@ -56,40 +53,50 @@ ELSEWHERE = {
 """Assumptions that no place of a document shows, each with the cause."""
 
 
-def test_each_assumption_is_cited_in_a_document_or_is_not_on_the_wire() -> None:
-    numbers = {number for name in ("service", "control") for number in cited(bundles.load(name))}
-    assert ASSUMPTIONS.keys() - numbers - ELSEWHERE.keys() == set()
-
-
-def test_readers_of_the_document_see_the_assumptions() -> None:
-    """Descriptions link to them: Swagger UI and generated clients do not show ``x-assumption``."""
-    unlinked = [node for node in described(bundles.load("service")) if not node["description"].endswith("))")]
-    assert unlinked == []
-
-
-def described(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield every part of a document that has a description and cites an assumption."""
-    if isinstance(node, list):
-        for part in node:
-            yield from described(part)
-    if isinstance(node, dict):
-        if "x-assumption" in node and isinstance(node.get("description"), str):
-            yield node
-        yield from described(list(node.values()))
-
-
-def test_each_number_in_code_templates_and_pages_is_an_assumption() -> None:
+def test_documents_code_templates_and_pages_cite_assumptions_that_there_are() -> None:
+    """And each assumption is cited in a document, or is not on the wire."""
+    numbers = set(cited())
+    assert (numbers - ASSUMPTIONS.keys(), ASSUMPTIONS.keys() - numbers - ELSEWHERE.keys()) == (set(), set())
     files = [*HOUSE.rglob("*.py"), *HOUSE.rglob("*.html"), *PAGES]
-    unknown = {str(file): set(NUMBER.findall(file.read_text("utf-8"))) - ASSUMPTIONS.keys() for file in files}
-    assert {file: numbers for file, numbers in unknown.items() if numbers} == {}
+    named = {number for file in files for number in re.findall(r"\bB-\d{2,3}\b", file.read_text("utf-8"))}
+    assert named - ASSUMPTIONS.keys() == set()
+    assert {name for each in ASSUMPTIONS.values() for name in each.settings} <= set(Settings.__struct_fields__)
 
 
-def test_each_setting_that_an_assumption_names_is_one() -> None:
-    named = {name for assumption in ASSUMPTIONS.values() for name in assumption.settings}
-    assert named <= set(Settings.__struct_fields__)
-
-
-def test_each_assumption_has_its_anchor(server: RunningServer) -> None:
+def test_readers_see_the_assumptions(server: RunningServer) -> None:
+    """Descriptions link to their page: Swagger UI and generated clients do not show ``x-assumption``."""
+    described = [part for part in parts(bundles.load("service")) if isinstance(part.get("description"), str)]
+    assert [part for part in described if "x-assumption" in part and not part["description"].endswith("))")] == []
     with http_client(base_url=server.url) as client:
         text = client.get("/docs/assumptions").text
     assert [number for number in ASSUMPTIONS if f'id="{number}"' not in text] == []
+
+
+def listed(values: Sequence[Any], last: str = "and") -> str:
+    """Values as a sentence lists them."""
+    return f"{', '.join(map(str, values[:-1]))} {last} {values[-1]}"
+
+
+QUOTED = {
+    "B-24": f"the main currency is {USUAL.main_currency}, and {listed(USUAL.currencies)} are enabled",
+    "B-45": f"Retries come {listed(USUAL.renewal_retry_days)} days after",
+    "B-48": f"Within {USUAL.reactivation_days} days",
+    "B-56": f"{listed([*FEE_RATES.values()], 'or')} per cent on {listed([plan.title() for plan in FEE_RATES])}",
+    "B-57": f"expires after {USUAL.refund_expiry_days} days",
+}
+"""What assumptions say of defaults."""
+
+
+@pytest.mark.parametrize("number", QUOTED)
+def test_assumptions_quote_the_defaults(number: str) -> None:
+    assert QUOTED[number] in " ".join(ASSUMPTIONS[number].decided.split())
+
+
+def test_the_documents_quote_the_defaults() -> None:
+    """The tax rate of an example is one that the example of the request sets."""
+    operation = bundles.load("service")["paths"]["/subscriptions/{id}/reactivate/"]["post"]
+    assert f"({USUAL.reactivation_days} days, a setting of the App)" in operation["description"]
+    all_of_them = (part for part in parts(bundles.load("control")) if part.keys() >= SHOWN.keys())
+    examples = [part for part in all_of_them if isinstance(part["currencies"], list)]
+    assert len(examples) >= 3
+    assert [part for part in examples if part != {**SHOWN, "tax_rate": 18}] == []

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from contract_tests.quality.benchmarks.worlds import one
+from contract_tests.quality.benchmarks.measures import one
 from emulator.engine.runtime import Runtime
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import WebhookCollector

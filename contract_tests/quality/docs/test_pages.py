@@ -1,4 +1,4 @@
-"""The commands on the pages are typed in order, page by page, and give what the page says."""
+"""Pages are true: what they have typed gives what they say, tables are those of the code, and pictures are there."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 
-from contract_tests.quality.docs.pages import PAGES, ROOT, Sample, name, samples
+from contract_tests.quality.docs import answer_types
+from contract_tests.quality.docs.pages import GUIDE, PAGES, ROOT, Sample, name, samples
+from contract_tests.quality.docs.tables import TABLES, filled
 from contract_tests.support.sandbox import RunningServer
+from docs import recording
+from docs.libraries import libraries
 from emulator.engine.fixtures import Fixtures
 
 HOME = "http://127.0.0.1:4747"
@@ -29,6 +35,8 @@ PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 MARK = "-- end of sample --"
 
 ALL = [sample for page in PAGES for sample in samples(page)]
+
+README = ROOT / "README.md"
 
 
 @pytest.fixture
@@ -57,9 +65,6 @@ def _serves(sample: Sample) -> bool:
     return sample.text.lstrip().startswith("payments-emulator serve")
 
 
-README = ROOT / "README.md"
-
-
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=() if page == README else pytest.mark.long) for page in PAGES if scripts(page)],
@@ -69,19 +74,12 @@ def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp
     """All samples of a page in one shell, as a reader would go through them."""
     typed = scripts(page)
     lines = "".join(f"{sample.text}\necho '{MARK}'\n" for sample in typed).replace(HOME, server.url)
-    environment = {
-        "PATH": PATH,
-        "HOME": str(tmp_path),
-        "PAYMENTS_EMULATOR_URL": server.url,
-        "NO_COLOR": "1",
-        "COLUMNS": "120",
-        "LANG": "C.UTF-8",
-    }
+    shown = {"NO_COLOR": "1", "COLUMNS": "120", "LANG": "C.UTF-8"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail"],
         input=lines,
         cwd=tmp_path,
-        env=environment,
+        env={"PATH": PATH, "HOME": str(tmp_path), "PAYMENTS_EMULATOR_URL": server.url, **shown},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -99,11 +97,10 @@ def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp
 @pytest.mark.parametrize("sample", [each for each in ALL if each.language in DATA and not each.reason], ids=place)
 def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
     """Such of the emulator's own fixtures as the emulator reads them."""
-    read = DATA[sample.language](sample.text)
+    assert DATA[sample.language](sample.text) is not None
     if sample.text.startswith("# fixtures"):
         (tmp_path / "fixtures.yaml").write_text(sample.text, "utf-8")
         Fixtures((tmp_path / "fixtures.yaml",))
-    assert read is not None
 
 
 @pytest.mark.long
@@ -129,3 +126,64 @@ def test_every_sample_is_tried() -> None:
     """In some way, or it says why not."""
     tried = {"sh", "python", "js", "diff", *DATA}  # a diff is part of a recipe: test_recipes
     assert [place(each) for each in ALL if each.language not in tried and not each.reason] == []
+
+
+def test_a_new_user_has_a_path_of_five_pages() -> None:
+    """The first page names them in order, each leads to the next one, and each has samples that are run."""
+    path = ["install", "quickstart", "testing", "examinations", "going-live"]
+    first = (GUIDE / "index.md").read_text("utf-8").partition("## New here")[2].partition("##")[0]
+    assert re.findall(r"\((\w[\w-]*)\.md\)", first) == path
+    for page, following in pairwise(path):
+        led = (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
+        assert f"({following}.md)" in led
+    assert [page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))] == []
+
+
+# -- what the code knows
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_tables_are_up_to_date(page: Path) -> None:
+    """Else: python -m contract_tests.quality.docs.tables"""
+    text = page.read_text("utf-8")
+    assert filled(text) == text
+
+
+def test_each_table_is_on_a_page() -> None:
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [table for table in TABLES if f"<!-- begin: {table} -->" not in text] == []
+
+
+def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
+    """Else: python -m contract_tests.quality.docs.answer_types"""
+    for file, text in answer_types.files():
+        assert file.read_text("utf-8") == text
+
+
+def test_the_licence_of_each_package_is_named() -> None:
+    """Of those a plain installation brings along, whole or in part, and of no others."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    copied = {each.distribution for each in libraries([])}
+    needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
+    named = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M)
+    assert sorted(named) == sorted(needed | {"package"})
+
+
+# -- pictures, which python -m docs.screenshots and python -m docs.recording make
+
+
+def test_pictures_are_small_and_those_that_pages_show() -> None:
+    folder, most = ROOT / "docs" / "images", 80_000
+    files = {file.name: file.stat().st_size for file in folder.iterdir()}
+    assert [file for file, size in files.items() if size > most] == []
+    shown = {name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))}
+    assert 10 <= len(shown & files.keys()) == len(shown)
+
+
+def test_the_recording_shows_what_the_commands_print() -> None:
+    """And it needs nothing from elsewhere."""
+    shown = recording.FILE.read_text("utf-8")
+    assert shown == recording.recorded(), "python -m docs.recording makes it again"
+    assert re.findall(r"https?://[^\"<]+", shown) == ["http://www.w3.org/2000/svg"]
+    last = max(float(percent) for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", shown))
+    assert last / 100 * recording.SECONDS <= 2, "all of it is seen from the second second on"

@@ -1,0 +1,206 @@
+"""The code ↔ the documents ↔ the specification: errors, events, states, kinds of object, and the sources of constraints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pkgutil import walk_packages
+from string import Formatter
+from typing import Any
+
+import pytest
+
+from contract_tests import ROOT
+from contract_tests.contract.document import specification
+from contract_tests.contract.document.reader import Part, operations, parameters, properties, request_schema, resolved
+from contract_tests.quality.drift.constraints import constraints, declared, source_table
+from emulator import resources
+from emulator.checks.document.exceptions import RULES
+from emulator.core.errors import ERRORS, ApiError
+from emulator.core.event_types import EVENTS
+from emulator.core.state_machine import StateMachine
+from emulator.document import bundles
+from emulator.document.tree import resolve
+from emulator.engine.reference_data import numbered_assumptions
+from emulator.presentation.languages.wording import MONEY_FIELDS
+from emulator.resources.registry import JOBS, REACTIONS, REGISTRY, SIGNALS
+from emulator.ui.console import labels
+from emulator.ui.console.render import COLUMNS, PILLS
+
+SERVICE = bundles.load("service")
+CONTROL = bundles.load("control")
+SCHEMAS: dict[str, Any] = SERVICE["components"]["schemas"]
+RULES_FOLDER = ROOT / "emulator/resources"
+
+# -- errors
+
+NESTED = {
+    "customer_email_exists": (409, "DUPLICATE_EMAIL"),
+    "transaction_not_refundable": (409, "INVALID_STATUS_TRANSITION"),
+    "refund_amount_exceeds_available": (400, "AMOUNT_TOO_LARGE"),
+}
+"""The codes the resource references show in the nested shape, and how they read when flat is forced (B-10)."""
+
+PUBLIC_CODES = {
+    "PLAN_IN_USE": (409, "INVALID_STATUS_TRANSITION"),
+    "DELIVERY_UNDER_WAY": (409, "INVALID_STATUS_TRANSITION"),
+}
+"""Errors without a code in the specification, and the code of ours that they have."""
+
+CATEGORIES = {
+    401: "AUTHENTICATION_ERROR",
+    403: "PERMISSION_ERROR",
+    404: "NOT_FOUND_ERROR",
+    409: "CONFLICT_ERROR",
+    400: "VALIDATION_ERROR",
+    405: "VALIDATION_ERROR",
+    422: "VALIDATION_ERROR",
+    429: "RATE_LIMIT_ERROR",
+    500: "API_ERROR",
+}
+"""Categories table; B-14 for 405."""
+
+CODES = dict(specification.codes())
+
+
+def test_the_errors_are_those_of_the_specification_and_of_the_document() -> None:
+    """Business codes table; B-14 for the rows without a status."""
+    expected = CODES | {code: status for code, (status, _) in (NESTED | PUBLIC_CODES).items()}
+    assert {code: row.status for code, row in ERRORS.items()} == expected
+    assert sorted(SCHEMAS["ErrorCode"]["enum"]) == sorted(CODES)
+    assert {code: (row.status, row.flat) for code, row in ERRORS.items() if row.flat} == NESTED
+    assert {code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code} == PUBLIC_CODES
+    assert {code: row.category for code, row in ERRORS.items() if row.category != CATEGORIES[row.status]} == {}
+    assert {row.category for row in ERRORS.values()} <= set(SCHEMAS["ErrorType"]["enum"])
+
+
+def test_every_message_is_a_sentence_also_with_nothing_to_fill_in() -> None:
+    """B-94: a forced error knows no details."""
+    for code, row in ERRORS.items():
+        assert (row.message[0].isupper(), row.message[-1]) == (True, "."), code
+        message = ApiError(code).message
+        names = [name for _, name, _, _ in Formatter().parse(row.message) if name is not None]
+        assert [name for name in names if f"({name})" not in message] == [], code
+
+
+# -- events, reactions, signals, jobs
+
+
+def test_the_events_are_those_of_the_specification_and_of_the_document() -> None:
+    probes = {"webhook.ping", "webhook.test"}
+    assert EVENTS.keys() >= specification.EVENT_TYPES
+    assert SERVICE["x-webhooks"].keys() == EVENTS.keys() | probes == set(SCHEMAS["EventType"]["enum"])
+    for type, event in EVENTS.items():
+        content = SERVICE["x-webhooks"][type]["post"]["requestBody"]["content"]["application/json"]
+        own = resolve(SERVICE, content["schema"])["allOf"][1]["properties"]
+        shown = resolve(SERVICE, own["data"]["properties"]["object"])
+        assert own["type"]["enum"] == [type]
+        assert shown["properties"]["object"]["enum"] == [event.object], type
+
+
+def planned_jobs() -> Iterator[str]:
+    """Yield the names of the jobs that the rules plan: second argument of every ``world.schedule``."""
+    for file in RULES_FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "schedule":
+                name = node.args[1]
+                assert isinstance(name, ast.Constant), f"{file.name}:{node.lineno}: a job's name is written out"
+                yield name.value
+
+
+def test_each_reaction_signal_and_job_has_its_cause_and_its_effect() -> None:
+    assert REACTIONS.keys() - {"*"} <= EVENTS.keys()
+    sources = "".join(file.read_text("utf-8") for file in RULES_FOLDER.rglob("*.py"))
+    assert set(re.findall(r'world\.signal\("([^"]+)"', sources)) == SIGNALS.keys()
+    assert set(planned_jobs()) == JOBS.keys()
+    assert [name for name in [*SIGNALS, *JOBS] if name in EVENTS] == []
+
+
+# -- life cycles
+
+STATE_MACHINES = {
+    each.kind.kind: each
+    for module in walk_packages(resources.__path__, f"{resources.__name__}.")
+    for each in vars(import_module(module.name)).values()
+    if isinstance(each, StateMachine)
+}
+
+SET_DIRECTLY = {"customer": {"inactive", "blocked"}, "payment_method": {"inactive"}}
+"""States of the document that no row of a life cycle leads to: the control API alone sets them (B-32)."""
+
+
+@pytest.mark.parametrize("kind", STATE_MACHINES)
+def test_a_life_cycle_leads_through_the_states_of_the_document_with_events_of_its_kind(kind: str) -> None:
+    life: StateMachine[Any] = STATE_MACHINES[kind]
+    status = resolved(SERVICE, properties(SERVICE, Part((), SCHEMAS[life.kind.__name__]))["status"])
+    while "enum" not in status.node:
+        status = resolved(SERVICE, Part((), status.node["allOf"][0]))
+    reached: set[str | None] = {None}
+    while more := {row.target for row in life.rows if row.source in reached} - reached:
+        reached |= more
+    assert {row.source for row in life.rows} <= reached
+    assert reached - {None} == set(status.node["enum"]) - SET_DIRECTLY.get(kind, set())
+    assert {EVENTS[row.event].object for row in life.rows if row.event} <= {kind}
+
+
+# -- kinds of object
+
+
+def test_no_record_can_be_changed_in_place() -> None:
+    """A unit of work that fails is undone by the records that were there before."""
+    assert [kind for kind in REGISTRY.kinds if not kind.__struct_config__.frozen] == []
+
+
+def test_the_console_has_names_and_columns_for_every_kind() -> None:
+    kinds: list[str] = CONTROL["components"]["schemas"]["ObjectKind"]["enum"]
+    assert [kind for kind in kinds if not (labels.KIND_NAMES.get(kind) and labels.KINDS.get(kind))] == []
+    assert COLUMNS.keys() == set(kinds)
+    fields = {kind.kind: set(kind.__struct_fields__) for kind in REGISTRY.kinds}
+    assert {
+        kind: strange for kind in kinds if (strange := set(COLUMNS[kind]) - fields.get(kind, {*COLUMNS[kind]}))
+    } == {}
+    assert set().union(*COLUMNS.values()) >= PILLS
+
+
+def test_the_fields_that_hold_amounts_are_those_of_the_document() -> None:
+    names = {"".join(word.title() for word in kind.kind.split("_")) for kind in REGISTRY.kinds}
+    documented = {
+        field
+        for name in names & SCHEMAS.keys()
+        for field, schema in SCHEMAS[name]["properties"].items()
+        if "minor units" in str(schema.get("description"))
+    }
+    assert documented == MONEY_FIELDS
+
+
+# -- constraints of the service's document, and what the check of a document excuses
+
+
+def test_each_constraint_has_a_source_and_each_line_of_the_table_a_constraint() -> None:
+    """A new one cites an assumption in the document (x-assumption), or gets its line in sources.yaml."""
+    assert [str(each) for each in constraints() if not each.sources] == []
+    numbers = {source for each in constraints() for source in each.sources if source.startswith("B-")}
+    assert numbers <= numbered_assumptions().keys()
+    given = {str(each) for each in declared(SERVICE) if not each.sources}
+    lines = [line for source in source_table().values() for line in source]
+    assert [line for line in lines if not any(fnmatchcase(each, line) for each in given)] == []
+    assert len(lines) == len(set(lines))
+
+
+def test_what_is_excused_is_there_to_be_excused() -> None:
+    """An exception for an operation or a field that is gone would hide what comes after it."""
+    known = {
+        each.node["operationId"]: (name, each) for name in bundles.SOURCES for each in operations(bundles.load(name))
+    }
+    assert RULES.keys() <= known.keys()
+    for id, rules in RULES.items():
+        name, operation = known[id]
+        document = bundles.load(name)
+        schema = request_schema(document, operation)
+        fields = {each["name"] for each in parameters(document, operation)}
+        fields |= set(properties(document, schema)) if schema else set()
+        words = {rule.split("*")[0].split(".")[0] for rule in rules}
+        assert words - {""} <= fields, id

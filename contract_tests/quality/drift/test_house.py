@@ -1,0 +1,207 @@
+"""The house style, as far as it can be measured, and nothing left over: code, styles and packages that nothing uses."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
+
+from contract_tests import ROOT
+from emulator.document import bundles
+
+HOUSE = ROOT / "emulator"
+MODULES = {str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))}
+
+LONGEST_MODULE = 600
+LONGEST_FUNCTION = 60
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """Yield every function, and how many lines it has below its docstring."""
+    for name, source in MODULES.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                yield f"{name}: {node.name}", (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_functions_and_modules_are_short_and_a_module_begins_with_a_sentence() -> None:
+    assert [name for name, lines in functions() if lines > LONGEST_FUNCTION] == []
+    assert [name for name, source in MODULES.items() if len(source.splitlines()) > LONGEST_MODULE] == []
+    first = {name: (ast.get_docstring(ast.parse(source)) or "").split("\n")[0] for name, source in MODULES.items()}
+    assert [name for name, sentence in first.items() if not sentence.rstrip().endswith((".", ":", "?"))] == []
+
+
+def test_nothing_is_left_to_do_or_excused_without_a_cause() -> None:
+    assert [place for name, source in MODULES.items() for place in left(name, source)] == []
+
+
+def left(name: str, source: str) -> Iterator[str]:
+    for number, line in enumerate(source.splitlines(), 1):
+        yield from (f"{name}:{number}: {word}" for word in ("TODO", "FIXME", "XXX") if word in line)
+        for excuse in ("# type: ignore", "# noqa"):
+            if excuse in line and not line.split(excuse, 1)[1].partition("  #")[2].strip():
+                yield f"{name}:{number}: {excuse}"
+
+
+# -- no subclass uses a private name of a base class of another package; that no module reads one is what ruff finds (SLF)
+
+
+def private(source: str) -> Iterator[str]:
+    """Yield the private names that a class defines: methods, variables, attributes, slots."""
+    for node in ast.walk(ast.parse(inspect.cleandoc("\n" + source))):
+        names = {
+            getattr(node, "name", None),
+            node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None,
+            node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else None,
+            node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None,
+        }
+        yield from (each for each in names if each and each.startswith("_") and each != "_" and not each.endswith("__"))
+
+
+@cache
+def of_base(base: type) -> frozenset[str]:
+    try:
+        return frozenset(private(inspect.getsource(base)))
+    except (OSError, TypeError):  # a class written in C
+        return frozenset(name for name in vars(base) if name.startswith("_") and not name.endswith("__"))
+
+
+def overridden(path: Path) -> Iterator[str]:
+    module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            used = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)} | set(
+                private(ast.unparse(node))
+            )
+            for base in vars(module)[node.name].__mro__:
+                if base.__module__.partition(".")[0] not in ("emulator", "builtins", "typing", "abc", "enum"):
+                    yield from (f"{path}: {base.__name__}.{name}" for name in sorted(used & of_base(base)))
+
+
+@pytest.mark.long
+def test_no_subclass_uses_a_private_name_of_a_base_class_of_another_package() -> None:
+    assert [found for path in HOUSE.rglob("*.py") for found in overridden(path)] == []
+
+
+# -- code that nothing uses
+
+COMMANDS = ["@examination", "@resource", "@click.*", "@*.command", "@*.group", "@pytest.*", "@mcp.*"]
+"""Decorators that make something used: commands, fixtures and resources."""
+
+CALLED_BY_OTHERS = [
+    *("do_POST", "log_message", "daemon_threads", "request_queue_size", "wbufsize"),  # http.server
+    *("list_commands", "get_missing_message", "shell_complete"),  # click
+    *("format_commands",),  # click
+    *("make_operation", "api_cls"),  # Connexion
+    *("on_header", "eof_received", "main_loop"),  # httptools, uvicorn
+    *("redirect_slashes", "globals"),  # Starlette and Jinja
+    *("WRITE_CACHE_SIZE",),  # TinyDB
+    *("direction",),  # HarfBuzz
+    *("check_config",),  # MkDocs
+    *("prec",),  # decimal
+    *("pytest_*", "tbstyle", "keywords"),  # hooks and options of pytest, and Babel
+    *("__getattr__", "trace"),  # Python: of a module, and the third argument of __exit__
+]
+
+FOR_TESTS = ["component_name"]
+"""Names that only the tests use, of a module that the emulator uses."""
+
+
+def fields(node: Any) -> Iterator[str]:
+    """Yield the name of each field in a document."""
+    if isinstance(node, dict) and isinstance(node.get("properties"), dict):
+        yield from node["properties"]
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from fields(part)
+
+
+def test_no_code_is_unused() -> None:
+    """Fields of the documents and words of templates are names that others use."""
+    vulture = Vulture(ignore_names=[*CALLED_BY_OTHERS, *FOR_TESTS], ignore_decorators=COMMANDS)
+    vulture.scavenge([str(HOUSE)])
+    found = {each.name: f"{each.filename}:{each.first_lineno}: {each.message}" for each in vulture.get_unused_code(60)}
+    known = {name for document in ("service", "control") for name in fields(bundles.load(document))}
+    for file in HOUSE.rglob("templates/*"):
+        known |= set(re.findall(r"[A-Za-z_]\w+", file.read_text("utf-8")))
+    assert [found[name] for name in found.keys() - known] == []
+
+
+# -- styles of nothing on a page
+
+COMPUTED = re.compile(r"(cols|lanes)-\d")
+"""Classes that templates make with a number."""
+
+
+def styled(css: str) -> set[str]:
+    """Return the classes and ids in the selectors of a style sheet."""
+    selectors = " ".join(re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)))
+    return set(re.findall(r"[.#]([a-zA-Z_][\w-]*)", re.sub(r"\[[^\]]*\]", "", selectors)))
+
+
+def test_each_style_is_of_something_on_a_page() -> None:
+    """But for those of the markup of Swagger UI and Pygments."""
+    places = ((HOUSE, ("*.py", "*.html", "*.js")), (ROOT / "docs", ("*.py", "guide/*.md")))
+    pages = [file for folder, patterns in places for pattern in patterns for file in folder.rglob(pattern)]
+    words = {word for page in pages for word in re.findall(r"[A-Za-z_][\w-]*", page.read_text("utf-8"))}
+    sheets = [file for file in HOUSE.rglob("*.css") if file.name not in ("explorer.css", "highlight.css")]
+    names = {name for file in sheets for name in styled(file.read_text("utf-8"))}
+    assert {name for name in names - words if not COMPUTED.match(name)} == set()
+
+
+# -- packages that nothing imports, or that are imported undeclared
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+OF_ANOTHER = {
+    "pydantic": "mcp",
+    "hypothesis": "schemathesis",
+    "pytest": "the run whose plugin this is",
+    "babel": "a checkout",
+}
+"""Packages that the emulator imports without declaring them, each with what brings it."""
+
+RUN_BY_NAME = {
+    *("ruff", "mypy", "import-linter", "types-pyyaml"),  # what CI runs
+    *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),  # plugins, and suites in the tests' own strings
+    *("pygments", "flask-swagger-ui"),  # what a wheel is built with
+}
+"""Packages of ``.[test]`` that no module of the tests imports."""
+
+
+def name(requirement: str) -> str:
+    return re.split(r"[^\w-]", requirement)[0].lower().replace("_", "-")
+
+
+def imported(files: Iterable[Path]) -> set[str]:
+    """Return the distributions of the modules that these files import."""
+    modules = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules.add(node.module.partition(".")[0])
+    known = packages_distributions()
+    found = {name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())}
+    return found - {"payments-emulator"}
+
+
+def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
+    extras = {extra: {name(each) for each in given} for extra, given in PROJECT["optional-dependencies"].items()}
+    tests = extras.pop("test")
+    needed = {name(each) for each in PROJECT["dependencies"]}.union(*extras.values())
+    assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
+    used = imported(file for folder in ("emulator", "contract_tests", "docs") for file in (ROOT / folder).rglob("*.py"))
+    assert tests - used == RUN_BY_NAME
