@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import with_client, writing
-from emulator.insight.recording.model import Recording
 from emulator.insight.recording.renderers import FORMS
 
 
@@ -58,10 +56,7 @@ def record(
         click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
         return
     marks = _under_way(emulator) if is_stop else {}
-    recording = msgspec.convert(emulator.get("/recording", **marks), Recording)
-    if not recording.steps:
-        raise click.ClickException("there is nothing to record: no request changed anything")
-    text = FORMS[form or next(iter(FORMS))](recording)
+    text = emulator.send("GET", "/recording", query={**marks, **({"as": form} if form else {})}).text
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
 from emulator.engine.runtime import Runtime
-from emulator.insight.recording.recordings import recording
+from emulator.insight.recording.builder import recording
 from emulator.insight.recording.renderers import FORMS
 from emulator.web.context import Response
 
 
-async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
-    """GET /recording."""
+async def show(engine: Engine, runtime: Runtime, query: Query) -> Response:
+    """GET /recording. Raises 409 where there is nothing to record, or it cannot be done again."""
     await runtime.catch_up()
-    found = recording(runtime, query.get("since"), query.get("until"))
-    if query["as"] == "steps":
-        return msgspec.to_builtins(found)
-    return Response(200, FORMS[query["as"]](found).encode(), media_type=b"text/plain; charset=utf-8")
+    text = FORMS[query["as"]](recording(runtime, query.get("since"), query.get("until")))
+    return Response(200, text.encode(), media_type=b"text/plain; charset=utf-8")
 
 
 # -- marks

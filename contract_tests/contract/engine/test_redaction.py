@@ -309,7 +309,7 @@ PLACES: dict[str, Callable[[World], str]] = {
     },
     **{
         f"a recording as {form}": lambda world, form=form: world.text("/_emulator/recording", **{"as": form})
-        for form in ("steps", *RECORDINGS)
+        for form in RECORDINGS
     },
     "the console's pages of requests": lambda world: "".join(
         world.text(f"/_emulator/console/requests/{id}", app="spellings") for id in world.requests[::9]

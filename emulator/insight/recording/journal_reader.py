@@ -5,34 +5,86 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.world import encode
-from emulator.document import bundles
-from emulator.document.tree import operations
 from emulator.engine.journal import LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.insight import names
 from emulator.insight.explain.causality import Causality, LoggedUnit
-from emulator.insight.recording.exchanges import (
-    ID,
-    MOVE,
-    CausedEvent,
-    Exchange,
-    ObjectList,
-    RecordedStart,
-    request_ids,
-)
+from emulator.insight.recording.model import Path
 from emulator.resources.app.settings import Settings
 
+# -- requests with their answers, and the ids that connect them
+
+
 CONTROL = "/_emulator/"
+
+MOVE = "advanceClock"
+"""The operation that moves the clock."""
+
+
+class Exchange(NamedTuple):
+    """A request and its answer. Bodies are JSON values, texts if they are no JSON, or None; secrets are masked.
+
+    ``now`` is the world's instant at its beginning, ``jobs_until`` the instant of the last job that ran since the
+    request before, None if none did. ``place`` is the number of units of work that the world had before it.
+    """
+
+    id: str
+    operation: str | None
+    method: str
+    path: str
+    target: str
+    headers: dict[str, str]
+    body: Any
+    status: int
+    answer: Any
+    now: str
+    jobs_until: str | None
+    place: int
+
+
+class ObjectList(msgspec.Struct, frozen=True):
+    """Where an object stands in a list of ``GET /_emulator/objects``: ``related`` to an object or not, at ``index``.
+
+    ``filter`` is the parameter that takes the id of the related object.
+    """
+
+    kind: str
+    related: str | None
+    index: int
+    filter: str = "related"
+
+
+ID = re.compile(r"(\b[a-z]+_[0-9A-Za-z]{24}\b)")
+
+_KEY = re.compile(r"\w+", re.ASCII)
+
+
+def ids_in(answer: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield the ids in an answer with the paths that lead to them, the object's own first."""
+    if isinstance(answer, str):
+        if ID.fullmatch(answer):
+            yield path, answer
+    elif isinstance(answer, dict):
+        for name in sorted(filter(_KEY.fullmatch, answer), key="id".__ne__):
+            yield from ids_in(answer[name], (*path, name))
+    elif isinstance(answer, list):
+        for index, each in enumerate(answer):
+            yield from ids_in(each, (*path, index))
+
+
+def request_ids(exchange: Exchange) -> set[str]:
+    """Return everything in a request that looks like an id."""
+    return set(ID.findall(msgspec.json.encode([exchange.target, exchange.body]).decode()))
 
 
 def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
@@ -44,11 +96,8 @@ def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
             yield request
 
 
-# -- the journal: its exchanges, its start, and where its objects are listed
+# -- the journal
 
-
-BASES = {"service": "/v1", "control": "/_emulator"}
-"""Where the paths of each document begin."""
 
 OWNERS = (
     *("about", "event", "webhook"),
@@ -100,28 +149,50 @@ class JournalReader:
         units = self._units[self._place(after) : None if last is None else self._place(last)]
         return max((job.due for unit in units if (job := unit.job) is not None), default=None)
 
-    def start(self) -> RecordedStart:
-        world = self._world
-        cards = {rule.value[-4:]: rule.value for rule in world.reference_data.magic["bank_card"]}
-        return RecordedStart(world.name, int(world.seed), world.base_url, _differing(self._first_settings()), cards)
+    # -- the world at its start
 
-    def _first_settings(self) -> Settings:
+    @property
+    def seed(self) -> int:
+        return int(self._world.seed)
+
+    @property
+    def url(self) -> str:
+        return self._world.base_url
+
+    def test_cards(self) -> dict[str, str]:
+        """Return the test cards by their last four digits."""
+        return {rule.value[-4:]: rule.value for rule in self._world.reference_data.magic["bank_card"]}
+
+    def first_settings(self) -> dict[str, Any]:
+        """Return the settings with which the journal begins, where they are not the defaults."""
         changes = (change.old for unit in self._units for change in unit.unit.changes)
-        return next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
+        first = next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
+        values, defaults = (msgspec.to_builtins(each) for each in (first, Settings()))
+        assumptions = _differing(values.pop("assumptions"), defaults.pop("assumptions"))
+        return {**_differing(values, defaults), **({"assumptions": assumptions} if assumptions else {})}
 
-    def last_unit(self, exchanges: Sequence[Exchange]) -> int:
-        """Return the number of the last unit of work that a request of these caused."""
-        entries = self._runtime.journal.entries[: len(exchanges)]
-        return max((entry.last_unit for entry in entries), default=0)
+    # -- what a part of the journal depends on, and what it caused
 
-    def needed(self, exchanges: Sequence[Exchange], ids: Iterable[str]) -> set[str]:
-        """Return the ids of the requests that made or changed objects, or anything that they or these requests refer to.
+    def last_unit(self, count: int) -> int:
+        """Return the number of the last unit of work that one of the first ``count`` requests caused."""
+        return max((entry.last_unit for entry in self._runtime.journal.entries[:count]), default=0)
 
-        A request to the control API that names no other object counts as well: an arranged outcome or a setting can
-        have an effect on every object.
+    def needed(self, exchanges: Sequence[Exchange], first: int, done: int) -> set[str]:
+        """Return the ids of the requests that made or changed what the exchanges from ``first`` on are about.
+
+        That is what they name, what changed until ``done``, and anything that these objects or requests refer to. A
+        request to the control API that names no other object counts as well: an arranged outcome or a setting can have
+        an effect on every object.
         """
         named = {each.id: request_ids(each) for each in exchanges}
-        found, requests, waiting = set[str](), set[str](), [*ids]
+        begun = exchanges[first].place if first < len(exchanges) else done
+        units = self._units[self._place(begun) : self._place(done)]
+        about = {change.record.id for unit in units for change in unit.unit.changes}
+        about |= {id for each in exchanges[first:] for id in named[each.id]}
+        waiting = [id for id in about if self._record(id) is not None]
+        if not waiting:
+            return set()
+        found, requests = set[str](), set[str]()
         while waiting:
             if (each := waiting.pop()) in found:
                 continue
@@ -133,7 +204,7 @@ class JournalReader:
                 requests.add(request)
                 waiting += named.get(request, ())
         steering = (each for each in exchanges if each.path.startswith(CONTROL) and each.status < 400)
-        return requests | {each.id for each in steering if request_ids(each) <= found}
+        return requests | {each.id for each in steering if named[each.id] <= found}
 
     @cached_property
     def _touching(self) -> defaultdict[str, list[LoggedUnit]]:
@@ -144,30 +215,21 @@ class JournalReader:
                 touching[id].append(logged)
         return touching
 
-    def objects_of(self, exchanges: Sequence[Exchange], done: int) -> set[str]:
-        """Return the ids of the objects that these exchanges name, or that changed between the first of them and ``done``."""
-        begun = exchanges[0].place if exchanges else done
-        units = self._units[self._place(begun) : self._place(done)]
-        changed = {change.record.id for unit in units for change in unit.unit.changes}
-        named = {id for each in exchanges for id in request_ids(each)}
-        return {id for id in changed | named if ID.fullmatch(id) and self._record(id) is not None}
+    def events(self, done: int, requests: Collection[str] | None) -> list[str]:
+        """Return the types of the events up to a unit of work, oldest first; of some ``requests`` those that they caused.
 
-    def events(self, done: int, *, of_any: bool) -> list[CausedEvent]:
-        """Return the events up to a unit of work, oldest first, each with the request that caused it or planned its job.
-
-        With ``of_any`` it does not matter which request that is: all are recorded.
+        A request causes an event directly, or by a job that it planned.
         """
         later = {event.id for unit in self._units[self._place(done) :] for event in unit.unit.events}
-        if of_any:
-            return [CausedEvent(event.type, None) for event in self._world.table(Event) if event.id not in later]
-        units = self._units[: self._place(done)]
         caused = {
-            event.id: next(iter(causes([unit], self._causality)), "") for unit in units for event in unit.unit.events
+            event.id: next(causes([unit], self._causality), None)
+            for unit in self._units[: self._place(done) if requests is not None else 0]
+            for event in unit.unit.events
         }
         return [
-            CausedEvent(event.type, caused.get(event.id, ""))
+            event.type
             for event in self._world.table(Event)
-            if event.id not in later
+            if event.id not in later and (requests is None or caused.get(event.id) in requests)
         ]
 
     # -- the past: what the world held before its journal began
@@ -253,8 +315,7 @@ def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchang
         operation=entry.operation,
         method=entry.method,
         path=path,
-        query=redacted_text(entry.query) if entry.query else "",
-        parameters=_parameters(entry.operation, path),
+        target=f"{path}?{redacted_text(entry.query)}" if entry.query else path,
         headers=redacted_headers(entry.headers),
         body=readable(entry.body),
         status=entry.status,
@@ -271,27 +332,5 @@ def _moved_from(entry: LoggedRequest) -> str | None:
     return str(answer["from"]) if isinstance(answer, dict) else None
 
 
-def _differing(settings: Settings) -> dict[str, Any]:
-    """Return the settings that are not the defaults, assumptions each by its name."""
-    values, defaults = (msgspec.to_builtins(each) for each in (settings, Settings()))
-    assumptions = {
-        name: value for name, value in values["assumptions"].items() if value != defaults["assumptions"][name]
-    }
-    found = {name: value for name, value in values.items() if value != defaults[name] and name != "assumptions"}
-    return {**found, **({"assumptions": assumptions} if assumptions else {})}
-
-
-def _parameters(operation: str | None, path: str) -> dict[str, str]:
-    """Return the parameters in a path, by the path of the operation in its document."""
-    template = _paths().get(operation or "")
-    match = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template), path) if template else None
-    return match.groupdict() if match else {}
-
-
-@cache
-def _paths() -> dict[str, str]:
-    return {
-        operation["operationId"]: base + path
-        for name, base in BASES.items()
-        for path, _, operation in operations(bundles.load(name))
-    }
+def _differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value != defaults[name]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.insight.recording.model import Call, ClockMove, Recording, Reference, parts
+from emulator.insight.recording.model import Call, ClockMove, Recording, Reference, Text
 
 # -- literals
 
@@ -55,19 +55,17 @@ class Dialect(NamedTuple):
             return f"{{{self.padding}{fields}{self.padding}}}" if fields else "{}"
         if isinstance(value, list):
             return f"[{', '.join(map(self._inline, value))}]"
-        if isinstance(value, str):
+        if isinstance(value, str | Text):
             return self.string(value)
         if isinstance(value, bool):
             return true if value else false
         return null if value is None else repr(value)
 
-    def string(self, text: str) -> str:
-        found = parts(text)
-        if len(found) == 1 and isinstance(found[0], Reference):
-            return self.expression(found[0])
-        if any(isinstance(part, Reference) for part in found):
-            return self.template(found)
-        return self.text(text)
+    def string(self, text: str | Text) -> str:
+        if isinstance(text, str):
+            return self.text(text)
+        first, *others = text.parts
+        return self.template(text.parts) if others or isinstance(first, str) else self.expression(first)
 
 
 # -- statements

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.insight.recording.model import URL, Call, ClockMove, Recording, Reference
+from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
 from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 2
@@ -34,7 +34,7 @@ def _variable(name: str) -> str:
 
 
 def _expression(reference: Reference) -> str:
-    return "payments.url" if reference.name == URL else f"{_variable(reference.name)}{_keys(reference.path)}"
+    return f"{_variable(reference.call.name or '')}{_keys(reference.path)}" if reference.call else "payments.url"
 
 
 def _template(found: Sequence[str | Reference]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from emulator.insight.recording.model import URL, Call, ClockMove, Recording, Reference
+from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
 from emulator.insight.recording.renderers.code import Dialect, Statements
 
 INDENT = 4
@@ -21,7 +21,7 @@ def _text(text: str) -> str:
 
 
 def _expression(reference: Reference) -> str:
-    return "payments.url" if reference.name == URL else f"{reference.name}{_keys(reference)}"
+    return f"{reference.call.name}{_keys(reference)}" if reference.call else "payments.url"
 
 
 def _template(found: Sequence[str | Reference]) -> str:
@@ -40,7 +40,7 @@ PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expressio
 
 def render(recording: Recording) -> str:
     body = STATEMENTS.of(recording)
-    text = "\n".join(f"{' ' * INDENT}{line}" for line in body) or f"{' ' * INDENT}pass"
+    text = "\n".join(f"{' ' * INDENT}{line}" for line in body)
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
     if recording.settings:
         marker += f", settings={PYTHON.literal(recording.settings, 0, 90)}"
