@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 import msgspec
 
 from emulator.core.errors import ApiError, combine
-from emulator.core.records import R, Record, merge_metadata
+from emulator.core.records import R, Record, merge_metadata, no_metadata
 from emulator.core.slices import STEP, Slices, completed
 from emulator.core.tables import Slot, Table
 from emulator.core.world import World
@@ -30,6 +30,7 @@ from emulator.core.world import World
 
 
 Body = Mapping[str, Any]
+NO_BODY: Body = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 REPORTED = (400, 403, 422)
@@ -198,35 +199,30 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
     return retrieve
 
 
-def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed: Any) -> R:
+def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed: Any) -> R:
     """Return the record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
 
     Id, App, live mode and times are filled in, metadata is empty by default, and what may be null is null.
     """
-    fields, blank = _creation_fields(kind)
-    own: dict[str, Any] = {
+    own = _blank(kind) | {
         "app": world.app,
         "livemode": world.livemode,
-        "metadata": {},
         "created_at": world.now,
         "updated_at": world.now,
-        **blank,
-        **body,
-        **computed,
     }
-    for name in own.keys() - fields:
-        del own[name]
-    if list in map(type, own.values()):
-        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
-    return kind(id=world.new_id(kind), **own)
+    own |= body
+    own |= computed
+    own["id"] = computed.get("id") or world.new_id(kind)
+    fields: Any = {name: own[name] for name in kind.__struct_fields__ if name in own}
+    return kind(**{name: tuple(value) if type(value) is list else value for name, value in fields.items()})
 
 
 @cache
-def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, None]]:
-    """Return the fields of a kind, and null for each that is required and may be null."""
+def _blank(kind: type[Record]) -> dict[str, Any]:
+    """Return null for each field of a kind that is required and may be null, and no metadata."""
     hints = get_type_hints(kind)
     required = [field.name for field in msgspec.structs.fields(kind) if field.required]
-    return frozenset(kind.__struct_fields__), {name: None for name in required if NoneType in get_args(hints[name])}
+    return {name: None for name in required if NoneType in get_args(hints[name])} | {"metadata": no_metadata()}
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:

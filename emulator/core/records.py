@@ -68,9 +68,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     * ``paged``: whether there are lists of all records of the kind. Kinds whose records come and go by the thousand are not
       paged, because removing a record from the middle of an ordered list is slow;
 
-    Hot code makes a record of more than fifteen fields in two steps: for so many keywords CPython builds a dict, which
-    takes longer than the record itself.
-
     Records hold plain values and other frozen records, so they are never part of a reference cycle. They are hidden
     from the garbage collector (``gc=False``), whose runs therefore take no longer in a world with more records.
     """

@@ -1,4 +1,7 @@
-"""State machines: tables of ``(from, trigger, to, event)`` that decide how a record's ``status`` may change."""
+"""State machines: tables of ``(from, trigger, to, event)`` that decide how a record's ``status`` may change.
+
+A row may begin in several states, ``"active past_due"``; where its ``to`` is None, each of them stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,15 @@ class StateMachine(Generic[R]):
     def __init__(
         self,
         kind: type[R],
-        *rows: tuple[str | None, str, str] | tuple[str | None, str, str, str | None],
+        *rows: tuple[str | None, str, str | None] | tuple[str | None, str, str | None, str],
         event_metadata: Callable[[World, R, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.kind = kind
-        self.rows: tuple[Transition, ...] = tuple(Transition(*row) for row in rows)
+        self.rows: tuple[Transition, ...] = tuple(
+            Transition(source, trigger, str(target or source), *event)
+            for sources, trigger, target, *event in rows
+            for source in (sources.split() if sources else [None])
+        )
         self._transitions = {(row.source, row.trigger): row for row in self.rows}
         if len(self._transitions) != len(self.rows):
             raise ValueError(f"the state machine of {kind.kind} has two transitions for one state and trigger")

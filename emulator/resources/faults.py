@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from emulator.core import calendar
 from emulator.core.events import Event
-from emulator.core.handlers import clear_handler, list_handler
+from emulator.core.handlers import clear_handler, list_handler, new_record
 from emulator.core.idempotency import StoredResponse
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import HIDDEN, Record
@@ -124,17 +124,17 @@ def arrange(
     then = msgspec.convert(body["then"], FaultEffect)
     once = None if "probability" in body or then.outage else 1
     return world.add(
-        Fault(
-            id=world.new_id(Fault),
+        new_record(
+            world,
+            Fault,
+            body,
             about=about(body["then"]),
             match=msgspec.convert(body.get("match", {}), FaultMatch),
             times=body.get("times", once),
-            probability=body.get("probability"),
             then=then,
             seconds=seconds,
             starts_at=starts_at,
             ends_at=ends_at,
-            created_at=world.now,
         )
     )
 
@@ -184,7 +184,7 @@ def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> 
     for fault in matching:
         is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
         if is_reached and (fault.probability is None or _chance(world) < fault.probability):
-            _use_up(world, fault)
+            use_up(world, fault)
             return fault
     return None
 
@@ -200,11 +200,13 @@ def _chance(world: World) -> float:
     return int.from_bytes(drawn, "big") / 2**64
 
 
-def _use_up(world: World, fault: Fault) -> None:
-    if fault.times == 1:
-        world.remove(fault)
-    elif fault.times is not None:
-        world.replace(fault, times=fault.times - 1)
+def use_up(world: World, arranged: Record) -> None:
+    """Count one use of a fault or an outcome; after the last of its ``times`` it is removed."""
+    times = getattr(arranged, "times", None)
+    if times == 1:
+        world.remove(arranged)
+    elif times is not None:
+        world.replace(arranged, times=times - 1)
 
 
 def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:

@@ -30,41 +30,44 @@ from emulator.resources.simulation import emails
 from emulator.resources.webhooks import deliveries, endpoints
 
 _MODULES = (
-    customer_records,
-    intent_operations,
-    checkout_sessions,
     customers,
-    deliveries,
+    subscriptions,
+    subscription_operations,
+    renewals,
     invoices,
-    emails,
     payment_intents,
+    intent_operations,
+    payment_methods,
+    transactions,
+    refunds,
+    checkout_sessions,
+    hosted_payments,
     payment_links,
+    deliveries,
+    endpoints,
+    customer_records,
     plans,
     products,
-    refunds,
-    faults,
     security_profiles,
-    subscription_operations,
-    subscriptions,
-    transactions,
-    payment_methods,
-    endpoints,
+    emails,
+    faults,
 )
 
-OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
+
+def _tables(name: str) -> dict[str, Callable[..., Any]]:
+    """Return the functions in all tables of this name."""
+    return dict(chain.from_iterable(getattr(module, name, {}).items() for module in _MODULES))
+
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = _tables("OPERATIONS")
 """operationId → function ``(world, **path parameters, query=…, body=…)``."""
 
-JOBS: Mapping[str, JobFunction] = (
-    checkout_sessions.JOBS
-    | deliveries.JOBS
-    | hosted_payments.JOBS
-    | invoices.JOBS
-    | payment_intents.JOBS
-    | payment_methods.JOBS
-    | refunds.JOBS
-    | renewals.JOBS
-    | transactions.JOBS
+JOBS: Mapping[str, JobFunction] = _tables("JOBS")
+
+STATE_MACHINES: tuple[StateMachine[Any], ...] = tuple(
+    dict.fromkeys(module.STATE_MACHINE for module in _MODULES if hasattr(module, "STATE_MACHINE"))
 )
+"""In the order of ``_MODULES``, of which several may work with one."""
 
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
@@ -94,19 +97,6 @@ SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
     "payment method removed": (subscriptions.release_method,),
 }
 """What happens to a record and has no event of the service, and who goes on at once because of it, in the same unit of work."""
-
-STATE_MACHINES: tuple[StateMachine[Any], ...] = (
-    customers.STATE_MACHINE,
-    subscriptions.STATE_MACHINE,
-    invoices.STATE_MACHINE,
-    payment_intents.STATE_MACHINE,
-    payment_methods.STATE_MACHINE,
-    transactions.STATE_MACHINE,
-    refunds.STATE_MACHINE,
-    checkout_sessions.STATE_MACHINE,
-    payment_links.STATE_MACHINE,
-    deliveries.STATE_MACHINE,
-)
 
 REGISTRY = Registry(
     kinds=(

@@ -20,7 +20,6 @@ from emulator.resources.billing.subscriptions import UP_TO_DATE, Subscription
 from emulator.resources.checkout import checkout_sessions
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import operator, payment_intents, refunds, transactions
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -33,31 +32,21 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 Values = Mapping[str, Any]
 
 
-def no_more(world: World, old: Any, given: Values) -> Values:
-    """Return no further fields: these values decide nothing else."""
-    return {}
-
-
 class PlannedWork(NamedTuple):
-    """``fields``: those that planned work follows. ``jobs``: the jobs at its dates, which ``plan`` plans anew.
-
-    ``derive`` returns the further fields that the given values decide, or raises 422 for values that contradict.
-    """
+    """``fields``: those that planned work follows. ``jobs``: the jobs at its dates, which ``plan`` plans anew."""
 
     fields: tuple[str, ...]
     jobs: tuple[str, ...]
-    plan: Callable[[World, Any, Any], None]
-    derive: Callable[[World, Any, Values], Values] = no_more
+    plan: Callable[[World, Any, Any], object]
 
 
 def set_fields(world: World, record: Record, values: Values) -> Record:
     """Set fields of a record past its rules, and plan anew what follows from them."""
     world.arrange()
     rule = RULES.get(type(record))
-    if rule is None:
-        return world.replace(record, **values)
-    new = world.replace(record, **values, **rule.derive(world, record, values))
-    if any(getattr(record, field) != getattr(new, field) for field in rule.fields):
+    derived = _derive_subscription(world, record, values) if isinstance(record, Subscription) else {}
+    new = world.replace(record, **values, **derived)
+    if rule is not None and any(getattr(record, field) != getattr(new, field) for field in rule.fields):
         kept = getattr(record, "status", None) == getattr(new, "status", None)
         world.cancel_jobs(new, *(rule.jobs if kept else ()))
         rule.plan(world, record, new)
@@ -68,6 +57,7 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
 
 
 def _derive_subscription(world: World, old: Subscription, given: Values) -> Values:
+    """Return the further fields that the given values decide; 422 for values that contradict."""
     new = old.replace(**given)
     if new.plan is not None and new.unit_amount != old.unit_amount:
         raise invalid_field("unit_amount", f"is decided by its plan {new.plan}: set the amount there")
@@ -104,11 +94,7 @@ def _plan_subscription(world: World, old: Subscription, new: Subscription) -> No
     subscriptions.schedule_renewal(world, new)
 
 
-# -- invoices, checkout sessions
-
-
-def _plan_invoice(world: World, old: Invoice, new: Invoice) -> None:
-    invoices.schedule_overdue(world, new)
+# -- checkout sessions
 
 
 def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> None:
@@ -152,19 +138,13 @@ def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
     if new.status == "approved":
         default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)
         world.schedule(operator.settles(world, new.instrument) or default, "transaction.settle", new)
-    customer = world.get(Customer, new.customer)
     counted, counts = old.status in transactions.COUNTED, new.status in transactions.COUNTED
-    if customer is None or new.type == "refund" or counted == counts:
+    if new.type == "refund" or counted == counts:
         return
     sign = 1 if counts else -1
-    rest = transactions.spent(customer, new, new.amount - new.amount_refunded)
     # One that was lost stays in the count.
     stays = "failed" in (old.status, new.status) and new.processed_at is not None
-    world.replace(
-        customer,
-        total_spent=max(customer.total_spent + sign * rest, 0),
-        transactions_count=max(customer.transactions_count + (0 if stays else sign), 0),
-    )
+    transactions.count(world, new, sign * (new.amount - new.amount_refunded), 0 if stays else sign, at_least=0)
 
 
 def _plan_refund(world: World, old: Refund, new: Refund) -> None:
@@ -172,16 +152,9 @@ def _plan_refund(world: World, old: Refund, new: Refund) -> None:
     deposit = world.get(Transaction, new.transaction)
     if deposit is not None and old.status == "succeeded" and new.status != "succeeded":
         world.replace(deposit, amount_refunded=max(deposit.amount_refunded - new.amount, 0))
-        customer = world.get(Customer, deposit.customer)
-        if customer is not None and deposit.status in transactions.COUNTED:
-            spent = customer.total_spent + transactions.spent(customer, deposit, new.amount)
-            world.replace(customer, total_spent=spent)
+        if deposit.status in transactions.COUNTED:
+            transactions.count(world, deposit, new.amount)
     refunds.plan(world, new)
-
-
-def _plan_method(world: World, old: PaymentMethod, new: PaymentMethod) -> None:
-    if new.status == "active":
-        payment_methods.schedule_expiry(world, new)
 
 
 # -- webhooks
@@ -202,14 +175,19 @@ RULES: Mapping[type[Record], PlannedWork] = {
         ("status", "current_period_end", "trial_end", "ends_at", "cancel_at_period_end"),
         ("subscription.renew", "subscription.expire", "subscription.trial_notice"),
         _plan_subscription,
-        _derive_subscription,
     ),
-    Invoice: PlannedWork(("status", "due_date"), ("invoice.overdue",), _plan_invoice),
+    Invoice: PlannedWork(
+        ("status", "due_date"), ("invoice.overdue",), lambda world, _, new: invoices.schedule_overdue(world, new)
+    ),
     CheckoutSession: PlannedWork(("status", "expires_at"), ("checkout_session.expire",), _plan_session),
     PaymentIntent: PlannedWork(("status",), (), _plan_intent),
     Transaction: PlannedWork(("status",), (), _plan_transaction),
     Refund: PlannedWork(("status",), (), _plan_refund),
-    PaymentMethod: PlannedWork(("status", "details"), ("payment_method.expire",), _plan_method),
+    PaymentMethod: PlannedWork(
+        ("status", "details"),
+        ("payment_method.expire",),
+        lambda world, _, new: payment_methods.schedule_expiry(world, new),
+    ),
     WebhookDelivery: PlannedWork(("status", "next_attempt_at"), ("webhook.attempt",), _plan_delivery),
     WebhookEndpoint: PlannedWork(("enabled",), (), _plan_endpoint),
 }

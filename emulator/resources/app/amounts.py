@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 
 from emulator.core.errors import ApiError, invalid_field
+from emulator.core.handlers import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 
@@ -37,6 +38,13 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
             "CURRENCY_NOT_IN_PLAN", currency=currency, param=param, errors={param: [f"{currency} is not enabled"]}
         )
     return currency
+
+
+def currency_of(found: Violations, world: World, body: Body) -> str | None:
+    """Return the currency that a body names, by default the App's main one; None if it breaks a rule."""
+    with found:
+        return enabled(world, body.get("currency") or settings(world).main_currency)
+    return None
 
 
 def minimum(world: World, currency: str | None) -> int:

@@ -10,7 +10,16 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    check_metadata,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -158,19 +167,18 @@ def draft(
     world: World, customer: Customer, lines: InvoiceLines, currency: str, *, id: str | None = None, **fields: Any
 ) -> Invoice:
     """Create a draft with its number and its totals. ``fields`` are those that a merchant may give, and its subscription."""
-    invoice = Invoice(
-        id=id or world.new_id(Invoice),
+    invoice = new_record(
+        world,
+        Invoice,
+        fields,
+        id=id,
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
         status="draft",
         customer=customer.id,
         customer_email=customer.email,
         currency=currency,
         line_items=lines,
-        livemode=world.livemode,
-        created_at=world.now,
-        updated_at=world.now,
         **totals(world, lines),
-        **fields,
     )
     return STATE_MACHINE.create(world, "create", invoice)
 
@@ -259,11 +267,9 @@ JOBS = {"invoice.overdue": STATE_MACHINE.job("fall overdue")}
 def create(world: World, body: Body) -> Invoice:
     """POST /invoices/: a draft."""
     found = Violations(body)
-    currency: str | None = None
     with found:
         customer = get_or_404(world, Customer, body["customer"], "customer")
-    with found:
-        currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    currency = amounts.currency_of(found, world, body)
     lines = asked_for(found, world, body, currency)
     with found:
         valid_due_date(world, body.get("due_date"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Body, Violations, get_or_404, with_rules
+from emulator.core.handlers import Body, Violations, get_or_404, new_record, with_rules
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -38,36 +38,34 @@ def create(world: World, body: Body) -> Subscription:
     subscription = start(
         world,
         terms,
-        customer=body["customer"],
-        collection_method=body["collection_method"],
-        cancel_at_period_end=body["cancel_at_period_end"],
         ends_at=ends_at,
         payment_method=payment_method,
-        metadata=body.get("metadata", {}),
+        **{field: body[field] for field in COPIED_FIELDS if field in body},
     )
     if subscription.status == "active":
         world.schedule(world.now, "subscription.charge", subscription)
     return subscription
 
 
+COPIED_FIELDS = ("customer", "collection_method", "cancel_at_period_end", "metadata")
+"""The fields of the request that the new subscription takes over unchanged."""
+
+
 def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
     """Return a new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
-    agreed = dict(agreed)
-    trial_days = agreed.pop("trial_period_days")
+    trial_days = agreed["trial_period_days"]
     trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
-    subscription = Subscription(
-        id=fields.pop("id", None) or world.new_id(Subscription),
-        app=world.app,
+    subscription = new_record(
+        world,
+        Subscription,
+        agreed,
         status="trialing" if trial_end else "active",
         current_period_start=world.now,
         current_period_end=trial_end or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
         trial_start=world.now if trial_end else None,
         trial_end=trial_end,
-        created_at=world.now,
-        updated_at=world.now,
         anchor=trial_end or world.now,
         period=0 if trial_end else 1,
-        **agreed,
         **fields,
     )
     subscription = STATE_MACHINE.create(world, "start trial" if trial_end else "start", subscription)

@@ -46,9 +46,7 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 def create(world: World, body: Body) -> SubscriptionPlan:
     """POST /subscription-plans/."""
     found = Violations(body)
-    currency: str | None = None
-    with found:
-        currency = amounts.enabled(world, body["currency"])
+    currency = amounts.currency_of(found, world, body)
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
     found.done()

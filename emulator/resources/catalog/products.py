@@ -57,9 +57,7 @@ class Product(Record, frozen=True, kw_only=True):
 def create(world: World, body: Body) -> Product:
     """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
     found = Violations(body)
-    currency: str | None = None
-    with found:
-        currency = amounts.enabled(world, body["currency"])
+    currency = amounts.currency_of(found, world, body)
     with found:
         price(world, body["unit_amount"], currency, body["price_type"])
     found.done()

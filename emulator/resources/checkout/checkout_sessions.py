@@ -13,7 +13,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, new_record, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -30,9 +30,6 @@ from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 
 # -- lines
-
-
-Item = Mapping[str, Any]
 
 
 class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,26 +95,17 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
 
 
-def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
+def agreed_terms(world: World, body: Body, plan: str | None, lines: CheckoutLines, currency: str) -> Terms:
     """Return the terms in ``subscription`` mode (B-58): the plan's, or the lines' total each period, by default a month."""
-    plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
-    data = {} if plan else body.get("subscription_data") or {"interval": "month"}
-    if plan is not None:
-        asked: dict[str, Any] = {"plan": plan}
-    else:
+    data: Body = {} if plan else body.get("subscription_data") or {"interval": "month"}
+    asked: dict[str, Any] = {"plan": plan}
+    if plan is None:
         product = next(({"product": line.product} for line in lines if line.product), {})
         asked = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency, **product, **data}
     found = Violations(asked)
     terms = subscriptions.agreed(found, world, asked)
     found.done()
     return {**terms, **data}
-
-
-def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
-    """Return the lines that are billed once, beside the plan; without a plan no line is."""
-    if not any("plan" in item for item in items):
-        return ()
-    return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)
 
 
 def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
@@ -162,7 +150,7 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     created_at: str
     # The terms of the subscription to create, as they were when the session was created.
     terms: Annotated[Terms | None, HIDDEN] = None
-    # The lines beside the plan, which are billed once.
+    # The lines beside the plan, which are billed once; without a plan no line is.
     one_off: Annotated[CheckoutLines, HIDDEN] = ()
     # A method that is saved without a payment: its details, and the code with which the last attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
@@ -185,12 +173,10 @@ def event_metadata(world: World, session: CheckoutSession, event: str) -> Mappin
 STATE_MACHINE = StateMachine(
     CheckoutSession,
     (None, "create", "open"),
-    ("open", "submit", "processing"),
-    ("payment_failed", "submit", "processing"),
+    ("open payment_failed", "submit", "processing"),
     ("processing", "complete", "complete", "checkout.session.completed"),
     ("processing", "fail", "payment_failed"),
-    ("open", "expire", "expired"),
-    ("payment_failed", "expire", "expired"),
+    ("open payment_failed", "expire", "expired"),
     event_metadata=event_metadata,
 )
 
@@ -203,13 +189,11 @@ def create(world: World, body: Body) -> CheckoutSession:
     """POST /checkout-sessions/ (B-58)."""
     found = Violations(body)
     mode: str | None = None
-    currency: str | None = None
     customer: Customer | None = None
     lines: CheckoutLines | None = None
     with found:
         customer, email = _buyer(world, body)
-    with found:
-        currency = amounts.enabled(world, body["currency"])
+    currency = amounts.currency_of(found, world, body)
     with found:
         mode = body["mode"]
     _check_page(found, world, body, mode, customer)
@@ -225,23 +209,19 @@ def create(world: World, body: Body) -> CheckoutSession:
     found.done()
     assert lines is not None
     id = world.new_id(CheckoutSession)
-    session = CheckoutSession(
+    session = new_record(
+        world,
+        CheckoutSession,
+        body,
         id=id,
-        mode=body["mode"],
         status="open",
-        currency=body["currency"],
         amount_subtotal=sum(line.amount_total for line in lines),
         customer=None if customer is None else customer.id,
         customer_email=email,
         url=world.link(f"/checkout/{id}"),
-        success_url=body.get("success_url"),
-        cancel_url=body.get("cancel_url"),
         line_items=lines,
         payment_method_types=types,
         expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
-        livemode=world.livemode,
-        metadata=body["metadata"],
-        created_at=world.now,
         **due,
     )
     session = STATE_MACHINE.create(world, "create", session)
@@ -283,14 +263,23 @@ def _lines(
 def _due(
     world: World, body: Body, mode: str | None, lines: CheckoutLines | None, currency: str | None
 ) -> dict[str, Any]:
-    """Return what the buyer pays now and, in ``subscription`` mode, the terms of what begins (B-23)."""
-    if mode == "subscription" and "subscription_data" in body and any("plan" in item for item in body["line_items"]):
+    """Return what the buyer pays now and, in ``subscription`` mode, the terms of what begins (B-23).
+
+    Tax is paid on the first invoice of a subscription. The lines beside a plan are billed once.
+    """
+    items = body["line_items"]
+    plan = next((item["plan"] for item in items if "plan" in item), None)
+    if mode == "subscription" and "subscription_data" in body and plan is not None:
         raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
     if mode is None or lines is None or currency is None:
         return {}
-    terms = agreed_terms(world, body, lines, currency) if mode == "subscription" else None
-    one_off = one_off_lines(body["line_items"], lines)
-    total = _total(world, _lines_due(mode, lines, terms, one_off), terms, currency)
+    terms = agreed_terms(world, body, plan, lines, currency) if mode == "subscription" else None
+    one_off = tuple(line for item, line in zip(items, lines, strict=True) if plan and "plan" not in item)
+    due = _lines_due(mode, lines, terms, one_off)
+    total = sum(line.amount_total for line in due)
+    if terms is not None and total:
+        amounts.chargeable(world, total, currency, "line_items")
+        total = invoices.totals(world, billed(due))["total"]
     return {"amount_total": total, "terms": terms, "one_off": one_off}
 
 
@@ -307,16 +296,6 @@ def _lines_due(mode: str, lines: CheckoutLines, terms: Terms | None, one_off: Ch
     if mode == "setup":
         return ()
     return one_off if terms is not None and terms["trial_period_days"] else lines
-
-
-def _total(world: World, due: CheckoutLines, terms: Terms | None, currency: str) -> int:
-    """Return the amount to pay now (minor units): the lines due; in ``subscription`` mode its first invoice, with tax."""
-    subtotal = sum(line.amount_total for line in due)
-    if terms is None or not subtotal:
-        return subtotal
-    amounts.chargeable(world, subtotal, currency, "line_items")
-    first: int = invoices.totals(world, billed(due))["total"]
-    return first
 
 
 def close(world: World, id: str) -> CheckoutSession:

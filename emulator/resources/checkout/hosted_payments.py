@@ -6,7 +6,7 @@ Fulfilment is what a session does once its payment has succeeded or failed, or i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from emulator.core.errors import ApiError, combine, invalid_field, missing_field, nest
 from emulator.core.events import Event
@@ -63,15 +63,8 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     customer = world.get(Customer, session.customer)
     if customer is not None and customer.is_blocked:
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
-    decision = operator.on_save(world, details, customer=session.customer)
-    if decision.step:
-        world.schedule(min(decision.due, session.expires_at), "checkout_session.unconfirmed", session)
-        return session
-    if decision.due > world.now:
-        code = {"code": decision.code} if decision.code else {}
-        world.schedule(decision.due, "checkout_session.answer", session, **code)
-        return session
-    return _answer(world, session, decision.code)
+    decision = operator.on_save(world, details, customer=session.customer, latest=session.expires_at)
+    return _answer(world, session, decision.code) if operator.plan_answer(world, session, decision) else session
 
 
 def unconfirmed(world: World, session: CheckoutSession, job: Job) -> None:
@@ -136,9 +129,7 @@ def _subscribe(
         customer=customer.id,
         collection_method="charge_automatically",
         cancel_at_period_end=False,
-        ends_at=None,
         payment_method=method.id,
-        metadata={},
         id=intent and intent.subscription,
     )
     if session.lines_due:
@@ -243,7 +234,9 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     amount, product = _choice(world, link, payment)
     details = _details(world, payment, link.payment_method_types)
     customer, email = _link_buyer(world, link, payment)
-    payment_links.use(world, link)
+    world.replace(link, usage_count=link.usage_count + 1)  # it counts even if the payment fails (PaymentLink states)
+    chosen = world.get(Product, product)
+    name = (link.name or "") if chosen is None else chosen.name
     intent = payment_intents.start(
         world,
         None,
@@ -254,18 +247,11 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         link_metadata=link.metadata,
         product=product,
         description=link.name,
-        sold=(_sold(world, link, payment, product, amount),),
+        sold=((int(payment.get("quantity") or 1), name, amount),),
         customer=None if customer is None else customer.id,
         customer_email=email,
     )
     return payment_intents.charge(world, intent, details)
-
-
-def _sold(
-    world: World, link: PaymentLink, payment: HostedPayment, product: str | None, amount: int
-) -> tuple[int, str, int]:
-    chosen, quantity = world.get(Product, product), int(payment.get("quantity") or 1)
-    return quantity, (link.name or "") if chosen is None else chosen.name, amount
 
 
 def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
@@ -319,15 +305,11 @@ def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> Paym
         raise nest("method", error) from None
 
 
-class _LinkPurchase(NamedTuple):
-    """What the buyer pays for through a link: the whole amount in minor units, and the product."""
+def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[int, str | None]:
+    """Return the whole amount (minor units) that is paid through a link, and the product that it is paid for (B-59).
 
-    amount: int
-    product: str | None
-
-
-def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _LinkPurchase:
-    """Return a product at its price when the link was created, or the link's amount, or the amount the buyer enters (B-59)."""
+    The amount is the product's price when the link was created, that of the link, or the one that the buyer enters.
+    """
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
     asked = {"quantity": link.allow_quantity, "amount": price is None, "product": product is not None}
@@ -335,7 +317,7 @@ def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _LinkPur
     if price is None and "amount" not in payment:
         raise missing_field("amount", "is required: the buyer says how much")
     unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
-    return _LinkPurchase(amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product)
+    return amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product
 
 
 def _product(link: PaymentLink, payment: HostedPayment) -> str:
@@ -352,7 +334,7 @@ def _buyer(
 ) -> tuple[Customer | None, str | None]:
     """Return the known customer, or the one with the page's or the buyer's email, created if need be.
 
-    Without an email it is an anonymous customer, or None under the other assumption (B-58).
+    Without a name it is named after its email; without an email it is anonymous, or None under the other assumption (B-58).
     """
     known = world.get(Customer, customer)
     if known is not None:
@@ -361,17 +343,11 @@ def _buyer(
     email = email or given.get("email")
     if email is None and settings(world).assumptions.anonymous_customer == "none":
         return None, None
-    return _found_or_created(world, email, given), email
-
-
-def _found_or_created(world: World, email: str | None, given: Mapping[str, Any]) -> Customer:
-    """Return the customer with this email, created if need be: without a name it has the email's local part as its name."""
-    found = world.table(Customer).find("email", email)
-    if found is not None:
-        return found
+    if (found := world.table(Customer).find("email", email)) is not None:
+        return found, email
     phone = {"phone": given["phone"]} if given.get("phone") else {}
     name = given.get("name") or (email or "").partition("@")[0]
-    return customers.create(world, {"email": email, "name": name, **phone})
+    return customers.create(world, {"email": email, "name": name, **phone}), email
 
 
 def _link_buyer(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:

@@ -41,18 +41,9 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     """POST /customers/: 409 ``customer_email_exists`` if the email is taken, ignoring letter case."""
     require_free_email(world, body["email"])
     firstname, lastname = split_name(body["name"])
-    customer = STATE_MACHINE.create(
-        world,
-        "create",
-        new_record(
-            world,
-            Customer,
-            body,
-            firstname=firstname,
-            lastname=lastname,
-            currency=settings(world).main_currency,
-        ),
-    )
+    name = {"firstname": firstname, "lastname": lastname}
+    customer = new_record(world, Customer, body, currency=settings(world).main_currency, **name)
+    customer = STATE_MACHINE.create(world, "create", customer)
     if customer.phone is not None:
         add_phone(world, customer, customer.phone)
     return customer

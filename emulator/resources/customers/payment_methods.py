@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import Body, get_handler, get_or_404, with_rules
+from emulator.core.handlers import Body, get_handler, get_or_404, new_record, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -54,9 +54,8 @@ def create(world: World, body: Body) -> PaymentMethod:
     """POST /payment-methods/: checks what the buyer pays with and stores only what is harmless."""
     instrument = payment_details.read(world, body)
     customer = get_or_404(world, Customer, body["customer"], "customer")
-    return add(
-        world, customer.id, instrument, is_default=body.get("is_default"), metadata=body.get("metadata", no_metadata())
-    )
+    metadata = body.get("metadata", no_metadata())
+    return add(world, customer.id, instrument, is_default=body.get("is_default"), metadata=metadata)
 
 
 def add(
@@ -65,7 +64,7 @@ def add(
     instrument: PaymentDetails,
     *,
     is_default: bool | None = None,
-    metadata: Metadata | None = None,
+    metadata: Metadata = no_metadata(),  # noqa: B008  # one empty mapping for all
 ) -> PaymentMethod:
     """Add a payment method; a new default takes the place of the former one.
 
@@ -75,29 +74,21 @@ def add(
         is_default = default(world, customer) is None
     if is_default:
         clear_default(world, customer)
-    method = STATE_MACHINE.create(
+    method = new_record(
         world,
-        "add",
-        PaymentMethod(
-            id=world.new_id(PaymentMethod),
-            app=world.app,
-            customer=customer,
-            type=instrument.type,
-            is_default=is_default,
-            details=instrument.details,
-            metadata=metadata or no_metadata(),
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            magic=instrument.magic,
-        ),
+        PaymentMethod,
+        msgspec.structs.asdict(instrument),
+        customer=customer,
+        is_default=is_default,
+        metadata=metadata,
     )
+    STATE_MACHINE.create(world, "add", method)
     schedule_expiry(world, method)
     return method
 
 
 def schedule_expiry(world: World, method: PaymentMethod) -> None:
-    if (end := payment_details.expiry(method.instrument)) is not None:
+    if method.status == "active" and (end := payment_details.expiry(method.instrument)) is not None:
         world.schedule(end, "payment_method.expire", method)
 
 

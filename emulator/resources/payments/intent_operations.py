@@ -9,11 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Violations, get_or_404, with_rules
-from emulator.core.records import R
+from emulator.core.records import R, pick
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.app.settings import merchant_name
@@ -32,9 +30,7 @@ from emulator.resources.payments.transactions import Transaction
 def create(world: World, body: Body) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
     found = Violations(body)
-    currency: str | None = None
-    with found:
-        currency = amounts.enabled(world, body["currency"])
+    currency = amounts.currency_of(found, world, body)
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
     with found:
@@ -92,30 +88,16 @@ def confirm(world: World, id: str, body: Body) -> PaymentIntent:
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
-    if _outlives_customer(world, intent) and method_id == intent.payment_method:
-        return _confirm_own_copy(world, intent)
+    copy = intent.instrument if method_id == intent.payment_method and intent.customer is None else None
+    if copy is not None and not world.get(PaymentMethod, method_id):
+        # The method was deleted with its customer: the copy that the intent has of it is charged (B-32).
+        security_profiles.check_method(world, copy.type)
+        security_profiles.check_amount(world, intent.amount)
+        return payment_intents.charge(world, intent, copy, payment_method=method_id)
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
     _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
     security_profiles.check_amount(world, intent.amount)
     return payment_intents.confirm(world, intent, method)
-
-
-def _outlives_customer(world: World, intent: PaymentIntent) -> bool:
-    """Return whether its customer was deleted, and the method with the customer (B-32)."""
-    return (
-        intent.customer is None
-        and intent.instrument is not None
-        and not world.get(PaymentMethod, intent.payment_method)
-    )
-
-
-def _confirm_own_copy(world: World, intent: PaymentIntent) -> PaymentIntent:
-    """Charge what the intent has copied of its method."""
-    details = intent.instrument
-    assert details is not None
-    security_profiles.check_method(world, details.type)
-    security_profiles.check_amount(world, intent.amount)
-    return payment_intents.charge(world, intent, details, payment_method=intent.payment_method)
 
 
 @with_rules
@@ -124,23 +106,14 @@ def capture(world: World, id: str, body: Body) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
-    found = Violations(body)
+    found, most = Violations(body), intent.amount_capturable
     with found:
-        amount = _capturable(intent, body.get("amount", intent.amount_capturable))
+        amount = body.get("amount", most)
+        if amount > most:
+            errors = {"amount": [f"must be at most {most}"]}
+            raise ApiError("CAPTURE_AMOUNT_EXCEEDS_ORIGINAL", param="amount", errors=errors, available=most)
     found.done()
     return payment_intents.succeed(world, intent, "capture", amount)
-
-
-def _capturable(intent: PaymentIntent, amount: int) -> int:
-    """Return an amount (minor units) that is not above what was authorised; else 422."""
-    if amount > intent.amount_capturable:
-        raise ApiError(
-            "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL",
-            param="amount",
-            errors={"amount": [f"must be at most {intent.amount_capturable}"]},
-            available=intent.amount_capturable,
-        )
-    return amount
 
 
 def cancel(world: World, id: str) -> PaymentIntent:
@@ -181,19 +154,6 @@ REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", "MOBILE_MONEY_TIMEOUT"
 _NUMBER = re.compile(r"\+?([1-9][0-9]{6,14})", re.ASCII)
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment that the buyer is asked to confirm. ``amount`` is in minor units, ``merchant`` the name of the App."""
-
-    object: str = "prompt"
-    payment_intent: str
-    merchant: str
-    amount: int
-    currency: str
-    description: str | None
-    created_at: str
-    expires_at: str
-
-
 def phone_number(text: str) -> str:
     """Return the E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
     match = _NUMBER.fullmatch(text)
@@ -208,16 +168,14 @@ def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
     return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
 
 
-def prompt_shown(world: World, intent: PaymentIntent) -> Prompt:
-    return Prompt(
-        payment_intent=intent.id,
-        merchant=merchant_name(world),
-        amount=intent.amount,
-        currency=intent.currency,
-        description=intent.description,
-        created_at=intent.created_at,
-        expires_at=(intent.next_action or {})["expires_at"],
-    )
+def prompt_shown(world: World, intent: PaymentIntent) -> dict[str, Any]:
+    return {
+        "object": "prompt",
+        "payment_intent": intent.id,
+        "merchant": merchant_name(world),
+        **pick(intent, "amount", "currency", "description", "created_at"),
+        "expires_at": (intent.next_action or {})["expires_at"],
+    }
 
 
 def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> PaymentIntent:
@@ -230,7 +188,7 @@ def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> Payment
     intent = _asked(world, number, body.get("payment_intent"))
     if body["answer"] == "ignore":
         world.cancel_jobs(intent, "payment_intent.answer")
-        world.schedule(prompt_shown(world, intent).expires_at, "payment_intent.answer", intent, code=UNANSWERED)
+        world.schedule((intent.next_action or {})["expires_at"], "payment_intent.answer", intent, code=UNANSWERED)
         return intent
     return payment_intents.answer(world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED)
 
@@ -241,10 +199,8 @@ def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
     for intent in waiting_prompts(world, number):
         if id in (None, intent.id):
             return intent
-    raise ApiError(
-        "INVALID_STATUS_TRANSITION",
-        message=f"No such prompt waits on {number}." if id else f"No prompt waits on {number}.",
-    )
+    message = f"No such prompt waits on {number}." if id else f"No prompt waits on {number}."
+    raise ApiError("INVALID_STATUS_TRANSITION", message=message)
 
 
 def _verdict(world: World, intent: PaymentIntent) -> str | None:

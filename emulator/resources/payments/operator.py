@@ -11,7 +11,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import clear_handler, list_handler
+from emulator.core.handlers import clear_handler, list_handler, new_record
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources import faults
@@ -61,17 +61,8 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
 
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
     """POST /_emulator/outcomes."""
-    return world.add(
-        Outcome(
-            id=world.new_id(Outcome),
-            operation=body["operation"],
-            result=body["result"],
-            code=failure_code(body, body["operation"]),
-            times=body["times"],
-            match=OutcomeMatch(**body["match"]),
-            created_at=world.now,
-        )
-    )
+    code = failure_code(body, body["operation"])
+    return world.add(new_record(world, Outcome, body, code=code, match=OutcomeMatch(**body["match"])))
 
 
 def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
@@ -87,10 +78,7 @@ def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
     """Return the outcome arranged first that fits this operation, if any; it is used up by one."""
     for outcome in world.table(Outcome).where("operation", operation):
         if outcome.match.fits(facts):
-            if outcome.times > 1:
-                world.replace(outcome, times=outcome.times - 1)
-            else:
-                world.remove(outcome)
+            faults.use_up(world, outcome)
             return outcome
     return None
 
@@ -113,7 +101,7 @@ PROMPT_SECONDS = 180
 
 
 class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a payment: success, or failure with a ``code``, given at ``due``.
+    """The answer to a payment, a refund or a method to save: success, or failure with a ``code``, given at ``due``.
 
     ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it is too late (B-54).
     ``returns``: the buyer opens the success URL without having paid.
@@ -126,9 +114,18 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def on_payment(
-    world: World, details: PaymentDetails, *, customer: str | None, amount: int, off_session: bool
+    world: World,
+    details: PaymentDetails,
+    *,
+    customer: str | None,
+    amount: int,
+    off_session: bool,
+    latest: Timestamp = calendar.LAST,
 ) -> OperatorDecision:
-    """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present."""
+    """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present.
+
+    ``latest``: when a card check of the buyer's has to be passed at the latest.
+    """
     magic = payment_details.magic_of(world, details)
     own = settings(world)
     facts = {"operator": payment_details.operator_name(details), "payment_method_type": details.type}
@@ -148,29 +145,23 @@ def on_payment(
     if outage is not None and outage.then.outage == "declined":
         return OperatorDecision(code=DOWN, due=world.now)
     if outage is not None:
-        delay = max(delay, _until(world, outage.ends_at))
+        # Without an end, a silent operator says nothing for as long as a buyer has to confirm.
+        ends_at = outage.ends_at or calendar.plus(world.now, seconds=PROMPT_SECONDS)
+        delay = max(delay, calendar.parse(ends_at) - calendar.parse(world.now))
     if details.type == "mobile_money" and own.mobile_money == "handset":
         return OperatorDecision(code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS)))
     if magic.step:
-        return _card_check(world)
+        return _card_check(world, latest)
     code = (off_session and magic.off_session) or magic.code
     return OperatorDecision(code=code, due=_later(world, delay))
 
 
-def _card_check(world: World) -> OperatorDecision:
-    return OperatorDecision(
-        code=None, due=calendar.plus(world.now, seconds=settings(world).confirmation_timeout), step=True
-    )
+def _card_check(world: World, latest: Timestamp) -> OperatorDecision:
+    due = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
+    return OperatorDecision(code=None, due=min(due, latest), step=True)
 
 
-def _until(world: World, end: Timestamp | None) -> timedelta:
-    """Return how long a silent operator still says nothing: without an end, as long as a buyer has to confirm."""
-    if end is None:
-        return timedelta(seconds=PROMPT_SECONDS)
-    return calendar.parse(end) - calendar.parse(world.now)
-
-
-def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:
+def on_save(world: World, details: PaymentDetails, *, customer: str | None, latest: Timestamp) -> OperatorDecision:
     """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58).
 
     A bank account is saved at once, since no funds have to arrive (B-54).
@@ -180,7 +171,7 @@ def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> O
     due = world.now if details.type == "bank_transfer" else _later(world, magic.after)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
-    return _card_check(world) if magic.step else OperatorDecision(code=magic.code, due=due)
+    return _card_check(world, latest) if magic.step else OperatorDecision(code=magic.code, due=due)
 
 
 def settles(world: World, details: PaymentDetails) -> Timestamp | None:
@@ -195,23 +186,16 @@ def disputed(world: World, details: PaymentDetails) -> Timestamp | None:
     return _later(world, delay) if delay else None
 
 
-class RefundDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a refund: success, or failure with a ``code``, given at ``due``; None: it is never answered."""
-
-    code: str | None
-    due: Timestamp | None
-
-
-def on_refund(world: World, details: PaymentDetails, *, customer: str | None, amount: int) -> RefundDecision:
-    """Decide a refund of ``amount`` minor units sent now."""
+def on_refund(world: World, details: PaymentDetails, *, customer: str | None, amount: int) -> OperatorDecision | None:
+    """Decide a refund of ``amount`` minor units sent now; None: it is never answered."""
     magic = payment_details.magic_of(world, details)
     arranged = consume(world, "refund", customer=customer, amount=amount, payment_method_type=details.type)
     due = _refund_due(world, details.type)
     if arranged is not None:
-        return RefundDecision(code=arranged.code, due=due)
+        return OperatorDecision(code=arranged.code, due=due)
     if magic.refund == "unanswered":
-        return RefundDecision(code=None, due=None)
-    return RefundDecision(code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
+        return None
+    return OperatorDecision(code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
 
 
 def _refund_due(world: World, type: str) -> Timestamp:
@@ -221,6 +205,22 @@ def _refund_due(world: World, type: str) -> Timestamp:
     if type == "bank_card":
         return calendar.business_days_after(world.now, 3)
     return calendar.plus(world.now, hours=24)
+
+
+def plan_answer(world: World, about: Record, decision: OperatorDecision) -> bool:
+    """Plan the job in which the operator answers, or in which a card check was not passed in time (B-54).
+
+    Return whether the operator answers at once instead.
+    """
+    if decision.step:
+        world.schedule(decision.due, f"{about.kind}.unconfirmed", about)
+        return False
+    if decision.due > world.now:
+        world.schedule(
+            decision.due, f"{about.kind}.answer", about, **({"code": decision.code} if decision.code else {})
+        )
+        return False
+    return True
 
 
 def _later(world: World, delay: timedelta) -> Timestamp:

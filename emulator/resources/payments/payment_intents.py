@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from msgspec.structs import replace
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.handlers import get_handler, get_or_404, list_handler, new_record
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
+from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import OpenPage
 from emulator.core.world import World
@@ -108,23 +107,15 @@ STATE_MACHINE = StateMachine(
     PaymentIntent,
     (None, "create", "requires_payment_method"),
     (None, "create_with_method", "requires_confirmation"),
-    ("requires_payment_method", "choose", "requires_confirmation"),
-    ("requires_confirmation", "choose", "requires_confirmation"),
+    ("requires_payment_method requires_confirmation", "choose", "requires_confirmation"),
     ("requires_confirmation", "ask_buyer", "requires_action"),
     ("requires_confirmation", "submit", "processing"),
-    ("requires_action", "authorise", "requires_capture"),
-    ("processing", "authorise", "requires_capture"),
-    ("requires_action", "succeed", "succeeded", "payment_intent.succeeded"),
-    ("processing", "succeed", "succeeded", "payment_intent.succeeded"),
+    ("requires_action processing", "authorise", "requires_capture"),
+    ("requires_action processing", "succeed", "succeeded", "payment_intent.succeeded"),
     ("requires_capture", "capture", "succeeded", "payment_intent.succeeded"),
-    ("requires_confirmation", "fail", "canceled", "payment_intent.failed"),
-    ("requires_action", "fail", "canceled", "payment_intent.failed"),
-    ("processing", "fail", "canceled", "payment_intent.failed"),
-    ("requires_payment_method", "cancel", "canceled"),
-    ("requires_confirmation", "cancel", "canceled"),
-    ("requires_action", "cancel", "canceled"),
-    ("processing", "cancel", "canceled"),
-    ("requires_capture", "cancel", "canceled"),
+    ("requires_confirmation requires_action processing", "fail", "canceled", "payment_intent.failed"),
+    ("requires_payment_method requires_confirmation", "cancel", "canceled"),
+    ("requires_action processing requires_capture", "cancel", "canceled"),
     event_metadata=event_metadata,
 )
 
@@ -137,26 +128,11 @@ def start(
     ``subtotal``: the amount before discounts and taxes, in minor units, which ``max_amount`` bounds.
     """
     security_profiles.check_amount(world, fields["amount"] if subtotal is None else subtotal)
-    intent = PaymentIntent(
-        id=world.new_id(PaymentIntent),
-        app=world.app,
-        amount=fields["amount"],
-        currency=fields["currency"],
-        status="requires_payment_method",
-        livemode=world.livemode,
-        created_at=world.now,
-        updated_at=world.now,
-    )
     if method is None:
-        return STATE_MACHINE.create(world, "create", replace(intent, **fields))
-    intent = replace(
-        intent,
-        status="requires_confirmation",
-        payment_method=method.id,
-        payment_method_type=method.type,
-        instrument=method.instrument,
-        **fields,
-    )
+        intent = new_record(world, PaymentIntent, fields, status="requires_payment_method")
+        return STATE_MACHINE.create(world, "create", intent)
+    paid_with = {"payment_method": method.id, "payment_method_type": method.type, "instrument": method.instrument}
+    intent = new_record(world, PaymentIntent, fields, status="requires_confirmation", **paid_with)
     return STATE_MACHINE.create(world, "create_with_method", intent)
 
 
@@ -199,35 +175,20 @@ def charge(
 
     ``latest``: when a card check of the buyer's has to be passed at the latest.
     """
-    intent = _set_method(world, intent, details, payment_method)
+    created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
+    if not (created_with and intent.status == "requires_confirmation"):
+        paid_with = {"payment_method": payment_method, "payment_method_type": details.type, "instrument": details}
+        intent = STATE_MACHINE.transition(world, intent, "choose", **paid_with)
     customer = world.get(Customer, intent.customer)
     if customer is not None and customer.is_blocked:
         return fail(world, intent, "CUSTOMER_BLACKLISTED")
     decision = operator.on_payment(
-        world, details, customer=intent.customer, amount=intent.amount, off_session=off_session
+        world, details, customer=intent.customer, amount=intent.amount, off_session=off_session, latest=latest
     )
-    if decision.step:
-        decision = replace(decision, due=min(decision.due, latest))
     if decision.returns and (page := faults.success_url(world, intent.checkout_session)):
         world.enqueue(OpenPage(url=page))
-    return _schedule_answer(world, _submit(world, intent, details, decision), decision)
-
-
-def _set_method(
-    world: World, intent: PaymentIntent, details: PaymentDetails, payment_method: str | None
-) -> PaymentIntent:
-    """Return the intent with what it is paid with, unless it was created with just that."""
-    created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
-    if created_with and intent.status == "requires_confirmation":
-        return intent
-    return STATE_MACHINE.transition(
-        world,
-        intent,
-        "choose",
-        payment_method=payment_method,
-        payment_method_type=details.type,
-        instrument=details,
-    )
+    intent = _submit(world, intent, details, decision)
+    return answer(world, intent, decision.code) if operator.plan_answer(world, intent, decision) else intent
 
 
 def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decision: OperatorDecision) -> PaymentIntent:
@@ -243,18 +204,6 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
         deposit = _open_deposit(world, intent, intent.amount)
         return STATE_MACHINE.transition(world, intent, "submit", transaction=deposit.id)
     return STATE_MACHINE.transition(world, intent, "submit")
-
-
-def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
-    """Have the operator answer now, or at its time; a card check is answered by the buyer, or fails at its time (B-54)."""
-    if decision.step:
-        world.schedule(decision.due, "payment_intent.unconfirmed", intent)
-        return intent
-    if decision.due > world.now:
-        code = {"code": decision.code} if decision.code else {}
-        world.schedule(decision.due, "payment_intent.answer", intent, **code)
-        return intent
-    return answer(world, intent, decision.code)
 
 
 def unconfirmed(world: World, intent: PaymentIntent, job: Job) -> None:
@@ -327,11 +276,8 @@ def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transacti
         world,
         amount,
         details,
-        currency=intent.currency,
-        description=intent.description,
         payment_intent=intent.id,
-        customer=intent.customer,
-        metadata=intent.metadata,
+        **pick(intent, "currency", "description", "customer", "metadata"),
     )
 
 
@@ -346,9 +292,8 @@ def cancel(world: World, intent: PaymentIntent) -> PaymentIntent:
     """Take the payment back before it is collected, without an event (B-50)."""
     world.cancel_jobs(intent, *ENDINGS)
     close_deposit(world, intent, "cancel")
-    return STATE_MACHINE.transition(
-        world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
-    )
+    ended = {"amount_capturable": 0, "canceled_at": world.now, "next_action": None}
+    return STATE_MACHINE.transition(world, intent, "cancel", **ended)
 
 
 def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: Any) -> None:

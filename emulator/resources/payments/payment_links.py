@@ -17,6 +17,7 @@ from emulator.core.handlers import (
     get_handler,
     get_or_404,
     list_handler,
+    new_record,
     with_rules,
 )
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
@@ -87,12 +88,10 @@ STATE_MACHINE = StateMachine(
 def create(world: World, body: Body) -> PaymentLink:
     """POST /payment-links/: usable at once (B-59)."""
     found = Violations(body)
-    currency: str | None = None
     kind: str | None = None
     with found:
         kind = body["payment_link_type"] if "payment_link_type" in body else _default_type(body)
-    with found:
-        currency = amounts.enabled(world, body["currency"])
+    currency = amounts.currency_of(found, world, body)
     with found:
         sold = _products(found, world, kind, body, currency)
     with found:
@@ -106,27 +105,23 @@ def create(world: World, body: Body) -> PaymentLink:
         if body["validity_type"] == "limited" and "max_usage" not in body and "expires_at" not in body:
             raise missing_field("max_usage", "is required: a limited link has max_usage, expires_at or both")
     found.done()
-    assert kind is not None
     id = world.new_id(PaymentLink)
-    link = PaymentLink(
+    once = {"max_usage": 1} if body["validity_type"] == "one_time" else {}
+    link = new_record(
+        world,
+        PaymentLink,
+        body,
         id=id,
         name=body.get("name") or next((product.name for product in sold), None),
         url=world.link(f"/pay/{id}"),
         payment_link_type=kind,
-        currency=body["currency"],
         amount=amount,
         products=tuple(product.id for product in sold),
         prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in sold},
         status="active",
         redirect_url=RedirectUrl(**body.get("redirect_url", {})),
         payment_method_types=types,
-        collect_customer_info=body["collect_customer_info"],
-        allow_quantity=body["allow_quantity"],
-        livemode=world.livemode,
-        metadata=body["metadata"],
-        created_at=world.now,
-        updated_at=world.now,
-        **_validity(body),
+        **{**once, **_limits(body)},
     )
     return STATE_MACHINE.create(world, "create", link)
 
@@ -151,13 +146,6 @@ def _products(found: Violations, world: World, kind: str | None, body: Body, cur
             if product.price_type == "fixed":
                 amounts.chargeable(world, product.unit_amount, product.currency, f"products.{number}")
     return [*sold.values()]
-
-
-def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that limit its use; ``one_time`` is ``max_usage`` 1."""
-    limits = _limits(body)
-    max_usage = 1 if body["validity_type"] == "one_time" else None
-    return {"validity_type": body["validity_type"], "max_usage": max_usage, "expires_at": None, **limits}
 
 
 def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,11 +227,6 @@ def closed(world: World, link: PaymentLink) -> str | None:
     if link.expires_at is not None and link.expires_at <= world.now:
         return "expired"
     return None
-
-
-def use(world: World, link: PaymentLink) -> PaymentLink:
-    """Count a payment that is initiated, even if it fails later (PaymentLink states)."""
-    return world.replace(link, usage_count=link.usage_count + 1)
 
 
 OPERATIONS = {

@@ -52,9 +52,10 @@ def issue_receipt(world: World, event: Event) -> None:
     intent = world.get(PaymentIntent, transaction.payment_intent)
     id = world.new_id(Receipt)
     world.add(
-        Receipt(
+        new_record(
+            world,
+            Receipt,
             id=id,
-            app=world.app,
             number=f"RCPT-{world.now[:4]}-{world.count('receipt'):06d}",
             transaction=transaction.id,
             customer=transaction.customer,
@@ -62,8 +63,6 @@ def issue_receipt(world: World, event: Event) -> None:
             amount=transaction.amount,
             currency=transaction.currency,
             url=world.link(f"/receipt/{id}"),
-            livemode=world.livemode,
-            created_at=world.now,
         )
     )
 
@@ -124,20 +123,10 @@ def create(world: World, body: Body) -> Refund:
         deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
         amount = _amount(world, deposit, body.get("amount"))
     found.done()
-    review = settings(world).refund_review
-    refund = STATE_MACHINE.create(
-        world,
-        "review" if review else "send",
-        new_record(
-            world,
-            Refund,
-            body,
-            amount=amount,
-            currency=deposit.currency,
-            status="pending" if review else "processing",
-            payment_method_type=deposit.payment_method_type,
-        ),
-    )
+    trigger, status = ("review", "pending") if settings(world).refund_review else ("send", "processing")
+    copied = {"currency": deposit.currency, "payment_method_type": deposit.payment_method_type}
+    refund = new_record(world, Refund, body, amount=amount, status=status, **copied)
+    STATE_MACHINE.create(world, trigger, refund)
     plan(world, refund)
     return refund
 
@@ -162,12 +151,8 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
     if amount is None:
         return rest
     if amount > rest:
-        raise ApiError(
-            "refund_amount_exceeds_available",
-            param="amount",
-            errors={"amount": [f"must be at most {rest}"]},
-            available=rest,
-        )
+        errors = {"amount": [f"must be at most {rest}"]}
+        raise ApiError("refund_amount_exceeds_available", param="amount", errors=errors, available=rest)
     return amount
 
 
@@ -181,7 +166,7 @@ def _send(world: World, refund: Refund) -> None:
     """Send it to the operator, who answers in a job, which may be due now, or never (B-57)."""
     deposit = world.require(Transaction, refund.transaction)
     decision = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
-    if decision.due is not None:
+    if decision is not None:
         code = {"code": decision.code} if decision.code else {}
         world.schedule(decision.due, "refund.answer", refund, **code)
     world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from msgspec.structs import replace
 
 from emulator.core.handlers import (
     Page,
@@ -16,6 +14,7 @@ from emulator.core.handlers import (
     get_handler,
     get_or_404,
     list_handler,
+    new_record,
     sublist_handler,
     with_rules,
 )
@@ -75,13 +74,11 @@ STATE_MACHINE = StateMachine(
     (None, "open", "pending"),
     (None, "return", "completed"),
     ("pending", "approve", "approved"),
-    ("pending", "complete", "completed", "transaction.succeeded"),
-    ("approved", "complete", "completed", "transaction.succeeded"),
+    ("pending approved", "complete", "completed", "transaction.succeeded"),
     ("pending", "fail", "failed"),
     ("pending", "cancel", "canceled"),
     ("completed", "dispute", "disputed"),
-    ("completed", "refund", "refunded"),
-    ("disputed", "refund", "refunded"),
+    ("completed disputed", "refund", "refunded"),
 )
 
 
@@ -89,54 +86,27 @@ COUNTED = ("completed", "disputed", "refunded")
 """The states of a deposit that the customer's totals count (B-30, B-56)."""
 
 
-def open_deposit(
-    world: World,
-    amount: int,
-    details: PaymentDetails,
-    *,
-    currency: str,
-    description: str | None,
-    payment_intent: str | None,
-    customer: str | None,
-    metadata: Metadata,
-) -> Transaction:
+def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: Any) -> Transaction:
     """Create a pending deposit of ``amount`` minor units with the fees of the App's pricing plan (B-56)."""
     own = settings(world)
     fee_rate = FEE_RATES[own.pricing_plan]
-    fee, commission, net_amount = _shares(amount, fee_rate, own.commission_rate)
-    deposit = Transaction(
-        id=world.new_id(Transaction),
-        app=world.app,
+    fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, own.commission_rate)
+    deposit = new_record(
+        world,
+        Transaction,
+        fields,
         amount=amount,
         fee=fee,
         fee_rate=fee_rate,
         commission=commission,
         commission_rate=own.commission_rate,
-        net_amount=net_amount,
-        currency=currency,
+        net_amount=amount - fee - commission,
         status="pending",
         payment_method_type=details.type,
-        livemode=world.livemode,
-        created_at=world.now,
-        updated_at=world.now,
+        operator=payment_details.operator_name(details),
         instrument=details,
     )
-    deposit = replace(
-        deposit,
-        operator=payment_details.operator_name(details),
-        description=description,
-        payment_intent=payment_intent,
-        customer=customer,
-        metadata=metadata,
-    )
     return STATE_MACHINE.create(world, "open", deposit)
-
-
-@lru_cache(maxsize=4096)  # equal deposits share these numbers
-def _shares(amount: int, fee_rate: float, commission_rate: float) -> tuple[int, int, int]:
-    """Return fee, commission and net amount of a deposit, minor units (B-56)."""
-    fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, commission_rate)
-    return fee, commission, amount - fee - commission
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
@@ -157,22 +127,23 @@ def settle_later(world: World, job: Job) -> None:
 
 def complete(world: World, transaction: Transaction) -> Transaction:
     """Complete a transaction whose money has arrived: the customer's totals count it (B-30), and an event is sent."""
-    customer = world.get(Customer, transaction.customer)
-    rest = transaction.amount - transaction.amount_refunded
-    if customer is not None:
-        world.replace(
-            customer,
-            transactions_count=customer.transactions_count + 1,
-            total_spent=customer.total_spent + spent(customer, transaction, rest),
-        )
+    count(world, transaction, transaction.amount - transaction.amount_refunded, transactions=1)
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
     return STATE_MACHINE.transition(world, transaction, "complete", processed_at=world.now)
 
 
-def spent(customer: Customer, transaction: Transaction, amount: int) -> int:
-    """Return the part of an amount that ``total_spent`` counts: 0 in another currency than the customer's (B-30)."""
-    return amount if transaction.currency == customer.currency else 0
+def count(
+    world: World, deposit: Transaction, amount: int, transactions: int = 0, *, at_least: int | None = None
+) -> None:
+    """Add to the totals of a deposit's customer: ``total_spent`` counts amounts in the customer's currency only (B-30)."""
+    customer = world.get(Customer, deposit.customer)
+    if customer is not None:
+        spent = customer.total_spent + (amount if deposit.currency == customer.currency else 0)
+        number = customer.transactions_count + transactions
+        if at_least is not None:
+            spent, number = max(spent, at_least), max(number, at_least)
+        world.replace(customer, transactions_count=number, total_spent=spent)
 
 
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
@@ -201,9 +172,8 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
             **fields,
         ),
     )
-    customer = world.get(Customer, deposit.customer)
-    if customer is not None and deposit.status in COUNTED:
-        world.replace(customer, total_spent=customer.total_spent - spent(customer, deposit, amount))
+    if deposit.status in COUNTED:
+        count(world, deposit, -amount)
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
     fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit

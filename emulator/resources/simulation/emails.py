@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
-from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Query, get_or_404
+from emulator.core.handlers import Query, get_or_404, new_record
 from emulator.core.records import Metadata, Record
 from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
@@ -53,10 +52,9 @@ def language_of(world: World, customer: Customer | None) -> str:
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
     customer = world.get(Customer, invoice.customer)
-    language = language_of(world, customer)
     return InvoiceDocument(
         merchant=merchant_name(world),
-        language=language,
+        language=language_of(world, customer),
         invoice=invoice,
         customer=customer,
         seller=settings(world).merchant,
@@ -131,18 +129,19 @@ ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refun
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
     """Add an email to the outbox and enqueue it for sending; ``about`` are further fields of the email."""
-    email = Email(
-        id=world.new_id(Email),
+    email = new_record(
+        world,
+        Email,
+        about,
         topic=topic,
         to=to,
         merchant=merchant_name(world),
         language=language_of(world, customer),
-        created_at=world.now,
         customer=customer,
+        images=_images(world, about.get("invoice"), about.get("subscription")),
+        seller=settings(world).merchant,
     )
-    images = _images(world, about.get("invoice"), about.get("subscription"))
-    seller = settings(world).merchant
-    world.enqueue(SendEmail(email=world.add(replace(email, images=images, seller=seller, **about)).id))
+    world.enqueue(SendEmail(email=world.add(email).id))
 
 
 def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
-from emulator.core.handlers import Page, Query, get_or_404, list_handler
+from emulator.core.handlers import Page, Query, get_or_404, new_record, scan
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Record, to_wire
 from emulator.core.slices import Slices
@@ -224,20 +224,16 @@ def enqueue_deliveries(world: World, event: Event) -> None:
 
 
 def _create(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
-    return STATE_MACHINE.create(
+    delivery = new_record(
         world,
-        "create",
-        WebhookDelivery(
-            id=world.new_id(WebhookDelivery),
-            webhook=endpoint.id,
-            event=event.id,
-            event_type=event.type,
-            status="pending",
-            next_attempt_at=world.now,
-            created_at=world.now,
-            updated_at=world.now,
-        ),
+        WebhookDelivery,
+        webhook=endpoint.id,
+        event=event.id,
+        event_type=event.type,
+        status="pending",
+        next_attempt_at=world.now,
     )
+    return STATE_MACHINE.create(world, "create", delivery)
 
 
 def reissue(world: World, post: DeliverWebhook) -> None:
@@ -407,10 +403,7 @@ def _require_enabled(world: World, id: str) -> WebhookEndpoint:
 def index(world: World, id: str, query: Query) -> Slices[Page[WebhookDelivery]]:
     """GET /webhooks/{id}/deliveries/."""
     get_or_404(world, WebhookEndpoint, id)
-    return _all(world, {**query, "webhook": id})
-
-
-_all = list_handler(WebhookDelivery)
+    return scan(world.table(WebhookDelivery), {**query, "webhook": id})
 
 
 def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:

@@ -14,7 +14,16 @@ import msgspec
 
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import EventData
-from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    check_metadata,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, to_wire
 from emulator.core.unit_of_work import HttpResult, PingEndpoint
 from emulator.core.world import World, encode
@@ -141,19 +150,12 @@ def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict
 
 
 def _create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
-    endpoint = WebhookEndpoint(
-        id=world.new_id(WebhookEndpoint),
-        app=world.app,
-        name=body["name"],
-        url=body["url"],
-        events=tuple(body["events"]),
-        security_profile=body["security_profile"],
-        ssl_verification=body["ssl_verification"],
+    endpoint = new_record(
+        world,
+        WebhookEndpoint,
+        body,
+        id=world.new_id(WebhookEndpoint),  # before the secret, which is drawn from the same sequence
         retry_policy=RetryPolicy(**body["retry_policy"]),
-        metadata=body.get("metadata", {}),
-        livemode=world.livemode,
-        created_at=world.now,
-        updated_at=world.now,
         secret=new_secret(world),
     )
     yield from ping_result(world, endpoint)
