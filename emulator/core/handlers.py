@@ -213,8 +213,9 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
     own |= body
     own |= computed
     own["id"] = computed.get("id") or world.new_id(kind)
-    fields: Any = {name: own[name] for name in kind.__struct_fields__ if name in own}
-    return kind(**{name: tuple(value) if type(value) is list else value for name, value in fields.items()})
+    given = ((name, own[name]) for name in kind.__struct_fields__ if name in own)
+    fields: dict[str, Any] = {name: tuple(value) if type(value) is list else value for name, value in given}
+    return kind(**fields)
 
 
 @cache
