@@ -8,7 +8,7 @@ RUN cp /source/constraints.txt /wheels
 FROM python:3.13-slim AS build
 COPY --from=wheel /wheels /wheels
 RUN python -m venv --without-pip /opt/emulator
-RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir --constraint /wheels/constraints.txt "$(echo /wheels/*.whl)[postgres,smtp]"
+RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir --constraint /wheels/constraints.txt "$(echo /wheels/*.whl)[postgres]"
 
 FROM python:3.13-slim
 RUN python -m pip uninstall --yes --root-user-action ignore pip

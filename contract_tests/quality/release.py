@@ -190,7 +190,7 @@ class Rehearsal:
         """Return the Dockerfile's steps, one after another; for arm64, whether there is a wheel of each dependency."""
         arm = (f"--platform=manylinux_{glibc}_aarch64" for glibc in ("2_17", "2_28", "2_34"))
         target = ("--python-version=3.13", "--only-binary=:all:", *arm, "--dest", self.folder / "arm64")
-        self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[postgres,smtp]")
+        self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[postgres]")
         return f"{container.main(self.source)}; wheels for arm64"
 
     def assistants(self) -> str:

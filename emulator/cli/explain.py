@@ -117,7 +117,7 @@ def words(entry: Entry, names: Mapping[str, str]) -> str:
         case "transition" if "→" in subject:
             said = transition(step, said.partition(" (")[2][:-1])
         case "email":
-            said = "; not sent: ".join(filter(None, [fixture("console")["emails"][subject], outcome]))
+            said = fixture("console")["emails"][subject]
         case "delivery":
             said = f"{subject} → {name}  {outcome}"
         case "event":

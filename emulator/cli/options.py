@@ -83,7 +83,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one 
 """``--json`` of every command that prints objects."""
 
 
-no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before webhooks and emails have their outcome.")
+no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before webhooks have their outcome.")
 """``--no-wait`` of every command that causes events."""
 
 
@@ -222,13 +222,6 @@ def _state_url(value: str) -> str:
     return value
 
 
-def _smtp(value: str) -> Any:
-    from emulator.engine.outbox import SmtpServer
-
-    require_extra("smtp", "aiosmtplib")
-    return SmtpServer.at(value)
-
-
 def _profile(value: str) -> Any:
     from emulator.document.profile import InvalidProfile, load
 
@@ -253,7 +246,6 @@ def _assumption(value: str) -> tuple[str, str]:
 
 CLOCK_START = Parsed("running|frozen|frozen@INSTANT", _clock_start)
 STATE_URL = Parsed("STORE", _state_url)
-SMTP = Parsed("URL", _smtp)
 PROFILE = Parsed("FILE", _profile)
 ASSUMPTION = Parsed("NAME=VALUE", _assumption)
 

@@ -41,7 +41,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) ->
     payments-emulator pay inv_5Nw8xR3tY6uJ1mB4vC7zK2Lq --phone +24177000001
 
     Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
-    webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
+    webhooks of the payment have their outcome. Exit status 1 if the payment failed.
     """
     from emulator.client.api import RACING, method, pay_path
 

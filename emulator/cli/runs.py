@@ -46,7 +46,6 @@ ALONE: Mapping[str, Any] = {
     "allow_hosts": (),
     "state": "memory",
     "max_worlds": WORLDS.most,
-    "smtp": None,
     "strict": False,
 }
 """The other options: each run has a server of its own for this machine, whose answers may be wrong."""

@@ -19,7 +19,6 @@ from emulator.cli.options import (
     FILE,
     PORT,
     PROFILE,
-    SMTP,
     STATE_URL,
     option,
     with_options,
@@ -68,7 +67,6 @@ OPTIONS = (
         help="Set an assumption (/docs/assumptions). May be repeated.",
     ),
     option("--profile", type=PROFILE, help="Use the profile written by 'compare service --out'."),
-    option("--smtp", type=SMTP, help="SMTP server that gets each email (extra smtp)."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
     option(
         "--max-worlds",
@@ -167,7 +165,6 @@ def make_options(chosen: dict[str, Any]) -> Options:
         "allow_hosts",
         "control_token",
         "trust_network",
-        "smtp",
         "state",
         "max_worlds",
     )

@@ -57,7 +57,7 @@ def trigger(
 
     Creates the objects that the event needs; webhooks and emails are sent as usual. An override names an existing
     object to use, or sets a field of a new one. VALUE is JSON if it can be parsed, otherwise text.
-    On a frozen clock it returns when the webhooks and emails have their outcome.
+    On a frozen clock it returns when the webhooks have their outcome.
     """
     body = {"event": event, "overrides": nested(overrides)}
     caused = emulator.post("/trigger", body, **(RACING if no_wait else {}))

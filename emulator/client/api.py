@@ -23,7 +23,7 @@ PAGE = 100
 """The most objects on one page of a list."""
 
 RACING = {"Prefer": "respond-async"}
-"""The header of a call of the control API that is not to wait for the webhooks and emails that it causes."""
+"""The header of a call of the control API that is not to wait for the webhooks that it causes."""
 
 
 class RequestRefused(Exception):

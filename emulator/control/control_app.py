@@ -37,7 +37,7 @@ WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""
 
 WAITING = frozenset(["advanceClock"])
-"""Operations that wait themselves for the webhooks and emails that they cause.
+"""Operations that wait themselves for the webhooks that they cause.
 
 Any other operation that the document gives the header ``Prefer`` may cause some, too. On a frozen clock it responds once
 these have their outcome.

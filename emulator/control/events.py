@@ -90,8 +90,6 @@ def email_shown(email: Email) -> dict[str, Any]:
         "attachments": [
             {"filename": name, "content_type": kind} for name, kind in email_content.attachments(email).items()
         ],
-        "sent_at": email.sent_at,
-        "error": email.error,
         "created_at": email.created_at,
     }
 

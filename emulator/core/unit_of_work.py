@@ -38,12 +38,6 @@ class PingEndpoint(Effect, frozen=True, kw_only=True):
     body: bytes
 
 
-class SendEmail(Effect, frozen=True, kw_only=True):
-    """Send this email, if an SMTP server is configured. A world's emails are sent in the order they were enqueued."""
-
-    email: str
-
-
 class OpenPage(Effect, frozen=True, kw_only=True):
     """Open this page on this machine, as the buyer's browser does."""
 

@@ -49,13 +49,10 @@ TargetResolver = Callable[[], Target]
 
 
 class Outcomes(Protocol):
-    """The deliveries and emails of a world, as an advance waits for them (:class:`~emulator.engine.outbox.Outbox`)."""
+    """The deliveries of a world, as an advance waits for them (:class:`~emulator.engine.outbox.Outbox`)."""
 
     async def deliveries_settled(self) -> None:
         """Wait until each attempt that was begun has its outcome."""
-
-    async def emails_settled(self) -> None:
-        """Wait until each email is sent or has failed."""
 
     async def unanswered(self, webhook: str | None = None) -> str | None:
         """Return a delivery, to one endpoint or to any, that is still being handled."""

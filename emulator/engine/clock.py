@@ -448,7 +448,7 @@ class Advances:
         return advance.result
 
     async def settle(self) -> None:
-        """Wait until everything caused so far has its outcome: what is due now, deliveries and emails.
+        """Wait until everything caused so far has its outcome: what is due now, and deliveries.
 
         It does not wait while a delivery is handled that is waited for already, as both would wait for each other.
         """
@@ -458,7 +458,6 @@ class Advances:
         try:
             self._runner.run_due()
             await self._outbox.deliveries_settled()
-            await self._outbox.emails_settled()
         finally:
             self._settling -= 1
 
@@ -540,7 +539,6 @@ class Advances:
                 runner.run_due()
                 advance.target = advance.resolver()
                 await self._run_jobs(advance)
-                await self._outbox.emails_settled()
             finally:
                 runner.result = None
                 advance.result.now = runner.now()

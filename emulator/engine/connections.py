@@ -1,4 +1,4 @@
-"""Connections to hosts that a user named: receivers of webhooks and the mail server.
+"""Connections to hosts that a user named: receivers of webhooks.
 
 A look-up of a name has no limit of its own and cannot be interrupted. In a pool of threads, look-ups that nobody answers
 would hold up others, and the end of the process would wait for them. So each has a daemon thread of its own.
@@ -32,7 +32,7 @@ class Unreachable(Exception):
 
 
 class NameLookups:
-    """The look-ups of one world, or of one mail server. A name is looked up once at a time, for all who wait for it."""
+    """The look-ups of one world. A name is looked up once at a time, for all who wait for it."""
 
     def __init__(self) -> None:
         self._under_way: dict[str, asyncio.Future[list[str] | Exception]] = {}

@@ -21,7 +21,7 @@ from emulator.engine.clock import Scheduler
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
-from emulator.engine.outbox import Mailer, WebhookSender
+from emulator.engine.outbox import WebhookSender
 from emulator.engine.persistence import WorldPersistence, load_world, take
 from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
@@ -101,7 +101,6 @@ class Engine:
         build: Build,
         reference_data: ReferenceData,
         sender: WebhookSender | None = None,
-        mailer: Mailer | None = None,
         store: Store | None = None,
         *,
         max_worlds: int = WORLDS.most,
@@ -110,7 +109,6 @@ class Engine:
         self.store = store
         self._build = build
         self._sender = sender or WebhookSender()
-        self._mailer = mailer
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
         self._max_worlds = max_worlds
@@ -170,9 +168,7 @@ class Engine:
             snapshots = {name: load_world(each, world) for name, each in loaded.snapshots.items()}
         except InvalidState as error:
             raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
-        runtime = Runtime(
-            world, clock, self._sender, self._mailer, stored, scheduler=self._scheduler, directory=self.directory
-        )
+        runtime = Runtime(world, clock, self._sender, stored, scheduler=self._scheduler, directory=self.directory)
         runtime.history.snapshots |= snapshots
         if stored and loaded.world is None:
             stored.replace_world(take(world, clock))

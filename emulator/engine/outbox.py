@@ -1,37 +1,33 @@
-"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries, pings and emails.
+"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries and pings.
 
-Effects are performed after the commit, in the background and in order for each receiver. Whatever a receiver or mail
-server does is a result, never an exception.
+Effects are performed after the commit, in the background and in order for each receiver. Whatever a receiver does
+is a result, never an exception.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
 from emulator.core.limits import ANSWER_BODY
-from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint, SendEmail, UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.clock import Command, UnitRunner
-from emulator.engine.connections import NameLookups, Unreachable, connect
+from emulator.engine.connections import NameLookups, Unreachable
 from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.engine.time_slices import TimeSlice
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
-from emulator.resources.simulation import emails
-from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 
@@ -181,84 +177,6 @@ def _since(started: float) -> int:
     return round((time.perf_counter() - started) * 1000)
 
 
-# -- emails
-
-
-SMTP_SECONDS = 10.0
-"""Seconds (real time) the server has for each step of a session."""
-
-PORTS = {False: 25, True: 465}
-"""The default port, without and with TLS from the first byte."""
-
-_URL = re.compile(
-    r"(?P<scheme>smtps?)://((?P<user>[^:@/]+)(:(?P<password>[^:@/]*))?@)?"
-    r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?/?"
-)
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-class SmtpServer(NamedTuple):
-    """A server of emails: ``smtp://user:pass@host:port``, or ``smtps://`` for TLS from the first byte."""
-
-    host: str
-    port: int
-    tls: bool
-    username: str | None
-    password: str | None
-
-    @classmethod
-    def at(cls, url: str) -> SmtpServer:
-        """Return the server of a URL; raises ``ValueError`` for any other text."""
-        form = _URL.fullmatch(url)
-        if form is None or int(form["port"] or 0) > 65535:
-            raise ValueError(f"{url!r}: a URL such as smtp://user:password@127.0.0.1:1025, or smtps://…")
-        tls = form["scheme"] == "smtps"
-        username, password = (text and unquote(text) for text in form.group("user", "password"))
-        return cls(form["host"].strip("[]"), int(form["port"] or PORTS[tls]), tls, username, password)
-
-
-class Mailer:
-    """Sends one message in each SMTP session. A server on this machine may have any certificate."""
-
-    def __init__(self, server: SmtpServer) -> None:
-        self.server = server
-        self._names = NameLookups()
-
-    async def send(self, email: Email) -> str | None:
-        """Send an email; None, or why the server did not accept it."""
-        try:
-            await self._send(email)
-        except Exception as error:  # whatever a foreign server triggers is a result, not our failure
-            return f"{type(error).__name__}: {error}".rstrip(": ")
-        return None
-
-    async def _send(self, email: Email) -> None:
-        # Loaded on first use: most servers send no email.
-        import aiosmtplib
-
-        from emulator.presentation.email import email_content
-
-        message = await asyncio.to_thread(email_content.message, email)
-        connection = await connect(await self._names.addresses(self.server.host), self.server.port)
-        address = connection.getsockname()[0]
-        await aiosmtplib.send(
-            message,
-            sender=email_content.SENDER.addr_spec,
-            recipients=[email.to],
-            hostname=self.server.host,
-            sock=connection,
-            # By default the library would look up the name of this machine.
-            local_hostname=f"[IPv6:{address}]" if ":" in address else f"[{address}]",
-            username=self.server.username,
-            password=self.server.password,
-            use_tls=self.server.tls,
-            validate_certs=self.server.host not in LOOPBACK,
-            mail_options=[] if email.to.isascii() else ["SMTPUTF8"],
-            timeout=SMTP_SECONDS,
-        )
-
-
 # -- injected faults (B-94)
 
 
@@ -314,9 +232,6 @@ AT_ONCE = 32
 side_by_side = ContextVar("side_by_side", default=False)
 """Whether the deliveries that a request causes wait for no other one: its client does not wait for them (B-84)."""
 
-MAIL = "mail"
-"""The key of the one queue of emails."""
-
 GRACE = 0.2
 """Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 503."""
 
@@ -343,19 +258,17 @@ class HeldDelivery(NamedTuple):
 
 
 class Outbox:
-    """A queue for each endpoint, in which events arrive in order of creation (B-84), and one for emails.
+    """A queue for each endpoint, in which events arrive in order of creation (B-84).
 
     While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its queue waits too.
     After ``TRIES`` seconds it stays pending in the world and is sent again when the world is next resumed. An injected
     fault may hold a delivery back until a later one was made: it is in ``_held``, by endpoint.
     """
 
-    def __init__(self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None) -> None:
+    def __init__(self, runner: UnitRunner, sender: WebhookSender) -> None:
         self._runner = runner
         self._sender = sender
-        self._mailer = mailer
         self._deliveries = WorkQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
-        self._emails = None if mailer is None else WorkQueues(self._mail, pauses=runner.scheduler.pauses)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, HeldDelivery] = {}
         # By delivery that is being attempted: its endpoint, and what ends with it.
@@ -369,20 +282,16 @@ class Outbox:
         self._perform(unit.effects)
 
     def resume(self) -> None:
-        """Take up what the stored world had not finished: deliveries that no job will attempt, and unsent emails."""
-        world = self._runner.world
-        # Without a mailer no email is ever sent, and there may be very many.
-        self._perform([*deliveries.under_way(world), *(emails.unsent(world) if self._emails is not None else ())])
+        """Take up what the stored world had not finished: deliveries that no job will attempt."""
+        self._perform(deliveries.under_way(self._runner.world))
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        """Queue effects; returns at once. Without a mailer, emails stay in the world."""
+        """Queue effects; returns at once."""
         for effect in effects:
             if isinstance(effect, DeliverWebhook):
                 self._deliveries.put(effect.delivery if side_by_side.get() else effect.webhook, effect)
             elif isinstance(effect, OpenPage):
                 self._deliveries.put(effect.url, effect)
-            elif isinstance(effect, SendEmail) and self._emails is not None:
-                self._emails.put(MAIL, effect)
 
     async def ask(self, effect: Effect) -> HttpResult:
         """Perform an effect whose outcome a command waits for. A delivery waits for those queued before it."""
@@ -418,21 +327,15 @@ class Outbox:
     async def deliveries_settled(self) -> None:
         await self._deliveries.settled()
 
-    async def emails_settled(self) -> None:
-        if self._emails is not None:
-            await self._emails.settled()
-
     @property
     def is_under_way(self) -> bool:
-        return self._deliveries.is_working or (self._emails is not None and self._emails.is_working)
+        return self._deliveries.is_working
 
     async def close(self) -> None:
         for outcome in self._awaited.values():
             if not outcome.done():
                 message = "This world was put back, or is being closed, while the delivery was under way."
                 outcome.set_exception(ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message))
-        if self._emails is not None:
-            await self._emails.close()
         await self._deliveries.close()
         self._held.clear()
 
@@ -537,15 +440,3 @@ class Outbox:
             except StorageError:  # the store has logged it, once
                 await asyncio.sleep(1)
         return self._runner.commit(command, arguments)
-
-    # -- emails
-
-    async def _mail(self, effect: SendEmail) -> None:
-        email = self._runner.world.get(Email, effect.email)
-        if email is None or self._mailer is None:  # a reset removed it
-            return
-        await self._runner.durable()
-        error = await self._mailer.send(email)
-        if error is not None:
-            logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
-        await self._commit(emails.record_outcome, {"id": email.id, "error": error})

@@ -20,7 +20,7 @@ from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRu
 from emulator.engine.directory import Directory
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint, Journal
-from emulator.engine.outbox import Mailer, Outbox, WebhookSender
+from emulator.engine.outbox import Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError, WorldClosed
@@ -244,7 +244,6 @@ class Runtime(UnitRunner):
         world: World,
         clock: Clock,
         sender: WebhookSender,
-        mailer: Mailer | None = None,
         persistence: WorldPersistence | None = None,
         *,
         scheduler: Scheduler | None = None,
@@ -253,7 +252,7 @@ class Runtime(UnitRunner):
         super().__init__(world, clock, persistence, scheduler, directory)
         self.journal: Journal = Journal()
         self.broker: Broker = Broker()
-        self.outbox: Outbox = Outbox(self, sender, mailer)
+        self.outbox: Outbox = Outbox(self, sender)
         self.advances: Advances = Advances(self, self.outbox, self.broker)
         self.history: History = History(self, self.journal, self.broker, self.outbox, self.advances)
         # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.

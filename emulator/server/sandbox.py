@@ -23,7 +23,7 @@ from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.outbox import RECEIVER_SECONDS, Mailer, SmtpServer, WebhookSender
+from emulator.engine.outbox import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
@@ -65,7 +65,6 @@ class Options:
     ``control_token`` is a token it requires. With ``any_host`` the service and the pages may be called by any name;
     with ``trust_network`` all may, and webhooks may go to any host over http.
     ``state`` is where worlds are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
-    ``smtp`` is a server that emails are also sent to (extra ``smtp``).
     ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``
@@ -85,7 +84,6 @@ class Options:
     any_host: bool = True
     control_token: str | None = None
     trust_network: bool = False
-    smtp: SmtpServer | None = None
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = WORLDS.most
@@ -107,14 +105,12 @@ class Sandbox:
         self.fixtures: Fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
         self.reference_data: ReferenceData = ReferenceData()
         self.seed: str = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
-        mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
         webhook_sender = self.options.parts.sender(self.options.answer_time)
         self.engine: Engine = Engine(
             self.build_world,
             self.reference_data,
             webhook_sender,
-            mailer,
             self.store,
             max_worlds=self.options.max_worlds,
         )

@@ -141,14 +141,14 @@ class BaseEmulator(Factories):
         By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
         any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
         ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
-        a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns
+        a frozen clock it returns when the webhooks of the payment have their outcome; ``wait=False`` returns
         at once.
         """
         method = api.method(phone=phone, card=card, iban=iban, email=email)
         return self._act(api.pay_path(target), {**method, **fields}, wait)
 
     def settle(self) -> ClockAdvance:
-        """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
+        """Wait until everything caused so far has its outcome: webhooks and what is due now.
 
         For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
         """
@@ -185,13 +185,13 @@ class BaseEmulator(Factories):
     def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
-        On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
+        On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at once.
         """
         body = {"event": event, "overrides": overrides}
         return self._act("/_emulator/trigger", body, wait)
 
     def _act(self, path: str, body: Any, wait: bool) -> Any:
-        """Call the control API, and ``wait`` for the outcome of the webhooks and emails that the call causes, or not."""
+        """Call the control API, and ``wait`` for the outcome of the webhooks that the call causes, or not."""
         return self.api.post(path, body, **({} if wait else RACING))
 
     def configure(self, /, **settings: Any) -> Settings:

@@ -457,8 +457,6 @@ Email = TypedDict(
         "receipt": str | None,
         "refund": str | None,
         "attachments": list[EmailAttachment],
-        "sent_at": str | None,
-        "error": str | None,
         "created_at": str,
     },
 )

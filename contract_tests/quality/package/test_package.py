@@ -40,7 +40,6 @@ BUILD = [Requirement(each) for each in PYPROJECT["build-system"]["requires"]]
 EXTRAS = {
     "check": ("schemathesis", ["compare", "document"]),
     "mcp": ("mcp", ["mcp"]),
-    "smtp": ("aiosmtplib", ["serve", "--port", "0", "--smtp", "smtp://127.0.0.1:1"]),
     "postgres": ("psycopg", ["serve", "--port", "0", "--state", "postgresql://127.0.0.1/worlds"]),
 }
 """Of each extra a module, and a command that needs it."""

@@ -411,13 +411,6 @@ def subscribe(served: Served) -> None:
 
 
 @contextmanager
-def an_smtp_server(served: Served, silence: Silence) -> Iterator[None]:
-    subscribe(served)
-    silence.wait()
-    yield
-
-
-@contextmanager
 def name_servers(served: Served, silence: Silence) -> Iterator[None]:
     """A receiver that a request waits for is the same with one address."""
 
@@ -445,15 +438,14 @@ def an_advance(served: Served, silence: Silence) -> Iterator[None]:
         assert waiting.result()["now"] > started
 
 
-HANGING = {each.__name__: each for each in (an_smtp_server, name_servers, an_advance)}
+HANGING = {each.__name__: each for each in (name_servers, an_advance)}
 
 
 @pytest.mark.parametrize("name", HANGING)
 def test_it_ends_whatever_hangs(name: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NAME_SERVER)
     with closing(Silence()) as silence:
-        options = ("--smtp", f"smtp://{silence.address}") if name == "an_smtp_server" else ()
-        served = Served("--port", "0", *options, PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
+        served = Served("--port", "0", PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
         with HANGING[name](served, silence):
             started = time.monotonic()
             status, _, complained = served.end(signal.SIGINT if name == "an_advance" else signal.SIGTERM)

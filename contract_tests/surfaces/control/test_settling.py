@@ -1,4 +1,4 @@
-"""Settling: what serves a test answers when the webhooks and emails that it caused have their outcome."""
+"""Settling: what serves a test answers when the webhooks that it caused have their outcome."""
 
 from __future__ import annotations
 

@@ -117,11 +117,7 @@ class StepTexts:
         return StepText(missed, type, delivery.status)
 
     def of_email(self, email: Email) -> StepText:
-        """Return an email and, if an SMTP server rejected it, the reason."""
-        summary = self.gettext("email {kind} to {address}", kind=email.topic, address=email.to)
-        if email.error:
-            summary += self.gettext("; not sent: {error}", error=email.error)
-        return StepText(summary, email.topic, email.error)
+        return StepText(self.gettext("email {kind} to {address}", kind=email.topic, address=email.to), email.topic)
 
     def of_change(self, change: Change, event: str | None) -> StepText | None:
         """Return how a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.

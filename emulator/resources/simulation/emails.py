@@ -16,7 +16,6 @@ from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.handlers import Query, get_or_404, new_record
 from emulator.core.records import Metadata, Record
-from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
 from emulator.resources.app.settings import Merchant, merchant_name, settings
 from emulator.resources.billing import renewals
@@ -95,7 +94,7 @@ class Email(Record, frozen=True, kw_only=True):
     ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``images`` the names
     and picture URLs of the products, ``again_at`` when a failed charge is retried, ``lines`` what was paid for where
     there is no invoice: quantity, name and minor units, ``first_payment`` the total (minor units) that is charged
-    at the end of a trial. The answer of an SMTP server, if one is configured, sets ``sent_at`` or ``error``.
+    at the end of a trial.
     """
 
     kind: ClassVar[str] = "email"
@@ -115,8 +114,6 @@ class Email(Record, frozen=True, kw_only=True):
     transaction: Transaction | None = None
     receipt: Receipt | None = None
     refund: Refund | None = None
-    sent_at: str | None = None
-    error: str | None = None
     images: tuple[tuple[str, str], ...] = ()
     seller: Merchant | None = None
     lines: tuple[tuple[int, str, int], ...] = ()
@@ -128,7 +125,7 @@ ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refun
 
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
-    """Add an email to the outbox and enqueue it for sending; ``about`` are further fields of the email."""
+    """Add an email to the outbox; ``about`` are further fields of the email."""
     email = new_record(
         world,
         Email,
@@ -141,7 +138,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         images=_images(world, about.get("invoice"), about.get("subscription")),
         seller=settings(world).merchant,
     )
-    world.enqueue(SendEmail(email=world.add(email).id))
+    world.add(email)
 
 
 def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:
@@ -214,15 +211,3 @@ def _item(world: World, subscription: Subscription) -> str | None:
     """Return the names of the product and of the plan that it subscribes to (B-67)."""
     sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
     return " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
-
-
-def record_outcome(world: World, id: str, error: str | None) -> None:
-    """Record the answer of the SMTP server: the email was sent now, or why it was not."""
-    email = world.get(Email, id)
-    if email is not None:
-        world.replace(email, error=error, sent_at=None if error else world.now)
-
-
-def unsent(world: World) -> list[SendEmail]:
-    """Return the emails that no SMTP server has taken or rejected yet, oldest first."""
-    return [SendEmail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]

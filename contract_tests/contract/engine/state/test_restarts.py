@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,6 @@ import pytest
 from tinydb import TinyDB
 
 from contract_tests.contract.engine.state.conftest import Serve
-from contract_tests.contract.engine.test_smtp import Mailbox, subscribe
 from contract_tests.simulator.population import Walker
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
@@ -24,14 +23,12 @@ from emulator.client.api import Api
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine import outbox
-from emulator.engine.outbox import SmtpServer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
-from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
@@ -113,58 +110,35 @@ def test_a_delivery_under_way_is_attempted_again_and_a_planned_retry_waits(
     assert outcomes == [("succeeded", 2), ("succeeded", 1)]
 
 
-@pytest.fixture
-def mailbox() -> Iterator[Mailbox]:
-    mailbox = Mailbox()
-    yield mailbox
-    mailbox.close()
-
-
-def test_an_email_that_was_not_handed_in_is_handed_in(serve: Serve, place: str, mailbox: Mailbox) -> None:
-    sandbox = serve(place)
-    sandbox.pay()
-    (mail,) = sandbox.control.get("/emails")["data"]
-    for _ in range(2):
-        sandbox = serve(place, smtp=SmtpServer("127.0.0.1", mailbox.port, False, None, None))
-        sandbox.settle()
-        assert [message["To"] for message in mailbox.messages] == [mail["to"]]
-
-
 @pytest.mark.parametrize("tries", [1, 0], ids=["a second later", "at the next start"])
 def test_an_outcome_that_cannot_be_stored_is_recorded_once_it_can(
-    serve: Serve, mailbox: Mailbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tries: int
+    serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tries: int
 ) -> None:
-    """Of an email and of a delivery: those behind it are sent in order; only with the next start it is sent once more."""
-    failed: set[type[object]] = set()
+    """The deliveries behind it are sent in order; only with the next start it is sent once more."""
+    failed: list[object] = []
     write = WorldPersistence._write
 
     def fail_once(of: WorldPersistence, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        for kind in {type(change.new) for change in changes if change.old is not None} & {
-            Email,
-            WebhookDelivery,
-        } - failed:
-            failed.add(kind)
+        attempts = [each.new for each in changes if each.old is not None and isinstance(each.new, WebhookDelivery)]
+        if attempts and not failed:
+            failed.extend(attempts)
             raise StorageError("disk full")
         write(of, world, clock, changes)
 
-    def outcomes(sandbox: Sandbox) -> list[list[bool]]:
-        statuses = [delivery["status"] == "succeeded" for delivery in sandbox.deliveries(endpoint)]
-        emails = list(sandbox.control.pages("/emails"))[::-1]
-        return [[email["sent_at"] is not None for email in emails], statuses]
+    def outcomes(sandbox: Sandbox) -> list[bool]:
+        return [delivery["status"] == "succeeded" for delivery in sandbox.deliveries(endpoint)]
 
     monkeypatch.setattr(WorldPersistence, "_write", fail_once)
     monkeypatch.setattr(outbox, "TRIES", tries * outbox.TRIES)
-    place, smtp = f"tinydb:{tmp_path}/worlds.json", SmtpServer("127.0.0.1", mailbox.port, False, None, None)
-    sandbox = serve(place, smtp=smtp)
+    place = f"tinydb:{tmp_path}/worlds.json"
+    sandbox = serve(place)
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
-    made = [subscribe(sandbox)["id"] for _ in range(3)]
-    assert outcomes(sandbox) == [[bool(tries), True, True]] * 2
-    assert failed == {Email, WebhookDelivery}
-    outcomes(serve(place, smtp=smtp))
-    assert outcomes(serve(place, smtp=smtp)) == [[True] * 3] * 2
+    made = [sandbox.customer()["id"] for _ in range(3)]
+    assert outcomes(sandbox) == [bool(tries), True, True]
+    outcomes(serve(place))
+    assert outcomes(serve(place)) == [True] * 3
     again = [] if tries else made[:1]
     assert [event["data"]["object"]["id"] for event in receiver.events] == [*made, *again]
-    assert len(mailbox.messages) == 3 + len(again)
 
 
 def test_a_file_is_written_within_a_second(serve: Serve, tmp_path: Path) -> None:

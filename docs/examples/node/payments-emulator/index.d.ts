@@ -55,7 +55,7 @@ export interface Clock {
   datetime(): Promise<Date>;
   show(): Promise<ClockState>;
   /** Move by a duration (`"31d"`, `"P1M"`), to an instant, until the `"next"` job or until an event. Returns when all that
-   * fell due is done, webhooks and emails included. */
+   * fell due is done, webhooks included. */
   advance(by: string | { by?: string; to?: string | Date; until?: "next"; untilEvent?: EventType }): Promise<ClockAdvance>;
   freeze(at?: string | Date): Promise<ClockState>;
   run(rate?: number): Promise<ClockState>;
@@ -126,7 +126,7 @@ export interface Payment {
   iban?: string;
   /** Of a PayPal account. */
   email?: string;
-  /** False: return before webhooks and emails have their outcome. */
+  /** False: return before webhooks have their outcome. */
   wait?: boolean;
   quantity?: number;
   /** In minor units. */

@@ -444,8 +444,6 @@ export interface Email {
   receipt: string | null;
   refund: string | null;
   attachments: Array<EmailAttachment>;
-  sent_at: string | null;
-  error: string | null;
   created_at: string;
 }
 
