@@ -204,26 +204,26 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
 
     Id, App, live mode and times are filled in, metadata is empty by default, and what may be null is null.
     """
-    own = _blank(kind) | {
-        "app": world.app,
-        "livemode": world.livemode,
-        "created_at": world.now,
-        "updated_at": world.now,
-    }
-    own |= body
+    fields, blank = _creation_fields(kind)
+    own: dict[str, Any] = dict(blank)
+    standing = {"app": world.app, "livemode": world.livemode, "created_at": world.now, "updated_at": world.now}
+    for name, value in {**standing, **body}.items():
+        if name in fields:
+            own[name] = tuple(value) if isinstance(value, list) else value
     own |= computed
-    own["id"] = computed.get("id") or world.new_id(kind)
-    given = ((name, own[name]) for name in kind.__struct_fields__ if name in own)
-    fields: dict[str, Any] = {name: tuple(value) if type(value) is list else value for name, value in given}
-    return kind(**fields)
+    if own.get("id") is None:
+        own["id"] = world.new_id(kind)
+    return kind(**own)
 
 
 @cache
-def _blank(kind: type[Record]) -> dict[str, Any]:
-    """Return null for each field of a kind that is required and may be null, and no metadata."""
+def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, Any]]:
+    """Return the fields of a kind, and null for each that is required and may be null; no metadata, where it has any."""
     hints = get_type_hints(kind)
     required = [field.name for field in msgspec.structs.fields(kind) if field.required]
-    return {name: None for name in required if NoneType in get_args(hints[name])} | {"metadata": no_metadata()}
+    blank: dict[str, Any] = {name: None for name in required if NoneType in get_args(hints[name])}
+    fields = frozenset(kind.__struct_fields__) - {"id"}
+    return fields, blank | ({"metadata": no_metadata()} if "metadata" in fields else {})
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
