@@ -122,17 +122,6 @@ def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str)
         expect(tab.get_by_role("heading", level=1).first).to_have_text(heading)
 
 
-def test_pages_of_reference_fit_a_phone_and_have_the_menu_of_the_guide(tab: Any, served: str) -> None:
-    menu = tab.locator("#menu a").all_text_contents()
-    assert menu
-    tab.set_viewport_size({"width": 320, "height": 700})
-    for name in ("../../", "../", "../errors", "../events", "../assumptions"):
-        tab.goto(f"{served}{name}")
-        assert not tab.evaluate("document.documentElement.scrollWidth > innerWidth"), name
-        # The first page says two values and three links, and no more.
-        expect(tab.locator("#menu a")).to_have_text([] if name == "../../" else menu)
-
-
 def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, served: str) -> None:
     tab.goto(f"{served}../assumptions#B-57")
     expect(tab.locator("#B-57 dl")).to_be_visible()

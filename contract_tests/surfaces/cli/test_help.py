@@ -110,10 +110,7 @@ def test_a_terminal_is_shown_the_next_command(sandbox: Sandbox, screen: OnScreen
     """For the same emulator and App. JSON and pipes have none."""
     subscription = sandbox.subscribe()["id"]
     where = ("--url", sandbox.url, "--key", sandbox.key)
-    expected = {
-        ("events", "--object", subscription): f"explain {subscription}",
-        ("clock", "advance", "1d"): "schedule",
-    }
+    expected = {("events", "--object", subscription): f"explain {subscription}", ("clock", "advance", "1d"): "schedule"}
     for command, following in expected.items():
         terminal = screen(*command, *where, COLUMNS="200")
         assert terminal.status() == 0

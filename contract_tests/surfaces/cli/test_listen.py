@@ -108,18 +108,6 @@ def test_the_secret_is_known_before_and_a_forgery_stays_a_forgery(
     assert [received.signed_with(secret) for received in receiver.received] == [True, False]
 
 
-def test_it_stays_registered_among_many_endpoints(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
-    listening(receiver)
-    for _ in range(101):
-        sandbox.endpoint(receiver.url, "refund.failed")
-    receiver.received.clear()
-    sandbox.control.post("/snapshots", {"name": "many"})
-    sandbox.control.post("/snapshots/many/restore")
-    sandbox.customer()
-    receive_until(receiver, 1)
-    assert sandbox.control.get("/counts")["webhook_endpoint"] == 102
-
-
 def test_it_ends_while_the_emulator_does_not_answer(receiver: Receiver, listening: Start) -> None:
     """As one that is paused in a container: it takes connections and never says a word."""
     with ServerProcess("--quiet") as emulator:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from contract_tests.support.html import VOID
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.test_pages import fill
-from contract_tests.surfaces.console.visitor import PLACE, visiting
+from contract_tests.surfaces.console.visitor import visiting
 from emulator.core.errors import ERRORS
 from emulator.presentation.languages.language import language_of
 from emulator.ui.console import labels
@@ -105,23 +105,6 @@ def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
         }
         assert "n’existe pas" in visitor.open("objects/cust_nowhere").text
         assert "doit" in visitor.do("advance", by="never").said("notice")
-
-
-def test_the_chain_of_causes_and_the_books_of_the_ledger_are_french(sandbox: Sandbox) -> None:
-    subscription = sandbox.subscribe(FAILING_PHONE)
-    paying = sandbox.subscribe()["customer"]
-    sandbox.advance("20d")
-    with visiting(sandbox) as visitor:
-        page = visitor.open(f"objects/{subscription['id']}", lang="fr")
-        ledger = visitor.open("ledger", lang="fr")
-    why = page.said("why")
-    assert "en retard de paiement → impayé plus de nouvelle tentative" in why
-    assert "Échec de renouvellement" in why
-    assert 'title="la tâche subscription.retry de' in page.html
-    assert "past due" not in page.text
-    assert "Dépenses Awa Diop" in ledger.text
-    assert f"{PLACE}objects/{paying}?app={visitor.app}" in ledger.links
-    assert " of " not in ledger.text
 
 
 PACKAGES = ("control", "core", "engine", "resources", "web")

@@ -62,18 +62,13 @@ def test_a_payment_is_confirmed_on_the_phone(sandbox: Sandbox, person: httpx.Cli
     ],
 )
 def test_or_it_is_not(sandbox: Sandbox, person: httpx.Client, button: str, says: str, status: str) -> None:
-    """The journal has the request that it is, without the PIN. A payment that was answered elsewhere is gone."""
+    """A payment that was answered elsewhere is gone."""
     intent = asked(sandbox)
     text = person.get(f"/{PHONE}").text
     assert says in press(person, text, button, pin="9173").text
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == status
     if button == "reject":
         assert "is no longer waiting" in press(person, text, "approve").text
-        entry = sandbox.control.get("/requests", operation="answerPrompt")["data"][-1]
-        whole = sandbox.control.get(f"/requests/{entry['id']}")
-        assert (whole["path"], whole["status"]) == (f"/_emulator/phones/{PHONE}/answer", 200)
-        assert whole["request_body"] == {"answer": "reject", "payment_intent": intent["id"]}
-        assert "9173" not in str(whole)
 
 
 def test_it_loads_nothing_from_elsewhere_and_pages_of_others_may_not_use_it(

@@ -12,7 +12,6 @@ import pytest
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.support.settings import DEFAULTS
 from contract_tests.surfaces.console.visitor import visiting
-from contract_tests.surfaces.pages.buyer import CARD, Buyer
 from emulator.insight.next_steps import STEPS
 
 LINES = [{"description": "Mat", "unit_amount": 900}]
@@ -230,10 +229,7 @@ CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] 
         subscription(then="31d", collection_method="send_invoice"),
         {"pay_overdue": "active", "cancel": "canceled"},
     ),
-    "subscription unpaid": (
-        subscription(phone=FAILING_PHONE, then="8d"),
-        {"pay_owed": "active", "cancel": "canceled"},
-    ),
+    "subscription unpaid": (subscription(phone=FAILING_PHONE, then="8d"), {"pay_owed": "active", "cancel": "canceled"}),
     "subscription paused": (subscription("pause"), {"resume": "active"}),
     "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
     "subscription canceled long ago": (subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"), {}),
@@ -255,10 +251,7 @@ CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] 
     "payment_intent succeeded": (intent("succeeded"), {}),
     "payment_intent canceled": (intent("canceled"), {}),
     "payment_method": (second_method, {"default": changed("is_default"), "remove": gone}),
-    "transaction approved": (
-        deposit("4000 0000 0000 0077"),
-        {"advance_settle": "completed"},
-    ),
+    "transaction approved": (deposit("4000 0000 0000 0077"), {"advance_settle": "completed"}),
     "transaction completed": (deposit(), {"refund": refunded}),
     "transaction completed, to be disputed": (
         deposit("4000 0000 0000 0259"),
@@ -314,35 +307,6 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             sandbox.control.post("/rewind", {"to": mark})
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.startswith(("invoice", "checkout_session"))])
-def test_the_buyers_page_takes_a_payment_where_that_step_is_offered_and_nowhere_else(
-    sandbox: Sandbox, case: str
-) -> None:
-    make, expected = CASES[case]
-    made = make(sandbox)
-    with Buyer(sandbox.url, made.get("url") or made.get("payment_url") or "/invoice/inv_0") as buyer:
-        assert ("pay" in buyer.open().elements) is ("pay" in expected)
-        if "pay" in expected:
-            assert buyer.pay(**CARD).status_code == 303
-            assert sandbox.control.get(f"/objects/{made['id']}")["status"] == expected["pay"]
-
-
-@pytest.mark.parametrize("case", ["subscription past_due", "subscription unpaid", "invoice open"])
-def test_an_email_leads_to_the_same_step(sandbox: Sandbox, case: str) -> None:
-    make, expected = CASES[case]
-    made = make(sandbox)
-    if case == "invoice open":
-        sandbox.api.post(f"/invoices/{made['id']}/send/", {})
-    latest = sandbox.control.get("/emails")["data"][0]["id"]
-    html = sandbox.control.http.get(f"/emails/{latest}/html").text
-    [(page, label)] = findall(r'<a class="button" href="([^"]*)">([^<]*)</a>', html)
-    assert label == STEPS["invoice"]["pay"].buyer
-    with Buyer(sandbox.url, unescape(page)) as buyer:
-        buyer.pay(**CARD)
-    [paid] = [leads_to for name, leads_to in expected.items() if name in ("pay", "pay_failed", "pay_owed")]
-    assert sandbox.control.get(f"/objects/{made['id']}")["status"] == paid
-
-
 @pytest.mark.parametrize(("language", "typed", "amount"), [("en", "5.84", 584), ("fr", "5,84", 584), ("en", "", 1168)])
 def test_money_is_refunded_as_people_write_it(sandbox: Sandbox, language: str, typed: str, amount: int) -> None:
     """An amount that cannot be refunded is not, and neither is a step taken that is no longer offered."""
@@ -357,19 +321,6 @@ def test_money_is_refunded_as_people_write_it(sandbox: Sandbox, language: str, t
         assert "notice" in visitor.do("step", _id=id, _name="pay").elements
         visitor.do("step", _id=id, _name="refund", amount=typed)
     assert [refund["amount"] for refund in sandbox.api.get("/refunds/")["data"]] == [amount]
-
-
-def test_the_last_change_is_undone_from_the_object(sandbox: Sandbox) -> None:
-    customer = sandbox.customer()
-    sandbox.api.patch(f"/customers/{customer['id']}/", {"name": "Ada Ndong"})
-    with visiting(sandbox) as visitor:
-        html = visitor.open(f"objects/{customer['id']}").html
-        sheet = search(r'<div popover id="rewind".*?</form>', html, DOTALL)
-        assert sheet
-        assert "PATCH /v1/customers/" in sheet[0]
-        (to,) = findall(r'name="to" value="(req_\w+)"', sheet[0])
-        visitor.do("rewind", to=to)
-    assert sandbox.api.get(f"/customers/{customer['id']}/")["firstname"] == "Awa"
 
 
 def test_an_object_is_compared_with_itself_after_any_of_its_changes(sandbox: Sandbox) -> None:

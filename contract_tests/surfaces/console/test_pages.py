@@ -13,7 +13,6 @@ from contract_tests.surfaces.console.visitor import visiting
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import STATUSES, TRANSITIONS, status_name
 from emulator.resources.registry import STATE_MACHINES
-from emulator.ui.base.pages import environment
 from emulator.ui.console.views import PAGES
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
@@ -233,40 +232,6 @@ def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
     assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
 
 
-def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
-    """Three retries that did the same, between the first failure and the last. A long chain is cut, and says so."""
-    subscription = sandbox.subscribe(FAILING_PHONE)
-    sandbox.advance("P2M")
-    with visiting(sandbox) as visitor, sandbox.expect():
-        why = visitor.open(f"objects/{subscription['id']}").said("why")
-        assert "2 Jan 2026, 00:00 × 3 until 6 Jan 2026, 00:00" in why
-        assert "past due → unpaid no retry is left" in why
-        customer = subscription["customer"]
-        for number in range(40):
-            body = {"metadata": {"number": number}} if number % 2 else {"name": f"Awa {number}"}
-            sandbox.api.patch(f"/customers/{customer}/", body)
-        why = visitor.open(f"objects/{customer}").said("why")
-        assert re.search(r"\d+ earlier episodes", why)
-        assert "changed lastname 36 → 38" in why
-        sandbox.control.post("/snapshots", {"name": "now"})
-        sandbox.control.post("/snapshots/now/restore")
-        assert "The journal no longer covers" in visitor.open(f"objects/{customer}").said("why")
-
-
-def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
-    body = {"transaction": sandbox.deposit()["id"]}
-    refund = sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"]
-    with visiting(sandbox) as visitor:
-        page, french = visitor.open("audit"), visitor.open("audit", lang="fr")
-        assert "No problems found." in visitor.open("audit", live="1", lang="en").said("findings")
-    assert "A refund was sent without an Idempotency-Key" in page.said("findings")
-    assert "warning" in page.said("findings")
-    assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
-    assert "Not exercised" in page.text
-    assert "avertissement" in french.said("findings")
-    assert "Non vérifié" in french.text
-
-
 def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
     """The object of a delivery, the health of an endpoint, buyer and amount of an email, the code of an error, a date."""
     url = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
@@ -291,11 +256,3 @@ ROW_TEXTS = {
     "requests": "404 TRANSACTION_NOT_FOUND",
     "search": "Awa Diop Customer active 1 Jan 2026, 00:00",
 }
-
-
-@pytest.mark.parametrize(
-    ("package", "template"), [("emulator.ui.buyer", "buyer-pay.html"), ("emulator.ui.docs", "docs-errors.html")]
-)
-def test_a_template_is_compiled_once(package: str, template: str) -> None:
-    """Compiling takes a hundred times as long as filling it in."""
-    assert environment(package).get_template(template) is environment(package).get_template(template)

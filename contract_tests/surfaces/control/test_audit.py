@@ -348,19 +348,6 @@ def test_a_forged_webhook_must_be_rejected(sandbox: Sandbox, receiver: Receiver)
         assert found(sandbox, "webhook-not-acknowledged") == []
 
 
-@pytest.mark.breaks_the_document
-def test_of_two_endpoints_it_is_unknown_which_was_deceived(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Unless the fault says so; one that is gone may have been the one."""
-    one, other = (sandbox.endpoint(receiver.url, "customer.created")["id"] for _ in range(2))
-    sandbox.control.post("/faults", TAMPER)
-    delivered(sandbox)
-    sandbox.api.delete(f"/webhooks/{one}/")
-    assert "forged-webhook-believed" in untried(sandbox)
-    sandbox.control.post("/faults", {"match": {"webhook": other}, **TAMPER})
-    delivery = delivered(sandbox)
-    assert found(sandbox, "forged-webhook-believed") == [delivery]
-
-
 def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> None:
     """What is meant for a machine on which a receiver is developed is fine there; on the live side loopback is no excuse."""
     rules = ("webhook-basic", "webhook-without-tls", "webhook-certificate-unchecked")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, NamedTuple
@@ -152,20 +151,6 @@ def test_how_often_a_fault_strikes(sandbox: Sandbox) -> None:
         sandbox.control.delete("/faults")
 
 
-def test_with_a_seed_the_same_ones_are_struck(sandbox: Sandbox) -> None:
-    """B-93."""
-
-    def strikes(seed: int) -> list[int]:
-        sandbox.control.post("/reset", {"seed": seed})
-        arrange(sandbox, FAILING, probability=0.5)
-        return [status(sandbox) for _ in range(100)]
-
-    first = strikes(7)
-    assert 25 < first.count(500) < 75
-    assert strikes(7) == first
-    assert strikes(8) != first
-
-
 def test_they_come_after_key_profile_and_limit_and_before_the_body(sandbox: Sandbox) -> None:
     """B-05."""
     arrange(sandbox, FAILING, times=2)
@@ -240,13 +225,6 @@ def test_whether_it_was_done_and_the_key_gets_what_was_lost(
     assert customers(sandbox) == 1
 
 
-def test_a_delay_is_real_and_changes_nothing_else(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"delay_ms": 300})
-    started = time.monotonic()
-    assert sandbox.api.post("/customers/", AWA)["created_at"] == START
-    assert time.monotonic() - started >= 0.3
-
-
 def test_who_waits_in_vain_keeps_nobody_else_waiting(sandbox: Sandbox) -> None:
     """Whether the request is done or not."""
     long = 600_000
@@ -306,13 +284,6 @@ def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> No
     for by, expected in (("59m", "requires_action"), ("1m", "succeeded")):
         sandbox.advance(by)
         assert payments(sandbox)[0]["status"] == expected
-
-
-def test_one_buyer_is_answered_later_than_the_others(sandbox: Sandbox) -> None:
-    arrange(sandbox, {"answer_after": "1h"}, match={"nth": 2})
-    assert [pay(sandbox)["status"] for _ in range(3)] == ["succeeded", "requires_action", "succeeded"]
-    sandbox.advance("1h")
-    assert {each["status"] for each in payments(sandbox)} == {"succeeded"}
 
 
 @pytest.mark.parametrize("after", ["0s", "1h"])

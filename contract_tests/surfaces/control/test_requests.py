@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.terminal import clean
 from emulator.control.requests import FORMS
-from emulator.testing import Emulator
 
 CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "987"}
 
@@ -151,14 +149,6 @@ def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str)
     newest = journal(sandbox, operation="createCustomer")[-1]["id"]
     assert newest != created.headers["request-id"]
     assert sandbox.control.get(f"/requests/{newest}")["request_body"] == AWA
-
-
-def test_as_a_test_it_runs_by_itself(sandbox: Sandbox, tmp_path: Path) -> None:
-    script = tmp_path / "test_request.py"
-    script.write_text(as_code(sandbox, sandbox.api.request("POST", "/customers/", json=AWA), "pytest"), "utf-8")
-    with Emulator() as payments:
-        runpy.run_path(str(script))["test_request"](payments)
-        assert [customer["email"] for customer in payments.api.get("/v1/customers/")["data"]] == [AWA["email"]]
 
 
 # -- going back

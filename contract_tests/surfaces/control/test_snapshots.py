@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -219,13 +218,3 @@ def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, perso
     sandbox.advance("40d")
     assert [event["type"] for event in sandbox.events()] == later
     assert sandbox.control.get("/ledger")["balanced"]
-
-
-def test_invented_names_keep_their_letters_and_short_addresses_stay_apart(sandbox: Sandbox) -> None:
-    """No two customers of an App have the same email."""
-    for number in range(60):
-        sandbox.customer(email=f"{number % 10}{'ABCDEF'[number // 10]}@x.io", name="я" * 90)
-    shared = saved(sandbox, share="true")
-    (customers,) = (table for name, table in shared.items() if name.endswith("/customer"))
-    assert all(re.fullmatch("[а-я]{90}", row["firstname"]) for row in customers.values())
-    assert bring(sandbox, "many", shared).status_code == 200

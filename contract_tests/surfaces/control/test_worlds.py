@@ -237,21 +237,3 @@ def test_what_is_not_sent_stays_as_it_is(sandbox: Sandbox, live: Sandbox) -> Non
     assert sandbox.control.patch("/app", {})["settings"] == settings(sandbox)
     assert settings(sandbox) == {**before, "assumptions": {**before["assumptions"], **own}}
     assert (live.control.get("/app")["livemode"], settings(live)) == (True, before)
-
-
-def test_the_shape_of_errors_is_a_setting(sandbox: Sandbox) -> None:
-    """B-10: flat, ``customer_email_exists`` reads ``DUPLICATE_EMAIL``; nested, all are in lower case, and the message
-    names all faults (B-12), though the shape has no ``errors``.
-    """
-    body = {"email": sandbox.customer()["email"], "name": "A"}
-    sandbox.settings(error_shape="flat")
-    error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
-    assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
-    assert set(error["errors"]) == {"email"}
-    sandbox.settings(error_shape="nested")
-    answer = sandbox.api.request("GET", "/customers/cust_x/")
-    error = answer.json()["error"]
-    assert (answer.status_code, error["type"], error["code"]) == (404, "not_found_error", "customer_not_found")
-    error = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
-    assert error["code"] == "validation_error"
-    assert sorted(error["message"].split("; ")) == ["email: is required", "name: must be a string"]

@@ -11,15 +11,7 @@ from zlib import crc32
 import pytest
 
 from contract_tests.surfaces.crawl.crawler import BOUGHT, LANGUAGES, Finding, crawl
-from contract_tests.surfaces.crawl.worlds import (
-    ASSUMPTIONS,
-    HINTS,
-    JOURNEYS,
-    SETTINGS,
-    STATUSES,
-    eventful_world,
-    settings,
-)
+from contract_tests.surfaces.crawl.worlds import JOURNEYS, STATUSES, eventful_world
 from emulator.testing import LocalServer
 from emulator.ui.console.views import PAGES
 
@@ -67,12 +59,3 @@ def test_no_page_of_any_kind_fails(crawled: Crawled) -> None:
         paths = {shape.partition("?")[0] for tongue, shape in crawled.pages if tongue == language}
         assert wanted - paths == set()
         assert any(path.startswith("/_emulator/phones/") for path in paths)
-
-
-def test_every_setting_had_every_value() -> None:
-    assert {*SETTINGS, "id", "assumptions"} == {*HINTS}
-    chosen = [settings(seed) for seed in SEEDS]
-    for name, values in SETTINGS.items():
-        assert [value for value in values if value not in [each[name] for each in chosen]] == [], name
-    for name, values in ASSUMPTIONS.items():
-        assert {each["assumptions"][name] for each in chosen} == {*values}

@@ -1,12 +1,14 @@
-"""How a language is chosen, and how it writes amounts, periods and dates."""
+"""How a language is chosen, and how it writes amounts, in each currency, periods and dates."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pytest
 
-from emulator.presentation.languages.language import language_of, plain_money, preferred
+from emulator.document.iso_codes import currencies
+from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")
 
@@ -74,3 +76,36 @@ def test_periods_and_dates() -> None:
     assert ENGLISH.distance("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z") == "now"
     assert (FRENCH.country("GA"), FRENCH.country("ZZZ")) == ("Gabon", "ZZZ")
     assert (ENGLISH.name, FRENCH.name) == ("English", "Français")
+
+
+# -- every currency of ISO 4217 has the decimals of the standard (B-24)
+
+AMOUNT = 1_234_567
+
+NOT_TWO = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+"""The currencies to which the standard gives another number of decimals than two; of these it gives none a minor unit:"""
+
+NO_UNIT = "XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX"
+
+
+def test_the_table_is_the_standards() -> None:
+    expected = dict.fromkeys(currencies(), 2) | dict.fromkeys(NO_UNIT.split(), 0)
+    for places, codes in NOT_TWO.items():
+        expected |= dict.fromkeys(codes.split(), places)
+    assert currencies() == expected
+
+
+@pytest.mark.parametrize("language", [ENGLISH, FRENCH], ids=lambda each: each.code)
+def test_each_currency_in_words(language: Language) -> None:
+    """Amounts are written with the standard's decimals, and read as they are written."""
+    for currency, places in currencies().items():
+        figure = f"{Decimal(AMOUNT).scaleb(-places):,.{places}f}"
+        if language is FRENCH:
+            figure = figure.translate({ord(","): " ", ord("."): ","})
+        for text in (language.money(AMOUNT, currency), language.money_with_symbol(AMOUNT, currency)):
+            assert figure in " ".join(text.split()), currency
+        assert language.parse_amount(figure, currency) == AMOUNT

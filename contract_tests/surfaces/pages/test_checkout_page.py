@@ -8,17 +8,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.pages.buyer import (
-    CARD,
-    DECLINED,
-    PAYPAL,
-    PHONE,
-    STEP,
-    SUCCESS,
-    TRANSFER,
-    buyer,
-    session,
-)
+from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, SUCCESS, TRANSFER, buyer, session
 
 MADE = ("customer.created",)
 """A buyer who gives no email becomes an anonymous customer (B-58)."""

@@ -6,7 +6,6 @@ import datetime as dt
 import subprocess
 import sys
 import threading
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 import emulator
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, START
-from emulator.client import api
 from emulator.testing import Api, Emulator, Ledger, LocalServer, RemoteServer, RequestRefused
 
 
@@ -140,13 +138,6 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
     world.api.get("/v1/products/")
     with pytest.raises(RequestRefused, match="-> 502 : Bad gateway, says the proxy"):
         world.api.get("/v1/customers/")
-
-
-def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "PAGE", 2)
-    made = [world.customer()["id"] for _ in range(5)]
-    found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
-    assert [customer["id"] for customer in found] == made
 
 
 def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emulator) -> None:
@@ -296,11 +287,6 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         "It renews on 1 Mar 2026",
     ):
         assert words in report
-
-
-def test_an_unknown_rule_is_not_ignored_in_silence(world: Emulator) -> None:
-    with pytest.raises(ValueError, match="there is no rule 'nope'; there are "):
-        world.test_app(lambda other: None, ignore=["nope"])
 
 
 # -- a server elsewhere

@@ -326,12 +326,7 @@ def test_a_view_that_runs_when_the_test_ends_is_let_end(
 @pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith("ASGI of Django")])
 @each_order
 def test_a_view_that_never_ends_holds_nothing_up_and_is_reported(
-    local_server: LocalServer,
-    world_name: str,
-    make_shop: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    first: str,
+    local_server: LocalServer, world_name: str, make_shop: Any, monkeypatch: pytest.MonkeyPatch, name: str, first: str
 ) -> None:
     shop = make_shop(ENDLESS)
     limit_once_begun(monkeypatch, shop)

@@ -375,23 +375,6 @@ def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite:
     result.stdout.fnmatch_lines(["*[[]default assumptions[]]*", "*[[]webhook_success=2xx[]]*"])
 
 
-def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pytester) -> None:
-    """So is one on a test without a world."""
-    wrong = {
-        '"webhook"': "does not take 'webhook'; it takes 'all', or of search_nothing_found, *",
-        "": "does not take nothing; *",
-        '"all", error_shape="flat"': "does not take error_shape=; *",
-    }
-    marked = [
-        f"@pytest.mark.payments_assumptions({names})\ndef test_{n}(payments): pass" for n, names in enumerate(wrong)
-    ]
-    without = '@pytest.mark.payments_assumptions("all")\ndef test_without(): pass'
-    result = run(suite, test_search="\n".join(["import pytest", *marked, without]))
-    result.assert_outcomes(errors=len(wrong) + 1)
-    said = [f"*@pytest.mark.payments_assumptions {says}" for says in wrong.values()]
-    result.stdout.fnmatch_lines_random([*said, "*the test uses no fixture payments*"])
-
-
 # -- the real service: neither its hosts nor a live key
 
 

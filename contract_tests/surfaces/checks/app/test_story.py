@@ -15,9 +15,7 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.cases import ADVICE, AGAIN, DELIVERY, FAULT_KINDS, RACING, REQUEST, Case, Place, cases, chosen
-from emulator.checks.app.endings import EndingDifference, Weight
-from emulator.checks.app.report import AppFinding, causes
+from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
 from emulator.checks.app.scenario import UnfinishedTestApp
 from emulator.testing import Emulator
 
@@ -122,40 +120,6 @@ def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_
 # -- requests
 
 
-MADE = {
-    "double security profile": ("/v1/security-profiles/", {"name": "Shop", "max_amount": 200000}),
-    "double product": ("/v1/products/", {"name": "X", "unit_amount": 500, "currency": "XAF", "price_type": "fixed"}),
-    "double subscription plan": (
-        "/v1/subscription-plans/",
-        {"name": "X", "amount": 500, "currency": "XAF", "interval": "month"},
-    ),
-    "double address": ("/v1/customers/{}/addresses/", {"line1": "X", "city": "Libreville", "country": "GA"}),
-    "double payment method": ("/v1/payment-methods/", {"type": "mobile_money", "phone": "+24177123456"}),
-    "double payment link": (
-        "/v1/payment-links/",
-        {"payment_link_type": "custom", "currency": "XAF", "amount": 500, "name": "X"},
-    ),
-    "double invoice": ("/v1/invoices/", {"line_items": [{"description": "X", "unit_amount": 500}]}),
-    "double checkout session": ("/v1/checkout-sessions/", BASKET),
-    "double payment": ("/v1/payment-intents/", {"amount": 500, "currency": "XAF"}),
-}
-"""By what there is twice: the path and the body of a request that is sent again without a key."""
-
-
-@pytest.mark.parametrize("noun", MADE)
-def test_what_there_is_twice_has_its_right_noun(payments: Emulator, noun: str) -> None:
-    path, body = MADE[noun]
-
-    def play(payments: Emulator) -> None:
-        awa = customer(payments, "awa")
-        owner = {"customer": awa} if noun in ("double payment method", "double invoice") else {}
-        post(payments, path.format(awa), {**body, **owner})
-
-    lines = failing(payments, play, "2:drop-after").splitlines()
-    assert lines[0] == f"1 problem in 1 case; worst: a {noun}"
-    assert lines[2] == f"1. A request is sent again without an Idempotency-Key: a {noun}"
-
-
 def test_a_repetition_that_is_refused_has_the_same_name_as_one_that_is_done_twice(payments: Emulator) -> None:
     """The second refund of a whole payment is an error, with which this shop ends before its next refund."""
 
@@ -201,16 +165,6 @@ def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Em
     assert "        the check returns member.access: False instead of True" in lines
     assert "        the check returns member.mails[0]: 429 instead of 200" in lines
     assert until not in "".join(lines)
-
-
-def test_a_named_cause_comes_before_what_may_have_any() -> None:
-    """A request that waits long while an event is handled makes the event come again."""
-    kinds, twice = {kind.name: kind for kind in FAULT_KINDS}, (EndingDifference(Weight.ACCESS, "two emails"),)
-    found = [
-        AppFinding(Case(Place(REQUEST, 5, "GET /v1/refunds/"), kinds["hung"]), twice, AGAIN),
-        AppFinding(Case(Place(DELIVERY, 1, "refund.succeeded"), kinds["together"]), twice, RACING),
-    ]
-    assert [cause.worst.advice for cause in causes(found)] == [RACING, AGAIN]
 
 
 # -- payments that are answered later, or not at all
@@ -382,10 +336,3 @@ def test_pauses_of_zero_are_recognized_and_said_once(payments: Emulator) -> None
     assert report.passed
     assert report.text().count("No attempt waited") == 1
     assert "ignored-retry-after and retried-too-soon" in report.text()
-
-
-def test_pauses_cut_short_are_recognized_in_a_client_that_waits_as_long_as_a_429_says(payments: Emulator) -> None:
-    waiting = repeating(2, lambda answer: float(answer.headers.get("Retry-After", 0.01)))
-    report = payments.test_app(waiting, only=["1:throttled", "error-after"])
-    assert report.passed
-    assert report.unpaused == ["retried-too-soon"]

@@ -1,6 +1,6 @@
 """Wrong shops, each with one mistake that people make: the examination that names it in its first three lines.
 
-Twenty-five of the thirty sell credits, and five are a club.
+Twenty-five of the twenty-seven sell credits, and two are a club.
 """
 
 from __future__ import annotations
@@ -13,16 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import httpx
 import pytest
 
 from contract_tests.support.shops import EXAMPLES
 from contract_tests.surfaces.checks.app.test_command import sweep
 from contract_tests.surfaces.cli.terminal import Ended
-from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
-from emulator.checks.suite.table import MUTANTS
-from emulator.checks.suite.wrong_service import WrongService
-from emulator.testing import Emulator, LocalServer, verify_webhook
+from emulator.testing import Emulator
 
 
 def named(text: str) -> str:
@@ -98,13 +94,6 @@ def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mistake", ["looks first", "counts side by side"])
-def test_what_also_fails_by_the_same_mistake_is_not_another_problem(mistake: str) -> None:
-    """A shop that only fails where two webhooks meet passes where they come one after the other."""
-    assert tried(mistake, "2:twice", "2:late").output.startswith("No problem in "), mistake
-
-
-@pytest.mark.long
 def test_the_sound_shop_that_sells_credits_ends_the_same() -> None:
     assert tried("sound", *{case for case, _ in CREDITS.values()}).output.startswith("No problem in ")
 
@@ -132,162 +121,52 @@ def test_the_example_shop_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 PAYS, DECLINED = "+24177000000", "+24177000001"
 
 
-class Club:
-    """``access`` has the status of each customer, ``credits`` what was bought beside."""
-
-    def __init__(self, payments: Emulator, mistake: str = "") -> None:
-        self.payments, self.mistake = payments, mistake
-        self.access: dict[str, str] = {}
-        self.latest: dict[str, str] = {}
-        self.credits = 0
-        payments.webhooks.forward_to(self)
-
-    def post(self, path: str, body: Any, key: str) -> Any:
-        """Return the answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
-        for _ in range(4):
-            try:
-                answer = self.payments.client.post(path, json=body, headers={"Idempotency-Key": key})
-                if answer.status_code != 429 and answer.status_code < 500:
-                    return answer.json()
-            except (httpx.TransportError, ValueError):
-                continue
-        raise RuntimeError("the service does not answer")
-
-    def join(self) -> None:
-        """Take in a member, with the first month."""
-        body = {"email": "awa@example.com", "name": "Awa Diop", "phone": PAYS}
-        self.customer = str(self.post("/v1/customers/", body, "awa")["id"])
-        if self.mistake != "trusts the order of response and webhook":
-            self.access.setdefault(self.customer, "unpaid")
-        plan = {"customer": self.customer, "unit_amount": 5000, "currency": "XAF", "interval": "month"}
-        self.subscription = self.post("/v1/subscriptions/", plan, "awa-joins")["id"]
-        self.access.setdefault(self.customer, "unpaid")
-        if self.mistake == "gives access when the subscription is created":
-            self.access[self.customer] = "active"
-        self.payments.settle()
-
-    def top_up(self) -> None:
-        """Ten credits for a payment by phone."""
-        method = {"customer": self.customer, "type": "mobile_money", "phone": PAYS}
-        saved = self.post("/v1/payment-methods/", method, "awa-phone")["id"]
-        order = {"amount": 1000, "currency": "XAF", "payment_method": saved}
-        intent = self.post("/v1/payment-intents/", order, "awa-order")["id"]
-        answer = self.post(f"/v1/payment-intents/{intent}/confirm/", {}, "awa-pays")
-        if answer["status"] == "succeeded" or self.mistake == "takes a 2xx for a payment":
-            self.credits += 10
-
-    def reconcile(self) -> None:
-        """Every night: read what no webhook has said."""
-        if self.mistake != "never asks":
-            answer = self.payments.client.get(f"/v1/subscriptions/{self.subscription}/").json()
-            self.access[self.customer] = answer["status"]
-
-    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
-        signature = {"Service-Signature": environ.get("HTTP_SERVICE_SIGNATURE", "")}
-        genuine = verify_webhook(body, signature, self.payments.webhooks.secret)
-        start("200 OK" if genuine else "401 Unauthorized", [])
-        if genuine:
-            self.handle(json.loads(body))
-        return [b""]
-
-    def handle(self, event: Any) -> None:
-        customer, at = event["data"]["object"].get("customer"), event["created_at"]
-        status = {"invoice.paid": "active", "subscription.payment_failed": "past_due"}.get(event["type"])
-        if status is None or customer not in self.access:
-            return
-        if status == "past_due" and self.access[customer] == "unpaid":  # there is no grace for a first month
-            return
-        if at < self.latest.get(customer, "") and self.mistake != "lets an old status overwrite a newer one":
-            return
-        self.latest[customer], self.access[customer] = at, status
-
-
-def club_story(mistake: str, *, looks_at_once: bool = False) -> Callable[[Emulator], Any]:
-    """Return a month that is paid, one that fails at first, and its recovery a day later.
-
-    With ``looks_at_once`` it counts who is in at once, too, before anything was looked up.
-    """
+def club(kind: str, *, is_wrong: bool) -> Callable[[Emulator], Any]:
+    """Return the story of a club whose webhooks say who is in: a first month, and for ``stale`` one that fails at first."""
 
     def play(payments: Emulator) -> Callable[[], Any]:
-        club = Club(payments, mistake)
-        club.join()
-        joined = club.access[club.customer] if looks_at_once else ""
-        payments.api.patch(f"/v1/customers/{club.customer}/", {"phone": DECLINED})
-        payments.clock.advance("31d")
-        payments.api.patch(f"/v1/customers/{club.customer}/", {"phone": PAYS})
-        payments.clock.advance("3d")
-        if mistake != "lets an old status overwrite a newer one":
-            club.reconcile()
-        return lambda: {"access": club.access[club.customer], "joined": joined}
+        access: dict[str, str] = {}
+        latest: dict[str, str] = {}
+
+        def receive(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+            event = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+            start("200 OK", [])
+            customer, at = event["data"]["object"].get("customer"), event["created_at"]
+            status = {"invoice.paid": "active", "subscription.payment_failed": "past_due"}.get(event["type"])
+            is_news = at >= latest.get(customer, "") or (is_wrong and kind == "stale")
+            if status and customer in access and is_news:
+                latest[customer], access[customer] = at, status
+            return [b""]
+
+        payments.webhooks.forward_to(receive)
+        body = {"email": "awa@example.com", "name": "Awa Diop", "phone": PAYS}
+        customer = payments.client.post("/v1/customers/", json=body).json()["id"]
+        if not (is_wrong and kind == "slow"):
+            access[customer] = "unpaid"
+        terms = {"customer": customer, "unit_amount": 5000, "currency": "XAF", "interval": "month"}
+        payments.client.post("/v1/subscriptions/", json=terms)
+        access.setdefault(customer, "unpaid")
+        payments.settle()
+        if kind == "stale":
+            for phone, time in ((DECLINED, "31d"), (PAYS, "3d")):
+                payments.api.patch(f"/v1/customers/{customer}/", {"phone": phone})
+                payments.clock.advance(time)
+        return lambda: access[customer]
 
     return play
 
 
-def examined(play: Callable[[Emulator], Any], only: list[str]) -> str:
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("stale", "An event that comes late undoes a newer state"),
+        ("slow", "A webhook that arrives before the response is not handled"),
+    ],
+)
+def test_app_names_the_mistake_of_the_club(kind: str, sentence: str) -> None:
     with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
-        try:
-            return payments.test_app(play, only=only).text()
-        except AssertionError as error:
-            return str(error)
-
-
-CLUB = {
-    "lets an old status overwrite a newer one": ("stale", "An event that comes late undoes a newer state"),
-    "never asks": ("lost", "What a lost webhook would have said is never asked for"),
-    "trusts the order of response and webhook": ("slow", "A webhook that arrives before the response is not handled"),
-}
-"""By mistake of the club: a kind of fault, and what `test app` says of it."""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mistake", CLUB)
-def test_app_names_the_mistake_of_the_club(mistake: str) -> None:
-    kind, sentence = CLUB[mistake]
-    looks_at_once = kind == "slow"
-    text = examined(club_story(mistake, looks_at_once=looks_at_once), [kind])
-    assert sentence in named(text), text
-    assert examined(club_story("", looks_at_once=looks_at_once), [kind]).startswith("No problem in ")
-
-
-@pytest.mark.long
-def test_the_sound_club_ends_the_same() -> None:
-    kinds = ["stale", "lost", "slow", "together", "reissued", "days-later", "sent-together", "late"]
-    report = examined(club_story(""), kinds)
-    assert report.startswith("No problem in "), report
-
-
-TESTS = {
-    "gives access when the subscription is created": ("first-charge-fails", "the first charge of a subscription fails"),
-    "takes a 2xx for a payment": ("payment-failed-with-2xx", "is answered 2xx, and the payment has failed"),
-}
-"""By mistake of the club: a mutant, and what `test suite` says of the club's tests, which pass."""
-
-
-def suite_report(mistake: str, row: str) -> SuiteReport:
-    """What `test suite` says of the club's own test, with one mutant: who has joined is in, who has paid has credits."""
-
-    def play(mutant: Mutant | None) -> MutantRun:
-        service = WrongService([MUTANTS[row]], *([mutant] if mutant else []))
-        server = LocalServer(7, parts=service.parts())
-        try:
-            with Emulator(clock="2026-01-01T00:00:00Z", server=server) as payments:
-                club = Club(payments, mistake)
-                club.join()
-                club.top_up()
-                assert club.access[club.customer] in ("active", "past_due"), "a renewal may fail for a while"
-                assert club.credits == 10
-        except AssertionError as error:
-            return MutantRun(str(error), service.reached)
-        finally:
-            server.stop()
-        return MutantRun(None, service.reached)
-
-    return try_mutants(play, MUTANTS, only=[row])
-
-
-@pytest.mark.parametrize("mistake", TESTS)
-def test_suite_names_what_survives_the_tests_of_the_club(mistake: str) -> None:
-    row, sentence = TESTS[mistake]
-    assert sentence in named(suite_report(mistake, row).report().text())
-    assert [each.name for each in suite_report("", row).caught] == [row], "the tests of the sound club catch it"
+        with pytest.raises(AssertionError) as found:
+            payments.test_app(club(kind, is_wrong=True), only=[kind])
+        assert sentence in named(str(found.value))
+        assert payments.test_app(club(kind, is_wrong=False), only=[kind]).findings == []

@@ -103,8 +103,7 @@ def test_worlds_of_a_test_follow_the_profile(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [("[", "is no profile"), ("{service: a}", "is no profile"), (None, "cannot be read")],
+    ("text", "message"), [("[", "is no profile"), ("{service: a}", "is no profile"), (None, "cannot be read")]
 )
 def test_a_file_that_is_no_profile_is_explained(tmp_path: Path, text: str | None, message: str) -> None:
     file = tmp_path / "wrong.yaml"

@@ -19,9 +19,9 @@ CAUGHT_BY: dict[str, Story] = {}
 DECLINED = "+24177000001"
 
 
-def catches(*names: str) -> Callable[[Story], Story]:
+def catches(names: str) -> Callable[[Story], Story]:
     def register(story: Story) -> Story:
-        CAUGHT_BY.update(dict.fromkeys(names, story))
+        CAUGHT_BY.update(dict.fromkeys(names.split(), story))
         return story
 
     return register
@@ -61,20 +61,10 @@ def listed(payments: Emulator, kind: str) -> list[Any]:
 
 
 @catches(
-    "payment-failed-with-2xx",
-    "payment-short",
-    "payment-twice",
-    "payment-succeeded-never-sent",
-    "transaction-other-currency",
-    "transaction-without-fee",
-    "transaction-never-sent",
-    "customer-spent-too-much",
-    "receipt-never-emailed",
-    "webhook-about-another-customer",
-    "webhook-without-metadata",
-    "webhook-amount-too-high",
-    "webhook-signed-over-other-bytes",
-    "webhook-unsigned",
+    "payment-failed-with-2xx payment-short payment-twice payment-succeeded-never-sent "
+    "transaction-other-currency transaction-without-fee transaction-never-sent customer-spent-too-much "
+    "receipt-never-emailed webhook-about-another-customer webhook-without-metadata "
+    "webhook-amount-too-high webhook-signed-over-other-bytes webhook-unsigned"
 )
 def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emulator) -> None:
     assert payments.webhooks.secret
@@ -93,7 +83,7 @@ def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emula
     assert (shown["customer"], shown["amount"], shown["metadata"]) == (buyer["id"], 5000, {"order": 7})
 
 
-@catches("payment-declined-as-succeeded", "payment-other-reason", "payment-failed-never-sent")
+@catches("payment-declined-as-succeeded payment-other-reason payment-failed-never-sent")
 def test_a_declined_payment_says_why(payments: Emulator) -> None:
     buyer = payments.customer()
     with payments.expect("payment_intent.failed"):
@@ -102,7 +92,7 @@ def test_a_declined_payment_says_why(payments: Emulator) -> None:
     assert intent["last_error"]["code"] == "INSUFFICIENT_FUNDS"
 
 
-@catches("payment-never-answered", "capture-whole", "transaction-never-settled", "transaction-dispute-hidden")
+@catches("payment-never-answered capture-whole transaction-never-settled transaction-dispute-hidden")
 def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emulator) -> None:
     slow = pay(payments, payments.customer(), mobile("+24177000006"))
     assert slow["status"] == "requires_action"
@@ -121,9 +111,7 @@ def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emu
 # -- refunds
 
 
-@catches(
-    "refund-short", "refund-never-answered", "refund-succeeded-never-sent", "refund-not-counted", "refund-never-emailed"
-)
+@catches("refund-short refund-never-answered refund-succeeded-never-sent refund-not-counted refund-never-emailed")
 def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
     intent = pay(payments, payments.customer())
     refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000})
@@ -135,7 +123,7 @@ def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
     assert len(payments.emails.of("refund")) == 1
 
 
-@catches("refund-failed-as-succeeded", "refund-failed-never-sent")
+@catches("refund-failed-as-succeeded refund-failed-never-sent")
 def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
     intent = pay(payments, payments.customer(), mobile("+24177000008"))
     refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"]})
@@ -147,7 +135,7 @@ def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
 # -- checkout and invoices
 
 
-@catches("session-completed-never-sent", "session-total-too-high", "session-stays-open", "session-never-expires")
+@catches("session-completed-never-sent session-total-too-high session-stays-open session-never-expires")
 def test_a_session_is_paid_or_expires(payments: Emulator) -> None:
     made, other = payments.session(), payments.session()
     assert made["amount_total"] == 3000
@@ -158,13 +146,7 @@ def test_a_session_is_paid_or_expires(payments: Emulator) -> None:
     assert now(payments, other)["status"] == "expired"
 
 
-@catches(
-    "invoice-paid-never-sent",
-    "invoice-stays-open",
-    "invoice-total-too-high",
-    "invoice-without-tax",
-    "invoice-paid-twice",
-)
+@catches("invoice-paid-never-sent invoice-stays-open invoice-total-too-high invoice-without-tax invoice-paid-twice")
 def test_an_invoice_is_paid_once(payments: Emulator) -> None:
     payments.configure(tax_rate=10)
     opened = invoice(payments)
@@ -176,7 +158,7 @@ def test_an_invoice_is_paid_once(payments: Emulator) -> None:
     assert len(listed(payments, "transactions")) == 1
 
 
-@catches("invoice-overdue-never-sent", "invoice-due-early", "invoice-void-undone")
+@catches("invoice-overdue-never-sent invoice-due-early invoice-void-undone")
 def test_an_invoice_falls_overdue_or_is_voided(payments: Emulator) -> None:
     void = invoice(payments)
     assert payments.api.post(f"/v1/invoices/{void['id']}/void/")["status"] == "void"
@@ -189,7 +171,7 @@ def test_an_invoice_falls_overdue_or_is_voided(payments: Emulator) -> None:
 # -- subscriptions
 
 
-@catches("first-charge-fails", "renewal-never", "subscription-too-dear", "period-ends-late")
+@catches("first-charge-fails renewal-never subscription-too-dear period-ends-late")
 def test_access_begins_with_the_first_paid_invoice_and_renews(payments: Emulator) -> None:
     made = now(payments, payments.subscription())
     assert made["status"] == "active"
@@ -198,7 +180,7 @@ def test_access_begins_with_the_first_paid_invoice_and_renews(payments: Emulator
     assert [each["total"] for each in listed(payments, "invoices")] == [5000, 5000]
 
 
-@catches("trial-never-ends", "trial-ends-early", "trial-notice-never-sent")
+@catches("trial-never-ends trial-ends-early trial-notice-never-sent")
 def test_a_trial_is_charged_when_it_ends(payments: Emulator) -> None:
     made = payments.subscription(trial_period_days=14)
     with payments.expect("subscription.trial_will_end"):
@@ -208,9 +190,7 @@ def test_a_trial_is_charged_when_it_ends(payments: Emulator) -> None:
     assert now(payments, made)["status"] == "active"
 
 
-@catches(
-    "paused-hidden", "subscription-canceled-never-sent", "canceled-hidden", "cancellation-forgotten", "expiry-never"
-)
+@catches("paused-hidden subscription-canceled-never-sent canceled-hidden cancellation-forgotten expiry-never")
 def test_a_subscription_is_paused_canceled_and_ends(payments: Emulator) -> None:
     paused, canceled, ending = (payments.subscription() for _ in range(3))
     payments.api.post(f"/v1/subscriptions/{paused['id']}/pause/")
@@ -224,13 +204,7 @@ def test_a_subscription_is_paused_canceled_and_ends(payments: Emulator) -> None:
     assert len(listed(payments, "invoices")) == 4
 
 
-@catches(
-    "renewal-failed-never-sent",
-    "renewal-never-retried",
-    "renewal-failed-never-emailed",
-    "past-due-hidden",
-    "unpaid-hidden",
-)
+@catches("renewal-failed-never-sent renewal-never-retried renewal-failed-never-emailed past-due-hidden unpaid-hidden")
 def test_a_charge_that_fails_is_tried_again_until_the_last_time(payments: Emulator) -> None:
     made = payments.subscription(customer=payments.customer(phone=DECLINED))
     assert now(payments, made)["status"] == "past_due"
@@ -244,7 +218,7 @@ def test_a_charge_that_fails_is_tried_again_until_the_last_time(payments: Emulat
 # -- customers
 
 
-@catches("metadata-lost", "customer-change-lost", "customer-deleted-never-sent")
+@catches("metadata-lost customer-change-lost customer-deleted-never-sent")
 def test_a_customer_is_stored_changed_and_deleted(payments: Emulator) -> None:
     made = payments.customer(metadata={"order": 7})
     payments.api.patch(f"/v1/customers/{made['id']}/", {"phone": "+24177123456"})
@@ -292,7 +266,7 @@ def test_a_request_is_done_once(payments: Emulator) -> None:
     assert ids[0] == ids[1]
 
 
-@catches("filters-ignored", "list-skips-one", "list-ends-early", "list-reversed")
+@catches("filters-ignored list-skips-one list-ends-early list-reversed")
 def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
     made = [payments.customer()["id"] for _ in range(3)]
     first = payments.api.get("/v1/customers/", page_size=2)
