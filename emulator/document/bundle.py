@@ -254,13 +254,10 @@ def _with_headers(response: Node, headers: Node) -> Node:
 
 
 Origin = tuple[Path, Pointer]
-"""The file in which a component is written, and its place there."""
+"""The file in which a component is written, and its place there; the place is empty for a whole file."""
 
 COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
 """A file in one of these is a component named after the file."""
-
-INLINED_FOLDERS = frozenset({"resources", "control", "pages"})
-"""A reference to one key of a file in one of these is replaced by what stands there."""
 
 
 def bundle(root: Path) -> Document:
@@ -276,31 +273,15 @@ class _Bundler:
         self.files: dict[Path, Document] = {}
         self.components: dict[str, Document] = {}
         self.origins: dict[tuple[str, str], Origin] = {}
-        self.inlining: list[tuple[Path, Pointer]] = []
 
     def document(self) -> Document:
-        root = self.read(self.root)
-        self.adopt_own_components(root.get("components") or {})
-        whole = {key: self.walk(value, self.root) for key, value in root.items() if key != "components"}
-        whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(self.components.items())}
-        self.check_local_references(whole, whole)
+        whole: Document = self.walk(self.read(self.root), self.root)
+        components = self.components | whole.pop("components", {})
+        whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(components.items())}
         add_implied(whole)
         bound_requests(whole)
         allow_nulls(whole)
         return whole
-
-    def adopt_own_components(self, components: Document) -> None:
-        """Add the components that the root file defines itself, or only names to include their files."""
-        for kind, named in components.items():
-            for name, value in named.items():
-                if not self.names_its_own_file(kind, name, value):
-                    self.claim(kind, name, (self.root, ()))
-                    self.components[kind][name] = self.walk(value, self.root)
-
-    def names_its_own_file(self, kind: str, name: str, value: Any) -> bool:
-        """Return whether a root component is no more than ``{$ref: kind/name.yaml}``, which would come to refer to itself."""
-        is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
-        return is_reference and self.walk(value, self.root) == {"$ref": f"#/components/{kind}/{name}"}
 
     def walk(self, node: Any, here: Path) -> Any:
         """Return a copy of what stands in the file ``here``, its references turned to point into the one document."""
@@ -310,48 +291,42 @@ class _Bundler:
             return node
         if isinstance(node.get("$ref"), str):
             return self.follow(node, here)
-        walked = with_links({key: self.walk(value, here) for key, value in node.items()})
-        return self.with_mapping(walked, here) if "mapping" in node and "propertyName" in node else walked
-
-    def with_mapping(self, discriminator: Document, here: Path) -> Document:
-        """Return a discriminator whose files, named outside of any ``$ref``, are references into the document."""
-        mapping = discriminator["mapping"]
-        return discriminator | {"mapping": {value: self.mapped(ref, here) for value, ref in mapping.items()}}
-
-    def mapped(self, ref: Any, here: Path) -> Any:
-        is_file = isinstance(ref, str) and ref.endswith(".yaml")
-        return self.follow({"$ref": ref}, here)["$ref"] if is_file else ref
+        return with_links({key: self.walk(value, here) for key, value in node.items()})
 
     def follow(self, node: Document, here: Path) -> Any:
+        """Return a reference to a component, which is walked when it is first met, or what stands under another key."""
         ref = node["$ref"]
         if len(node) > 1:
             raise self.error(here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it")
-        if ref.startswith("#") and here == self.root:
-            return node
         target, place = self.destination(ref, here)
-        if place and not target.is_file():
+        if not target.is_file() and (place or listed_item(target.stem, None) is None):
             raise self.error(here, ref, "there is no such file")
-        if place and not _is_component(place):
-            return self.inlined(target, place, here, ref)
-        return self.component(target, place, here, ref)
-
-    def destination(self, ref: str, here: Path) -> tuple[Path, Pointer]:
-        """Return the file that a reference leads to, and the place in it; the place is empty for a whole file."""
-        file = ref.partition("#")[0]
-        return (here.parent / file).resolve() if file else here, pointer_of(ref)
-
-    def component(self, target: Path, place: Pointer, here: Path, ref: str) -> Document:
-        """Return a reference to a component of the document; what it is made of is walked when it is first met."""
+        if place and place[0] != "components":
+            if (part := self.written(target, place)) is None:
+                raise self.error(here, ref, f"the file has no key {'/'.join(place)}")
+            return self.walk(part, target)
         kind, name = place[1:] if place else (target.parent.name, target.stem)
         if kind not in COMPONENT_FOLDERS:
             raise self.error(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
         if self.origins.get((kind, name)) != (target, place):
-            content = self.definition(target, place)
-            if content is None:
-                raise self.error(here, ref, f"the file has no {name}" if place else "there is no such file")
+            if (content := self.definition(target, place)) is None:
+                raise self.error(here, ref, f"there is no {name}")
             self.claim(kind, name, (target, place))
             self.components[kind][name] = self.walk(content, target)
         return {"$ref": f"#/components/{kind}/{name}"}
+
+    def destination(self, ref: str, here: Path) -> Origin:
+        """Return the file that a reference leads to, and the place in it."""
+        file = ref.partition("#")[0]
+        return (here.parent / file).resolve() if file else here, pointer_of(ref)
+
+    def claim(self, kind: str, name: str, origin: Origin) -> None:
+        """Take the name before the walk, so that a schema may refer to itself."""
+        other = self.origins.setdefault((kind, name), origin)
+        if other != origin:
+            both = f"{self.name(other[0])} and {self.name(origin[0])}"
+            raise DocumentError(f"{both}: two files want to be #/components/{kind}/{name}")
+        self.components.setdefault(kind, {})
 
     def definition(self, target: Path, place: Pointer) -> Any:
         """Return the definition of a component: the written one, or the list that its name asks for; None if neither."""
@@ -364,43 +339,9 @@ class _Bundler:
         return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
 
     def written(self, target: Path, place: Pointer) -> Any:
-        if not target.is_file():
-            return None
-        content = self.read(target)
-        return at(content, place) if exists(content, place) else None
-
-    def claim(self, kind: str, name: str, origin: Origin) -> None:
-        """Take the name before the walk, so that a schema may refer to itself."""
-        other = self.origins.setdefault((kind, name), origin)
-        if other != origin:
-            both = f"{self.name(other[0])} and {self.name(origin[0])}"
-            raise DocumentError(f"{both}: two files want to be #/components/{kind}/{name}")
-        self.components.setdefault(kind, {})
-
-    def inlined(self, target: Path, place: Pointer, here: Path, ref: str) -> Any:
-        """Return the value under one key of a file of path items."""
-        if target.parent.name not in INLINED_FOLDERS:
-            raise self.error(here, ref, "only files of resources, control and pages are referred to by key")
-        if (target, place) in self.inlining:
-            raise self.error(here, ref, "this part contains itself")
-        part = self.read(target)
-        if not exists(part, place):
-            raise self.error(here, ref, f"the file has no key {'/'.join(place)}")
-        self.inlining.append((target, place))
-        whole = self.walk(at(part, place), target)
-        self.inlining.pop()
-        return whole
-
-    def check_local_references(self, node: Any, whole: Document) -> None:
-        """Check that the references of the root file into the document have an end, once the document is whole."""
-        if isinstance(node, list):
-            for item in node:
-                self.check_local_references(item, whole)
-        elif isinstance(node, dict):
-            ref = node.get("$ref")
-            if isinstance(ref, str) and not exists(whole, pointer_of(ref)):
-                raise self.error(self.root, ref, "the document has no such part")
-            self.check_local_references(list(node.values()), whole)
+        """Return what is written at a place; None where nothing is."""
+        is_written = target.is_file() and exists(self.read(target), place)
+        return at(self.read(target), place) if is_written else None
 
     def read(self, file: Path) -> Document:
         if file not in self.files:
@@ -413,10 +354,6 @@ class _Bundler:
     def name(self, file: Path) -> str:
         folder = self.root.parent
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
-
-
-def _is_component(place: Pointer) -> bool:
-    return len(place) == 3 and place[0] == "components"
 
 
 def _read(file: Path, name: str) -> Document:

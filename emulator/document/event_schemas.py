@@ -15,6 +15,12 @@ from emulator.document.tree import Document, DocumentError, Node, resolve, with_
 MODEL = "webhook.test"
 JSON = "application/json"
 
+EXAMPLES = "x-event-examples"
+"""What is particular to the example of each event."""
+
+AT, REQUEST = "2026-01-15T09:31:00.000Z", "req_7Hq2LmX9vB4tKz1NcR8wPd5s"
+"""When an example happens, and the request that causes it, unless something else is written."""
+
 EACH_EVENT, EACH_KIND = "x-each-event", "x-each-kind"
 """Entries of an enumeration that stand for every event of the table, and for every kind of object."""
 
@@ -29,7 +35,7 @@ def with_events(document: Document) -> Document:
     components = document["components"]
     schemas = components["schemas"] | {event.schema_name: event.schema() for event in events}
     return {
-        **document,
+        **{key: part for key, part in document.items() if key != EXAMPLES},
         "x-webhooks": {event.type: {"post": event.webhook()} for event in events} | document["x-webhooks"],
         "components": {**components, "schemas": dict(sorted(schemas.items()))},
     }
@@ -89,27 +95,19 @@ class _DocumentedEvent:
         media = {"schema": {"$ref": f"#/components/schemas/{self.schema_name}"}, "example": self._example()}
         body = {**model["requestBody"], "content": {JSON: media}}
         about = {"summary": self._spec.summary, "description": self._spec.meaning}
-        mark = {"x-assumption": self._spec.assumption} if self._spec.assumption else {}
-        return with_links({**model, **about, "requestBody": body, **mark})
+        return with_links({**model, **about, "requestBody": body})
 
     def _model(self) -> Node:
         model: Node = self._document["x-webhooks"][MODEL]["post"]
         return model
 
     def _example(self) -> Node:
-        spec = self._spec
-        data: Node = {"object": {**self._object_example(), **spec.example}}
-        if spec.example_metadata:
-            data["metadata"] = spec.example_metadata
-        envelope = self._model()["requestBody"]["content"][JSON]["example"]
-        return {
-            **envelope,
-            "id": f"evt_{self._letter}Zc4vB7nM0aS3dF6gH9jK2lQ",
-            "type": self.type,
-            "created_at": spec.example_at,
-            "request": spec.example_request,
-            "data": data,
-        }
+        own: Node = {"created_at": AT, "request": REQUEST} | self._document[EXAMPLES].get(self.type, {})
+        data: Node = {"object": self._object_example() | own.pop("object", {})}
+        if metadata := own.pop("metadata", None):
+            data["metadata"] = metadata
+        envelope: Node = self._model()["requestBody"]["content"][JSON]["example"]
+        return envelope | {"id": f"evt_{self._letter}Zc4vB7nM0aS3dF6gH9jK2lQ", "type": self.type} | own | {"data": data}
 
     def _object_example(self) -> Node:
         for item in self._document["paths"].values():

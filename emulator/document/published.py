@@ -18,9 +18,6 @@ from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Node, Schem
 
 
 ANY_EVENT = "AnyEvent"
-LINK_BODY = "x-request-body"
-"""Where the body of a link stands. openapi-generator rejects a ``requestBody`` that is not a string."""
-
 INSTEAD = "x-use-instead"
 """Beside ``x-sandbox-only``: what a client of the real service uses instead of the operation."""
 
@@ -30,7 +27,6 @@ def published(document: Document) -> Document:
     whole = map_schemas(document, _published_schema)
     whole["info"] = {**whole["info"], "contact": {"name": "payments-emulator"}}
     whole["paths"] = _with_marks(whole)
-    whole = without_link_bodies(whole)
     return with_any_event(whole) if WEBHOOKS in whole else whole
 
 
@@ -75,24 +71,6 @@ def _marked(operation: Any, marks: Node) -> Any:
         mark = {"description": about, "x-sandbox-only": True}
         return operation | mark | ({INSTEAD: tag[INSTEAD]} if INSTEAD in tag else {})
     return operation
-
-
-def without_link_bodies(node: Any) -> Any:
-    """Return a copy in which the body of each link stands under ``x-request-body``."""
-    if isinstance(node, list):
-        return [without_link_bodies(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: {name: _link(link) for name, link in value.items()}
-        if key == "links" and isinstance(value, dict)
-        else without_link_bodies(value)
-        for key, value in node.items()
-    }
-
-
-def _link(link: Any) -> Any:
-    return {LINK_BODY if key == "requestBody" else key: value for key, value in link.items()}
 
 
 def with_any_event(document: Document) -> Document:
@@ -183,16 +161,17 @@ def _limited(schema: Schema) -> Schema:
 ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
 """Keywords that describe a schema and validate nothing; they stay outside when null becomes one of two alternatives."""
 
+EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+"""The flags of exclusive bounds, each with the bound that it is about."""
+
 SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 
 
 def to_openapi_3_1(document: Document) -> Document:
     """Return the OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
-    twin = {_KEYS.get(key, key): value for key, value in map_schemas(document, _schema).items()}
+    changed = map_schemas(document, _schema).items()
+    twin = {"webhooks" if key == WEBHOOKS else key: value for key, value in changed}
     return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
-
-
-_KEYS = {WEBHOOKS: "webhooks"}
 
 
 def _info(info: Document) -> Document:
@@ -243,17 +222,11 @@ def _choices(rule: Schema) -> list[Schema]:
 
 def _bounds(schema: Schema) -> Schema:
     """Make an exclusive bound a number of its own, as 3.1 has it, not a flag on the inclusive one."""
-    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(schema.get(exclusive), bool):
-            schema = _bound(schema, bound, exclusive)
-    return schema
-
-
-def _bound(schema: Schema, bound: str, exclusive: str) -> Schema:
-    rest = {key: value for key, value in schema.items() if key != exclusive}
-    if schema[exclusive] and bound in rest:
-        rest[exclusive] = rest.pop(bound)
-    return rest
+    changed = {key: value for key, value in schema.items() if key not in EXCLUSIVE}
+    for exclusive, bound in EXCLUSIVE.items():
+        if schema.get(exclusive) and bound in changed:
+            changed[exclusive] = changed.pop(bound)
+    return changed
 
 
 def _binary(schema: Schema) -> Schema:
@@ -272,10 +245,9 @@ def _keys(schema: Schema) -> Schema:
 
 
 def _example(schema: Schema) -> Schema:
-    return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
-
-
-_EXAMPLE = {"example": "examples"}
+    return {
+        "examples" if key == "example" else key: [value] if key == "example" else value for key, value in schema.items()
+    }
 
 
 # -- OpenAPI 3.0
@@ -316,9 +288,8 @@ def _referred(document: Document) -> set[str]:
 
 def _strict_bounds(schema: Schema) -> Schema:
     """Return an exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
-    flags = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
-    excluded = [schema[bound] for flag, bound in flags.items() if schema.get(flag)]
-    rest = {key: value for key, value in schema.items() if key not in flags}
+    excluded = [schema[bound] for exclusive, bound in EXCLUSIVE.items() if schema.get(exclusive)]
+    rest = {key: value for key, value in schema.items() if key not in EXCLUSIVE}
     return rest | {"not": {"enum": excluded}} if excluded else rest
 
 

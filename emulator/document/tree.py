@@ -16,8 +16,6 @@ Node = dict[str, Any]
 """Any object of a document, such as an operation or a schema."""
 Pointer = tuple[str, ...]
 
-COMBINATORS = ("allOf", "anyOf", "oneOf")
-
 
 class DocumentError(Exception):
     """A mistake in the files of a document; the message names the file and, where there is one, the reference."""
@@ -86,15 +84,11 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
     if "items" in schema:
         return properties(document, schema["items"])
     found: dict[str, Node] = {}
-    for word in COMBINATORS:
+    for word in SCHEMA_LISTS:
         for part in schema.get(word, ()):
             found |= properties(document, part)
     found |= schema.get("properties", {})
     return found
-
-
-def component_name(reference: str) -> str:
-    return pointer_of(reference)[-1]
 
 
 def with_links(node: Document) -> Document:
@@ -113,11 +107,19 @@ def with_links(node: Document) -> Document:
 Schema = dict[str, Any]
 SchemaChange = Callable[[Schema], Schema]
 
-PAYLOADS = frozenset({"example", "examples", "links"})
-"""Keys that hold data of any form, which is copied as it is even where it looks like a schema."""
-
 SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
 WEBHOOKS = "x-webhooks"
+
+PLACES = {"schema": "schema", "schemas": "by name", "example": "data", "examples": "data", "links": "data"}
+"""Where a document has a schema, schemas by their names, or data of any form, which may only look like a schema."""
+
+PLACES_IN_A_SCHEMA = {
+    "items": "schema",
+    "additionalProperties": "schema",
+    "not": "schema",
+    "properties": "by name",
+    **dict.fromkeys(SCHEMA_LISTS, "list"),
+}
 
 
 def map_schemas(document: Document, change: SchemaChange) -> Document:
@@ -125,40 +127,29 @@ def map_schemas(document: Document, change: SchemaChange) -> Document:
 
     References are not passed to ``change``.
     """
-    return {key: _part(key, value, change) for key, value in document.items()}
+    return {key: _mapped(part, _place(key), change) for key, part in document.items()}
 
 
-def _part(key: str, value: Any, change: SchemaChange) -> Any:
-    """Change the schemas in anything but a schema."""
-    if key in PAYLOADS or (key.startswith("x-") and key != WEBHOOKS):
-        return value
-    if key == "schema":
-        return _schema(value, change)
-    if key == "schemas":
-        return {name: _schema(schema, change) for name, schema in value.items()}
-    return _inner(value, change)
+def _place(key: str) -> str:
+    is_data = key.startswith("x-") and key != WEBHOOKS
+    return PLACES.get(key, "data" if is_data else "elsewhere")
 
 
-def _inner(value: Any, change: SchemaChange) -> Any:
-    if isinstance(value, dict):
-        return {key: _part(key, item, change) for key, item in value.items()}
-    return [_inner(item, change) for item in value] if isinstance(value, list) else value
-
-
-def _schema(schema: Any, change: SchemaChange) -> Any:
-    if not isinstance(schema, dict) or "$ref" in schema:
-        return schema
-    return change({key: _subschemas(key, value, change) for key, value in schema.items()})
-
-
-def _subschemas(key: str, value: Any, change: SchemaChange) -> Any:
-    if key in SCHEMA_LISTS:
-        return [_schema(schema, change) for schema in value]
-    if key == "properties":
-        return {name: _schema(schema, change) for name, schema in value.items()}
-    if key in ("items", "additionalProperties", "not"):
-        return _schema(value, change)
-    return value
+def _mapped(node: Any, place: str, change: SchemaChange) -> Any:
+    """Return what stands at a place with its schemas changed."""
+    match place, node:
+        case "elsewhere", dict():
+            return {key: _mapped(part, _place(key), change) for key, part in node.items()}
+        case "by name", dict():
+            return {name: _mapped(part, "schema", change) for name, part in node.items()}
+        case "schema", dict() if "$ref" not in node:
+            inner = {key: _mapped(part, PLACES_IN_A_SCHEMA.get(key, "data"), change) for key, part in node.items()}
+            return change(inner)
+        case "elsewhere", list():
+            return [_mapped(part, "elsewhere", change) for part in node]
+        case "list", list():
+            return [_mapped(part, "schema", change) for part in node]
+    return node
 
 
 # -- conditions
