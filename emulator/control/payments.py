@@ -11,7 +11,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.insight.next_steps import CARD, WORKING, working_method
+from emulator.insight.facts import CARD, WORKING, working_method
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession

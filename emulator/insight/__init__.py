@@ -10,6 +10,7 @@ committed. Four questions are answered from it:
 * ``coverage``: which parts of the service's document were used, and which that matter were never seen?
 * ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or with curl (``renderers``).
 
-``names`` finds objects by their ids and says how people call them. The control API, the command line and the console show
+``names`` finds objects by their ids and says how people call them, ``facts`` what is known of one that its fields do not say,
+and ``next_steps`` what leads on from its state. The control API, the command line and the console show
 all of this, which knows nothing of them.
 """

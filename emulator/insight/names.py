@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
@@ -18,7 +18,6 @@ from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
-from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Address, Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
@@ -81,8 +80,9 @@ def request_name(journal: Journal, id: str) -> str:
 
 def describe(world: World, record: Record, language: Language) -> str:
     """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; it may be empty."""
-    found = _NAMES.get(type(record))
-    parts = (found(world, record, language) if found else str(getattr(record, "name", ""))).split(" · ")
+    parts_of = _PARTS.get(type(record))
+    named = parts_of(Naming(world, language), record) if parts_of else [str(getattr(record, "name", ""))]
+    parts = " · ".join(filter(None, named)).split(" · ")
     # The longest part gives way, so that a price stays.
     while (excess := len(" · ".join(parts)) - LONGEST) > 0:
         longest = max(range(len(parts)), key=lambda number: len(parts[number]))
@@ -118,83 +118,60 @@ def instrument(type: str | None, details: Mapping[str, Any], language: Language)
     return f"{kind} {shown or (f'…{last4}' if last4 else '')}".strip()
 
 
-def _joined(*parts: str | None) -> str:
-    return " · ".join(part for part in parts if part)
+class Naming(NamedTuple):
+    """The parts that names have in common, in one world and language."""
+
+    world: World
+    language: Language
+
+    def of(self, id: str | None) -> str:
+        return name_of(self.world, id, self.language)
+
+    def buyer(self, each: Invoice | PaymentIntent | CheckoutSession) -> str | None:
+        return self.of(each.customer) or each.customer_email
+
+    def money(self, amount: int | None, currency: str | None) -> str:
+        return self.language.money(amount, currency) if amount is not None and currency else ""
+
+    def price(self, amount: int, each: Subscription | SubscriptionPlan) -> str:
+        return price(amount, each.currency, each.interval, each.interval_count, self.language)
+
+    def buyer_of(self, transaction: str) -> str:
+        paid = self.world.get(Transaction, transaction)
+        return self.of(paid.customer) if paid else ""
 
 
-def _subscription(world: World, each: Subscription, language: Language) -> str:
-    sold = name_of(world, each.plan or each.product, language).partition(" · ")[0]
-    amount = price(each.unit_amount, each.currency, each.interval, each.interval_count, language)
-    return _joined(name_of(world, each.customer, language), sold, amount)
-
-
-def _invoice(world: World, each: Invoice, language: Language) -> str:
-    buyer = name_of(world, each.customer, language) or each.customer_email
-    return _joined(each.invoice_number, buyer, language.money(each.total, each.currency))
-
-
-def _payment_intent(world: World, each: PaymentIntent, language: Language) -> str:
-    buyer = name_of(world, each.customer, language) or each.customer_email
-    return _joined(language.money(each.amount, each.currency), buyer, paid_with(each, language))
-
-
-def _transaction(world: World, each: Transaction, language: Language) -> str:
-    buyer = name_of(world, each.customer, language)
-    return _joined(language.money(each.amount, each.currency), buyer, paid_with(each, language))
-
-
-def _refund(world: World, each: Refund, language: Language) -> str:
-    transaction = world.get(Transaction, each.transaction)
-    buyer = name_of(world, transaction.customer, language) if transaction else ""
-    return _joined(language.money(each.amount, each.currency), buyer)
-
-
-def _session(world: World, each: CheckoutSession, language: Language) -> str:
-    buyer = name_of(world, each.customer, language) or each.customer_email
-    total = language.money(each.amount_total, each.currency) if each.currency else None
-    return _joined(total, buyer)
-
-
-def _payment_link(world: World, each: PaymentLink, language: Language) -> str:
-    amount = language.money(each.amount, each.currency) if each.amount and each.currency else ""
-    return each.name or amount
-
-
-def _plan(world: World, each: SubscriptionPlan, language: Language) -> str:
-    return _joined(each.name, price(each.amount, each.currency, each.interval, each.interval_count, language))
-
-
-def _payment_method(world: World, each: PaymentMethod, language: Language) -> str:
-    return _joined(instrument(each.type, each.details, language), name_of(world, each.customer, language))
-
-
-def _email(world: World, each: Email, language: Language) -> str:
-    buyer = name_of(world, each.customer.id, language) if each.customer else ""
-    return _joined(each.topic.replace("_", " "), buyer, each.to)
-
-
-_NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
-    Customer: lambda world, each, language: (
-        f"{each.firstname} {each.lastname}".strip() or each.email or each.phone or ""
+_PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
+    Customer: lambda naming, it: (f"{it.firstname} {it.lastname}".strip() or it.email or it.phone,),
+    Address: lambda naming, it: (it.line1, it.city),
+    PaymentMethod: lambda naming, it: (instrument(it.type, it.details, naming.language), naming.of(it.customer)),
+    SubscriptionPlan: lambda naming, it: (it.name, naming.price(it.amount, it)),
+    Subscription: lambda naming, it: (
+        naming.of(it.customer),
+        naming.of(it.plan or it.product).partition(" · ")[0],
+        naming.price(it.unit_amount, it),
     ),
-    Address: lambda world, each, language: _joined(each.line1, each.city),
-    PaymentMethod: _payment_method,
-    Product: lambda world, each, language: each.name,
-    SubscriptionPlan: _plan,
-    Subscription: _subscription,
-    Invoice: _invoice,
-    CheckoutSession: _session,
-    PaymentLink: _payment_link,
-    PaymentIntent: _payment_intent,
-    Transaction: _transaction,
-    Receipt: lambda world, each, language: _joined(each.number, language.money(each.amount, each.currency)),
-    Refund: _refund,
-    WebhookEndpoint: lambda world, each, language: each.name or each.url,
-    WebhookDelivery: lambda world, each, language: _joined(each.event_type, name_of(world, each.webhook, language)),
-    Event: lambda world, each, language: _joined(each.type, name_of(world, each.about, language)),
-    Email: _email,
+    Invoice: lambda naming, it: (it.invoice_number, naming.buyer(it), naming.money(it.total, it.currency)),
+    CheckoutSession: lambda naming, it: (naming.money(it.amount_total, it.currency), naming.buyer(it)),
+    PaymentLink: lambda naming, it: (it.name or naming.money(it.amount or None, it.currency),),
+    PaymentIntent: lambda naming, it: (
+        naming.money(it.amount, it.currency),
+        naming.buyer(it),
+        paid_with(it, naming.language),
+    ),
+    Transaction: lambda naming, it: (
+        naming.money(it.amount, it.currency),
+        naming.of(it.customer),
+        paid_with(it, naming.language),
+    ),
+    Receipt: lambda naming, it: (it.number, naming.money(it.amount, it.currency)),
+    Refund: lambda naming, it: (naming.money(it.amount, it.currency), naming.buyer_of(it.transaction)),
+    WebhookEndpoint: lambda naming, it: (it.name or it.url,),
+    WebhookDelivery: lambda naming, it: (it.event_type, naming.of(it.webhook)),
+    Event: lambda naming, it: (it.type, naming.of(it.about)),
+    Email: lambda naming, it: (it.topic.replace("_", " "), naming.of(it.customer.id) if it.customer else "", it.to),
 }
-"""The kinds whose name is more than their field ``name``."""
+"""The parts of the name of each kind, of which empty ones are left out; that of another kind is its field ``name``."""
 
 
 # -- jobs

@@ -46,7 +46,7 @@ def translations(language: str) -> NullTranslations:
 # -- extraction
 
 
-ExtractedMessage = tuple[int, str, str | tuple[str, str], list[str]]
+ExtractedMessage = tuple[int, str, str | tuple[str, ...], list[str]]
 
 
 def texts(
@@ -54,7 +54,8 @@ def texts(
 ) -> Iterator[ExtractedMessage]:
     """Yield the texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them.
 
-    In a field of the option ``contexts`` stand lists of words, each under the context in which they are translated.
+    In a field of the option ``contexts`` stand lists of words, each under the context in which they are translated. The
+    fields ``one`` and ``many`` beside each other are forms of one message.
     """
     # Loaded on first use, as in the rest of the emulator.
     import yaml
@@ -62,6 +63,8 @@ def texts(
     root: Any = yaml.compose(file.read().decode())
     for text in _texts(root, options["fields"].split()) if root else ():
         yield text.start_mark.line + 1, "gettext", text.value, []
+    for one, many in _plurals(root) if root else ():
+        yield one.start_mark.line + 1, "ngettext", (one.value, many.value), []
     contexts = options.get("contexts", "").split()
     fields_with_contexts = [value for name, value in root.value if name.value in contexts] if contexts else []
     for context, words in (pair for each in fields_with_contexts for pair in each.value):
@@ -77,6 +80,15 @@ def errors(
 
     for line, _, (_, _, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
         yield line, "gettext", message, []
+
+
+def _plurals(node: Any) -> Iterator[tuple[Any, Any]]:
+    pairs = node.value if node.id == "mapping" else ()
+    fields = {name.value: value for name, value in pairs}
+    if {"one", "many"} <= fields.keys():
+        yield fields["one"], fields["many"]
+    for each in fields.values() if pairs else node.value if node.id == "sequence" else ():
+        yield from _plurals(each)
 
 
 def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterator[Any]:
