@@ -126,7 +126,7 @@ def create(world: World, body: Body) -> Refund:
     trigger, status = ("review", "pending") if settings(world).refund_review else ("send", "processing")
     copied = {"currency": deposit.currency, "payment_method_type": deposit.payment_method_type}
     refund = new_record(world, Refund, body, amount=amount, status=status, **copied)
-    STATE_MACHINE.create(world, trigger, refund)
+    refund = STATE_MACHINE.create(world, trigger, refund)
     plan(world, refund)
     return refund
 
