@@ -180,8 +180,6 @@ def usage_lines(used: Any, every: bool) -> Iterator[str]:
     for name, group in used["groups"].items():
         yield f"{name:12}{group['count']:>4} of {group['total']:>3} {shown_percentage(group):>9}"
         yield from [f"  {each}" for each in group["missing"]] if every else preview(group["missing"])
-    if used["passed_over"]:
-        yield f"Not counted towards states and moves: {counted(used['passed_over'], 'job')} in long advances."
 
 
 def preview(missing: Sequence[str]) -> Iterator[str]:

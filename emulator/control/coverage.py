@@ -13,7 +13,7 @@ from emulator.insight import coverage
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /coverage: the groups asked for in ``group``, or all."""
     await runtime.catch_up()
-    used = coverage.report(runtime.journal.flush_coverage(), query.get("group", coverage.GROUPS))
+    used = coverage.report(runtime.journal.coverage, query.get("group", coverage.GROUPS))
     return {"object": "coverage", "app": runtime.world.app, **used}
 
 

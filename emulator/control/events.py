@@ -154,13 +154,12 @@ VIEWS: Mapping[str, Callable[[Runtime, Any], Any]] = {
 async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
     """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
     kinds = {*query.get("types", KINDS), "reset"}
-    parts = partial(messages, engine, runtime, kinds)
+    parts = partial(messages, runtime, kinds)
     return Stream(parts, runtime.broker.closed, "text/event-stream", runtime.scheduler.pauses)
 
 
-async def messages(engine: Engine, runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
+async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
     """Yield the messages to one client, as bytes, small ones together."""
-    encode = partial(encode_message, runtime)
     with runtime.broker.subscribe(kinds) as subscriber:
         yield b": what happens from now on\n\n"
         while not runtime.broker.closed.is_set():
@@ -169,7 +168,7 @@ async def messages(engine: Engine, runtime: Runtime, kinds: Collection[str]) -> 
                 yield encoded(batch[0].number, "reset", lost(runtime, subscriber))
             part = b"" if batch else b": still there\n\n"
             for message in batch:
-                data = engine.encoded_messages.of(message, encode)
+                data = encode_message(runtime, message)
                 if part and len(part) + len(data) > PIECE:
                     yield part
                     part = b""

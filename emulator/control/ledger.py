@@ -198,7 +198,7 @@ def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
     yield Metric("info", GAUGE, "The version of the emulator.", [Sample({"version": VERSION}, 1)])
     yield Metric("apps", GAUGE, "Worlds that are open.", [Sample({}, apps)])
     answers = Counter[int]()
-    for (operation, status), number in runtime.journal.flush_coverage().answers.items():
+    for (operation, status), number in runtime.journal.coverage.answers.items():
         # Requests to the control API have no operation of the service.
         if operation is not None:
             answers[status] += number

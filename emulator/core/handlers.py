@@ -281,9 +281,9 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
     return index
 
 
-def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
+def paginate(table: Table[R], query: Query) -> Page[R]:
     """Return what :func:`scan` does, at once: for small tables."""
-    return completed(scan(table, query, filters))
+    return completed(scan(table, query))
 
 
 def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Slices[Page[R]]:

@@ -21,9 +21,9 @@ from emulator.engine.clock import Scheduler
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
+from emulator.engine.journal import Coverage
 from emulator.engine.outbox import WebhookSender
 from emulator.engine.persistence import WorldPersistence, load_world, take
-from emulator.engine.pubsub import EncodedMessages
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import InvalidState
@@ -118,7 +118,6 @@ class Engine:
         self._follower: asyncio.Task[None] | None = None
         self._knows_all = store is None or not store.is_remote
         self.directory: Directory = Directory()
-        self.encoded_messages: EncodedMessages = EncodedMessages()
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 
@@ -180,7 +179,7 @@ class Engine:
         self._end(runtime)
         runtime.inbox = Inbox()
         await runtime.history.replace(world, clock, "reset")
-        runtime.journal.reset_coverage()
+        runtime.journal.coverage = Coverage()
 
     async def discard(self, key: Key) -> None:
         """Delete a key's world; the next use of the key opens a new one."""

@@ -14,8 +14,8 @@ import ssl
 import string
 from asyncio import StreamReader, StreamWriter
 from codecs import getincrementaldecoder
-from collections.abc import AsyncIterable, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple, Self
 from urllib.parse import quote, urlsplit
@@ -26,8 +26,8 @@ from emulator.core.limits import ANSWER_HEAD
 from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.resources.webhooks.endpoints import forbidden
 
-RawBody = bytes | AsyncIterable[bytes]
-"""What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""
+Pace = Callable[[bytes], AsyncIterator[bytes]]
+"""Yields a request in pieces, in its own time; without one it is sent at once."""
 
 READ_BYTES = 64 * 1024
 
@@ -68,26 +68,6 @@ class UrlParts(NamedTuple):
         return cls(tls, host, port or (443 if tls else 80), authority, path)
 
 
-OTHERS_SECONDS = 1.0
-"""Seconds (real time) that a request waits for those that are to arrive with it: one of them may not reach its receiver."""
-
-
-class SameMoment:
-    """Where so many requests wait for each other with all but their last byte sent, so that they arrive at one moment."""
-
-    def __init__(self, requests: int) -> None:
-        self._missing = requests
-        self._is_complete = asyncio.Event()
-
-    async def wait(self) -> None:
-        self._missing -= 1
-        if not self._missing:
-            self._is_complete.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(OTHERS_SECONDS):
-                await self._is_complete.wait()
-
-
 class HttpClient:
     """Sends requests, each on a connection of its own, without cookies, redirects or proxies: none affects another."""
 
@@ -95,13 +75,13 @@ class HttpClient:
         self,
         url: str,
         headers: dict[str, str],
-        body: RawBody,
+        body: bytes,
         *,
         verify: bool,
         max_bytes: int,
         names: NameLookups,
         method: str = "POST",
-        moment: SameMoment | None = None,
+        pace: Pace | None = None,
     ) -> tuple[int, str]:
         """Return the status of the answer and at most ``max_bytes`` of its body as text; raises :class:`Unreachable`.
 
@@ -113,11 +93,12 @@ class HttpClient:
             raise RequestFailed("link-local and cloud metadata addresses are never called")
         reader, writer = await self._open(target, await connect(addresses, target.port), verify)
         try:
-            head = _head(method, target, headers, body)
-            if moment and isinstance(body, bytes):
-                head, body = await _all_but_the_end(writer, head + body, moment), b""
-            async with _sending(writer, head, body):
-                answer = await _receive(reader, max_bytes)
+            request = _head(method, target, headers, body) + body
+            if pace is None:
+                writer.write(request)  # and not waited for: a receiver may answer before it has read the body
+            else:
+                await _write_in_pieces(writer, pace(request))
+            answer = await _receive(reader, max_bytes)
             return answer.status, answer.text
         finally:
             writer.close()
@@ -153,41 +134,17 @@ class HttpClient:
         return context
 
 
-async def _all_but_the_end(writer: StreamWriter, request: bytes, moment: SameMoment) -> bytes:
-    """Send a request but for its last byte, which is returned once the others have come so far."""
-    writer.write(request[:-1])
-    await writer.drain()
-    await moment.wait()
-    return request[-1:]
+async def _write_in_pieces(writer: StreamWriter, pieces: AsyncIterator[bytes]) -> None:
+    with suppress(ConnectionError):  # it may have answered already
+        async for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
 
 
-def _head(method: str, target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
-    length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
-    fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
+def _head(method: str, target: UrlParts, headers: dict[str, str], body: bytes) -> bytes:
+    fields = {"Host": target.authority, **COMMON_HEADERS, **headers, "Content-Length": str(len(body))}
     lines = [f"{method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode()
-
-
-@asynccontextmanager
-async def _sending(writer: StreamWriter, head: bytes, body: RawBody) -> AsyncIterator[None]:
-    """Send a request; its answer may come, and is read, before the whole body was sent."""
-    if isinstance(body, bytes):
-        writer.write(head + body)  # one write, because each is a system call
-        yield
-        return
-    writer.write(head)
-    task = asyncio.create_task(_send_pieces(writer, body))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def _send_pieces(writer: StreamWriter, pieces: AsyncIterable[bytes]) -> None:
-    async for piece in pieces:
-        writer.write(piece)
-        await writer.drain()
 
 
 _CHARSET = re.compile(rb";\s*charset=\"?(iso-8859-1|iso-8859-15|latin1|windows-1252)\b", re.IGNORECASE)

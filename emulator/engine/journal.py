@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import string
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
-from itertools import chain, islice
-from operator import attrgetter
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -21,7 +20,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError, public_code
 from emulator.core.events import Event
 from emulator.core.records import Record
-from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import json_or_text
 from emulator.document.bundles import FieldNames, operation_specs
 from emulator.engine.redaction import redact, redact_header
@@ -163,18 +162,15 @@ class Failure(msgspec.Struct):
 # -- what was exercised of the document
 
 
-Transitions = dict[str, set[str | None]]
-"""The statuses that each reached status was reached from; None means that a record was created so."""
-
 FAILURES = frozenset(["payment_intent.failed", "refund.failed"])
 """The events of objects that have the operator's reason in them."""
 
 CODES = {public: row.flat or code for code, row in ERRORS.items() for public in (code, code.lower())}
 """By the codes of answers, in every shape of errors (B-10), the codes as the document lists them."""
 
+_WITH_STATUS = frozenset(machine.kind for machine in STATE_MACHINES)
+
 _decoded = msgspec.json.Decoder().decode
-_answer_of = attrgetter("operation", "status")
-_changes_of, _events_of, _type_of = attrgetter("changes"), attrgetter("events"), attrgetter("type")
 
 
 class Coverage:
@@ -182,56 +178,45 @@ class Coverage:
 
     ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
     succeeded, by operation; the fields within a field by both names: ``createWebhook retry_policy``. ``transitions``
-    are changes of status by kind of record, whatever caused them; ``skipped`` counts the units of work whose changes
-    were not noted. ``took_time``: a payment was answered later than in the second in which it began.
+    are changes of status, whatever caused them: the kind of record, the former status (None of a new record) and the
+    new one. ``took_time``: a payment was answered later than in the second in which it began.
     """
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[str | None, int]] = Counter()
         self.fields: defaultdict[str, set[str]] = defaultdict(set)
         self.parameters: defaultdict[str, set[str]] = defaultdict(set)
-        self.transitions: dict[type[Record], Transitions] = {
-            machine.kind: defaultdict(set) for machine in STATE_MACHINES
-        }
-        self.skipped: int = 0
+        self.transitions: set[tuple[type[Record], str | None, str]] = set()
         self.took_time: bool = False
         self.events: set[str] = set()
         self.errors: set[str] = set()
 
     # These two see every request and every unit of work, so each microsecond counts.
 
-    def note_requests(self, entries: Sequence[LoggedRequest]) -> None:
-        """Note requests that were answered; those to the control API count for nothing."""
-        self.answers.update(map(_answer_of, entries))
-        for entry in entries:
-            if entry.status >= 400:
-                self._note_error(entry)
-            elif entry.body or entry.query:
-                self._note_sent(entry)
+    def note_request(self, entry: LoggedRequest) -> None:
+        """Note a request that was answered; one to the control API counts for nothing."""
+        self.answers[entry.operation, entry.status] += 1
+        if entry.status >= 400:
+            self._note_error(entry)
+        elif entry.body or entry.query:
+            self._note_sent(entry)
 
-    def note_units(self, units: Sequence[UnitOfWork], *, with_changes: bool) -> None:
-        """Note the events of units of work that were committed and, if wanted, their changes."""
-        if with_changes:
-            self._note_changes(chain.from_iterable(map(_changes_of, units)))
-        else:
-            self.skipped += len(units)
-        types = set(map(_type_of, chain.from_iterable(map(_events_of, units))))
-        self.events |= types
-        if types & FAILURES:
-            self._note_failures(chain.from_iterable(map(_events_of, units)))
-
-    def _note_changes(self, changes: Iterable[Change]) -> None:
-        transitions_of = self.transitions.get
-        for change in changes:
+    def note_unit(self, unit: UnitOfWork) -> None:
+        """Note the changes of status and the events of a unit of work that was committed."""
+        for change in unit.changes:
             new: Any = change.new
-            if (transitions := transitions_of(type(new))) is not None:
+            if type(new) in _WITH_STATUS:
                 old: Any = change.old
                 if old is None:
-                    transitions[new.status].add(None)
+                    self.transitions.add((type(new), None, new.status))
                 elif old.status != new.status:
-                    transitions[new.status].add(old.status)
+                    self.transitions.add((type(new), old.status, new.status))
                     if isinstance(new, PaymentIntent) and old.status in WAITING:
                         self.took_time |= new.updated_at[:19] != old.updated_at[:19]
+        for event in unit.events:
+            self.events.add(event.type)
+            if event.type in FAILURES:
+                self._note_failure(event)
 
     def _note_sent(self, entry: LoggedRequest) -> None:
         operation = entry.operation or ""
@@ -261,13 +246,12 @@ class Coverage:
         if code in CODES:
             self.errors.add(CODES[code])
 
-    def _note_failures(self, events: Iterable[Event]) -> None:
-        for event in events:
-            match event.data.object:
-                case PaymentIntent(last_error=error) if error is not None:
-                    self.errors.add(error.code)
-                case Refund(failure_reason=str(code)):
-                    self.errors.add(code)
+    def _note_failure(self, event: Event) -> None:
+        match event.data.object:
+            case PaymentIntent(last_error=error) if error is not None:
+                self.errors.add(error.code)
+            case Refund(failure_reason=str(code)):
+                self.errors.add(code)
 
 
 def _parsed(text: bytes) -> Any:
@@ -290,14 +274,8 @@ MAX_REQUESTS = 1000
 MAX_UNITS = 5000
 """Units of work that are stored; a request before the oldest of them cannot be rewound to."""
 
-BATCH = 16
-"""Requests, or units of work, that are added to the coverage at a time."""
-
 MAX_FAILURES = 100
 """Failed checks that are stored, however long ago they were."""
-
-MAX_UNITS_BETWEEN_REQUESTS = 500
-"""Units of work after a request of which the coverage notes every change; of later ones it notes only the events."""
 
 
 class Journal:
@@ -310,26 +288,25 @@ class Journal:
         self.entries: list[LoggedRequest] = []  # an empty deque takes ten times as much, in each of thousands of worlds
         self.failures: list[Failure] = []
         self.count: int = 0
-        self._coverage: Coverage | None = None
-        # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
-        # it is the number (as in ``count``) of the last one that it has, and of the last one when a request was logged.
-        self._uncovered_requests = 0
-        self._last_covered_unit = 0
-        self._last_answered_unit = 0
+
+    # Made on first use: most worlds are only looked at.
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """It includes what is no longer stored, and what was rewound."""
+        return Coverage()
 
     @cached_property
     def _units(self) -> deque[UnitOfWork]:
-        """Made with the first unit of work: most worlds are only looked at."""
         return deque(maxlen=MAX_UNITS)
 
     def add_unit(self, unit: UnitOfWork) -> None:
         if unit.changes:
             self.count += 1
             self._units.append(unit)
+            self.coverage.note_unit(unit)
             if unit.failed_checks:
                 self._add_failures(NumberedUnit(self.count, unit))
-            if self.count - self._last_covered_unit == BATCH:
-                self.flush_coverage()
 
     def add_undone(self, unit: UnitOfWork) -> None:
         """Add the failed checks of a unit of work that was undone because of them."""
@@ -355,24 +332,7 @@ class Journal:
             del self.entries[0]
         for failure in self.failures:
             failure.note(entry)
-        self._last_answered_unit = self.count
-        self._uncovered_requests += 1
-        if self._uncovered_requests == BATCH:
-            self.flush_coverage()
-
-    def flush_coverage(self) -> Coverage:
-        """Return the coverage, brought up to date. It includes what is no longer stored, and what was rewound."""
-        self._coverage = self._coverage or Coverage()
-        self._coverage.note_requests(list(islice(reversed(self.entries), self._uncovered_requests)))
-        units = list(islice(reversed(self._units), self.count - self._last_covered_unit))
-        with_changes = self.count - self._last_answered_unit <= MAX_UNITS_BETWEEN_REQUESTS
-        self._coverage.note_units(units, with_changes=with_changes)
-        self._uncovered_requests, self._last_covered_unit = 0, self.count
-        return self._coverage
-
-    def reset_coverage(self) -> None:
-        self.flush_coverage()
-        self._coverage = None
+        self.coverage.note_request(entry)
 
     def find(self, id: str) -> LoggedRequest | None:
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
@@ -413,10 +373,9 @@ class Journal:
 
     def rewind(self, to: Checkpoint) -> None:
         """Drop the units of work and the requests since a checkpoint."""
-        self.flush_coverage()
         for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
-        self.count = self._last_covered_unit = self._last_answered_unit = to.units
+        self.count = to.units
         self.failures = [failure for failure in self.failures if failure.unit.number <= to.units]
         # Also those that changed nothing: their ids are given out again.
         drawn = to.counters.get("draw", 0)
@@ -429,8 +388,7 @@ class Journal:
 
     def clear(self) -> None:
         """Drop everything, for a world that has no history. Checkpoints of before no longer lead anywhere."""
-        self.flush_coverage()
-        self.count = self._last_covered_unit = self._last_answered_unit = self.count + 1
+        self.count += 1
         self.entries.clear()
         self.failures.clear()
         self._units.clear()

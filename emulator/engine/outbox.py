@@ -10,7 +10,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -32,7 +33,7 @@ from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 
 if TYPE_CHECKING:
-    from emulator.engine.http_client import HttpClient, RawBody, SameMoment
+    from emulator.engine.http_client import HttpClient, Pace
 
 
 # -- queues
@@ -54,9 +55,7 @@ class WorkQueues(Generic[T]):
     are those of :class:`TimeSlice`.
     """
 
-    def __init__(
-        self, handle: Callable[[T], Awaitable[object]], at_once: int = 1, pauses: asyncio.Lock | None = None
-    ) -> None:
+    def __init__(self, handle: Callable[[T], Awaitable[object]], at_once: int, pauses: asyncio.Lock) -> None:
         self._handle = handle
         self._pauses = pauses
         self._slots = asyncio.Semaphore(at_once)
@@ -137,12 +136,12 @@ class WebhookSender:
         self,
         url: str,
         headers: dict[str, str],
-        body: RawBody,
+        body: bytes,
         *,
         verify: bool = True,
         names: NameLookups | None = None,
         method: str = "POST",
-        moment: SameMoment | None = None,
+        pace: Pace | None = None,
     ) -> HttpResult:
         """Return one attempt. A timeout and a connection error are results without a status code."""
         # Loaded on first use: a server that sends no webhook starts without an HTTP client.
@@ -161,7 +160,7 @@ class WebhookSender:
                     max_bytes=ANSWER_BODY.most,
                     names=names,
                     method=method,
-                    moment=moment,
+                    pace=pace,
                 )
             return HttpResult(status_code=status, body=text, duration_ms=_since(started))
         except TimeoutError:
@@ -181,7 +180,10 @@ def _since(started: float) -> int:
 
 
 Send = Callable[..., Awaitable[HttpResult]]
-"""Sends a signed request, and where ``moment`` says so at the same moment as others."""
+"""Sends a signed request, at once or at a pace."""
+
+OTHERS_SECONDS = 1.0
+"""Seconds (real time) that a request waits for those that are to arrive with it: one of them may not reach its receiver."""
 
 LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
 
@@ -202,20 +204,26 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     sent = replace(request, body=tamper(request.body)) if effect.tamper else request
     if effect.together:
         copies = 1 + (effect.duplicate or 0)
-        moment = same_moment(copies)
-        return (await asyncio.gather(*(send(sent, moment) for _ in range(copies))))[0]
+        pace = together(copies)
+        return (await asyncio.gather(*(send(sent, pace) for _ in range(copies))))[0]
     result = await send(sent)
     for _ in range(effect.duplicate or 0):
         await send(request)
     return ANSWERED_LATE if effect.late_answer or effect.again else result
 
 
-def same_moment(requests: int) -> SameMoment:
-    """Return a meeting point of so many requests, which wait there for each other and then arrive at the same moment."""
-    # Loaded on first use, as the client itself.
-    from emulator.engine.http_client import SameMoment
+def together(requests: int) -> Pace:
+    """Return the pace of so many requests, which wait for each other with all but their last byte sent."""
+    meeting = asyncio.Barrier(requests)
 
-    return SameMoment(requests)
+    async def pace(request: bytes) -> AsyncIterator[bytes]:
+        yield request[:-1]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OTHERS_SECONDS):
+                await meeting.wait()
+        yield request[-1:]
+
+    return pace
 
 
 def tamper(body: bytes) -> bytes:
@@ -359,7 +367,7 @@ class Outbox:
                 outcome.set_result(result)
 
     async def _attempt(
-        self, effect: DeliverWebhook, *, exempt_from_faults: bool = False, moment: SameMoment | None = None
+        self, effect: DeliverWebhook, *, exempt_from_faults: bool = False, pace: Pace | None = None
     ) -> HttpResult:
         runner = self._runner
         at = runner.now()
@@ -379,7 +387,7 @@ class Outbox:
             return NOT_SENT
         result = await self._arranged_outcome()
         if result is None:
-            send = partial(self._send, moment=moment)
+            send = partial(self._send, pace=pace)
             result = await (send(request) if fault is None else send_with_fault(fault.then, request, self._send))
         await self._record_attempt(effect, request, result, at, fault.seconds if fault and fault.then.again else None)
         if fault is not None and fault.then.reissue:
@@ -390,8 +398,8 @@ class Outbox:
 
     async def _attempt_together(self, *effects: DeliverWebhook) -> HttpResult:
         """Attempt deliveries at the same moment, and return the result of the first."""
-        moment = same_moment(len(effects))
-        attempts = (self._attempt(each, exempt_from_faults=True, moment=moment) for each in effects)
+        pace = together(len(effects))
+        attempts = (self._attempt(each, exempt_from_faults=True, pace=pace) for each in effects)
         return (await asyncio.gather(*attempts))[0]
 
     def _released(self, effect: DeliverWebhook, *until: str | None) -> DeliverWebhook | None:
@@ -412,10 +420,10 @@ class Outbox:
         outcome: Outcome | None = await self._commit(consume_outcome, {"operation": "delivery"})
         return None if outcome is None else ARRANGED[outcome.result]
 
-    async def _send(self, request: SignedRequest, moment: SameMoment | None = None) -> HttpResult:
+    async def _send(self, request: SignedRequest, pace: Pace | None = None) -> HttpResult:
         await self._runner.durable()
         return await self._sender.send(
-            request.url, request.headers, request.body, verify=request.verify, names=self._names, moment=moment
+            request.url, request.headers, request.body, verify=request.verify, names=self._names, pace=pace
         )
 
     async def _record_attempt(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.limits import MIB, STREAMS
+from emulator.core.limits import STREAMS
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -20,45 +20,16 @@ KINDS = ("request", "event", "delivery", "email", "clock", "reset")
 MAX_WAITING = 1000
 """Messages that wait for one subscriber; a slow one loses the oldest."""
 
-ENCODED_BYTES = 8 * MIB
-"""Bytes of encoded messages that are held for further streams."""
-
 CLOCK_SECONDS = 0.25
 """Seconds (real time) between two messages about a clock that advances."""
 
 
-class Message:
+class Message(NamedTuple):
     """One message. ``about`` is the record, or what is said of it; each world numbers its messages from 1."""
 
-    __slots__ = ("about", "kind", "number")
-
-    def __init__(self, number: int, kind: str, about: Any) -> None:
-        self.number: int = number
-        self.kind: str = kind
-        self.about: Any = about
-
-
-class EncodedMessages:
-    """The messages that were sent last, as bytes, for all streams of a server: most are encoded once.
-
-    What waits for a client is no bytes but messages, and their records are the world's. A client that falls far behind
-    others has its messages encoded once more.
-    """
-
-    def __init__(self) -> None:
-        self._data: OrderedDict[Message, bytes] = OrderedDict()
-        self._bytes = 0
-
-    def of(self, message: Message, encode: Callable[[Message], bytes]) -> bytes:
-        data = self._data.get(message)
-        if data is not None:
-            return data
-        self._data[message] = data = encode(message)
-        self._bytes += len(data)
-        while self._bytes > ENCODED_BYTES:
-            _, oldest = self._data.popitem(last=False)
-            self._bytes -= len(oldest)
-        return data
+    number: int
+    kind: str
+    about: Any
 
 
 class Subscriber:

@@ -5,7 +5,7 @@ Magic values and keys, the countries of addresses, the examples of every error c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,19 +25,6 @@ from emulator.resources.customers.payment_details import MagicValue, MagicValues
 
 CountryLookup = Callable[[IpAddress], str | None]
 """The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
-
-
-class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of the table: a network and the country it is in."""
-
-    network: str
-    country: str
-
-
-def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
-    """Return a function that looks up the first network of the table that an address is in."""
-    table = [(network(entry.network), entry.country) for entry in entries]
-    return lambda address: next((country for networks, country in table if address in networks), None)
 
 
 # -- what the rules know of the outside world
@@ -74,7 +61,8 @@ class ReferenceData:
     @cached_property
     def country(self) -> CountryLookup:
         """Looks up the country of an IP address (B-70)."""
-        return from_table(msgspec.convert(fixture("networks"), tuple[NetworkEntry, ...]))
+        table = [(network(entry["network"]), entry["country"]) for entry in fixture("networks")]
+        return lambda address: next((country for networks, country in table if address in networks), None)
 
 
 MAX_DEPTH = 100

@@ -58,7 +58,7 @@ def parameters(coverage: Coverage) -> Points:
 def states(coverage: Coverage) -> Points:
     """Return the states that objects entered: ``invoice paid``. One that a session left at once was not to be seen."""
     documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
-    entered = {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)}
+    entered = {f"{kind.kind} {state}" for kind, _, state in coverage.transitions}
     return Points(documented, entered if coverage.took_time else entered - {PASSING})
 
 
@@ -66,8 +66,7 @@ def moves(coverage: Coverage) -> Points:
     """Return the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
     rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
     documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
-    exercised = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
-    return Points(documented, {_move(kind, source, target) for kind, target, source in exercised})
+    return Points(documented, {_move(kind.kind, source, target) for kind, source, target in coverage.transitions})
 
 
 def _move(kind: str, source: str | None, target: str) -> str:
@@ -134,19 +133,18 @@ def report(coverage: Coverage, wanted: Container[str] = GROUPS) -> dict[str, Any
     groups = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
     if "operations" in groups:
         groups["operations"]["calls"] = calls
-    return {"request_count": sum(calls.values()), "passed_over": coverage.skipped, **groups}
+    return {"request_count": sum(calls.values()), **groups}
 
 
 class UsedPoints:
     """What several worlds used of the document, such as those of a test suite that has one for each test."""
 
     def __init__(self) -> None:
-        self._requests = self._passed_over = 0
+        self._requests = 0
         self._used: dict[str, set[str]] = {name: set() for name in GROUPS}
 
     def add(self, coverage: Coverage) -> None:
         self._requests += sum(_calls(coverage).values())
-        self._passed_over += coverage.skipped
         for name, points in GROUPS.items():
             self._used[name] |= points(coverage).exercised
 
@@ -164,7 +162,7 @@ class UsedPoints:
         for group in groups.values():
             group["missing"].sort(key=self._is_foreign)
         needs = [f"{need.when} ({need.bad})" for need in needed(self.states) if need.bad not in self.states]
-        return {"request_count": self._requests, "passed_over": self._passed_over, "needs": needs, "groups": groups}
+        return {"request_count": self._requests, "needs": needs, "groups": groups}
 
     def _is_foreign(self, name: str) -> bool:
         """Return whether a name such as ``createRefund 400`` is of no kind of object that the worlds have."""

@@ -243,10 +243,10 @@ class CompiledSchema:
         """Return whether a value is valid; quicker than :meth:`violations`."""
         return bool(self._validator.is_valid(value))
 
-    def violations(self, value: object, prefix: str = "") -> list[Violation]:
-        """Return all violations of a value; paths begin with ``prefix``."""
+    def violations(self, value: object) -> list[Violation]:
+        """Return all violations of a value."""
         errors = self._validator.iter_errors(_cut(value, self.source))
-        found = list(islice((each for error in errors for each in _violations(error, prefix)), MAX_VIOLATIONS))
+        found = list(islice(chain.from_iterable(map(_violations, errors)), MAX_VIOLATIONS))
         # The check of a format includes its pattern, and says more.
         formats = {each.path for each in found if each.keyword == "format"}
         said = (each for each in found if each.keyword != "pattern" or each.path not in formats)
@@ -379,9 +379,9 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _violations(error: Any, prefix: str) -> Iterator[Violation]:
+def _violations(error: Any) -> Iterator[Violation]:
     kind = error.kind
-    path = ".".join([*([prefix] if prefix else []), *map(str, error.instance_path)])
+    path = ".".join(map(str, error.instance_path))
     if kind.name == "required":
         yield Violation(_under(path, kind.property), "required", "is required", "MISSING_FIELD")
     elif kind.name == "additionalProperties":
@@ -393,7 +393,7 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
     elif kind.name == "oneOf" and _differ_by_fields(kind.context):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
-        yield from _closest(error, path, prefix)
+        yield from _closest(error, path)
     else:
         sentence = _sentence(kind, error)
         code = "INVALID_CURRENCY" if sentence == EXPLAINED["currency"] else "INVALID_FIELD"
@@ -422,14 +422,14 @@ def _choice(error: Any, path: str) -> Violation:
     return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")
 
 
-def _closest(error: Any, path: str, prefix: str) -> Iterator[Violation]:
+def _closest(error: Any, path: str) -> Iterator[Violation]:
     """Yield the violations of the alternative whose type fits; in the document alternatives differ in type."""
     depth, types = len(error.instance_path), []
     for branch in error.kind.context:
         wrong = [each for each in branch if each.kind.name == "type" and len(each.instance_path) == depth]
         if not wrong:
             for each in branch:
-                yield from _violations(each, prefix)
+                yield from _violations(each)
             return
         types += [name for each in wrong for name in each.kind.types]
     yield Violation(path, "type", _one_of(types))

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.checks.app.cases import DELIVERY, REQUEST, Case
 from emulator.core.unit_of_work import HttpResult
-from emulator.engine.http_client import RawBody
 from emulator.engine.outbox import WebhookSender
 from emulator.server.sandbox import Parts
 from emulator.web.context import context_of
@@ -100,9 +99,9 @@ class WatchedSender(WebhookSender):
         super().__init__(answer_time)
         self._killer = killer
 
-    async def send(self, url: str, headers: dict[str, str], body: RawBody, **options: Any) -> HttpResult:
+    async def send(self, url: str, headers: dict[str, str], body: bytes, **options: Any) -> HttpResult:
         """Send one attempt; the one at the point is not acknowledged where the application is killed before that."""
-        event = json.loads(body) if isinstance(body, bytes) and body else {"type": "", "id": ""}
+        event = json.loads(body) if body else {"type": "", "id": ""}
         sending = asyncio.create_task(super().send(url, headers, body, **options))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
             return await sending

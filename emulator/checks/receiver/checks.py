@@ -51,23 +51,17 @@ async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[
 async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     """Send each body in pieces, as over a slow connection."""
     pause = min(PAUSE, sender.answer_time / PIECES / 4)
-    return [
-        await sender.send(
-            each.url,
-            {**each.headers, "Content-Length": str(len(each.body))},
-            _pieces(each.body, pause),
-            verify=each.verify,
-        )
-        for each in sent
-    ]
 
+    async def pace(request: bytes) -> AsyncIterator[bytes]:
+        head, end, body = request.partition(b"\r\n\r\n")
+        yield head + end
+        size = -(-len(body) // PIECES)
+        for start in range(0, len(body), size):
+            if start:
+                await asyncio.sleep(pause)
+            yield body[start : start + size]
 
-async def _pieces(body: bytes, pause: float) -> AsyncIterator[bytes]:
-    size = -(-len(body) // PIECES)
-    for start in range(0, len(body), size):
-        if start:
-            await asyncio.sleep(pause)
-        yield body[start : start + size]
+    return [await sender.send(each.url, each.headers, each.body, verify=each.verify, pace=pace) for each in sent]
 
 
 # -- valid deliveries

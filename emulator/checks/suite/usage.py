@@ -30,4 +30,4 @@ class WorldRecorder:
         audit = audit_of(runtime)
         if audit["request_count"]:
             self.audits.append(audit)
-        self.used.add(runtime.journal.flush_coverage())
+        self.used.add(runtime.journal.coverage)

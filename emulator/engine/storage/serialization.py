@@ -156,20 +156,13 @@ def restored(kind: type[Record], row: Any) -> Record:
 # -- as tables
 
 
-def tables(
-    worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None
-) -> StoredTables:
+def tables(worlds: Iterable[StoredWorld]) -> StoredTables:
     """Return the tables of a file with these worlds. Records are not encoded yet."""
     made: StoredTables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
     for position, saved in enumerate(worlds, 1):
         made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
         for kind, rows in saved.rows.items():
             made[f"{saved.key}/{kind}"] = {str(number): row for number, row in rows}
-    if snapshots:
-        made["snapshots"] = {
-            str(position): row_of_snapshot(key, name, saved)
-            for position, ((key, name), saved) in enumerate(snapshots.items(), 1)
-        }
     return made
 
 
