@@ -194,6 +194,10 @@ FORGED = "a forged copy came first, by an arranged fault, and was "
 """How the error of an attempt begins that a forged copy preceded; it ends with ``accepted`` or ``rejected``."""
 
 
+TAMPERED = "tampered with, by an arranged fault"
+"""The error of an attempt whose body was changed after it was signed, where the receiver answered."""
+
+
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
     """Send a delivery as the fault says, and return the result to record. Further copies are not recorded."""
     if effect.lose:
@@ -209,7 +213,9 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     result = await send(sent)
     for _ in range(effect.duplicate or 0):
         await send(request)
-    return ANSWERED_LATE if effect.late_answer or effect.again else result
+    if effect.late_answer or effect.again:
+        return ANSWERED_LATE
+    return replace(result, error=TAMPERED) if effect.tamper and result.error is None else result
 
 
 def together(requests: int) -> Pace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,19 +14,14 @@ from emulator.core.errors import public_code
 from emulator.core.world import World, json_object
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.journal import LoggedRequest, redacted_text
-from emulator.engine.outbox import FORGED
+from emulator.engine.outbox import TAMPERED
 from emulator.engine.runtime import Runtime
-from emulator.insight.explain.causality import Causality, LoggedUnit
-from emulator.resources.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.root_app import SERVICE
 
 RETRY_WINDOW = 60.0
 """Seconds (real time) within which the same request counts as a retry of the one before."""
-
-Ids = Iterable[str]
-"""Ids of requests, or of objects, oldest first."""
 
 PAGE_PARAMETERS = frozenset({"page", "page_size"})
 
@@ -74,6 +69,11 @@ class Request:
         return self.entry.method, self.entry.path, self.entry.query, self.headers.get(b"content-length")
 
     @property
+    def seconds(self) -> float:
+        """How long the response took (real time)."""
+        return self.entry.answered - self.entry.began
+
+    @property
     def text(self) -> str:
         """Path, query and body as text. Keys in it are masked, but can be recognised as keys."""
         return f"{self.entry.target} {redacted_text(self.entry.body)}"
@@ -102,15 +102,11 @@ class ClientHistory:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._causality = Causality(runtime.journal)
         self.world: World = runtime.world
         self._entries = [*runtime.journal.entries]
         self.requests: list[Request] = [
             Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)
         ]
-
-    def of(self, *operations: str) -> list[Request]:
-        return [each for each in self.requests if each.operation in operations]
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
         groups: dict[Hashable, list[Request]] = defaultdict(list)
@@ -132,10 +128,10 @@ class ClientHistory:
         pairs = [Repetition(*pair) for group in self.grouped(key) for pair in pairwise(group)]
         return [pair for pair in pairs if 0 < pair.pause <= within]
 
-    def world_unchanged(self, pair: Repetition) -> bool:
+    def world_unchanged(self, first: Request, again: Request) -> bool:
         """Return whether nothing happened between the two: no unit of work, and no call of the control API."""
-        between = self._entries[pair.first.number + 1 : pair.again.number]
-        no_unit_between = pair.first.entry.last_unit == pair.again.entry.checkpoint.units
+        between = self._entries[first.number + 1 : again.number]
+        no_unit_between = first.entry.last_unit == again.entry.checkpoint.units
         return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
 
     # -- webhooks
@@ -148,58 +144,13 @@ class ClientHistory:
 
     @cached_property
     def deliveries(self) -> list[WebhookDelivery]:
-        """The deliveries to them, except those that an injected fault tampered with."""
-        own = {each.id for each in self.endpoints}
-        tampered = {each.id for each in self.tampered}
-        return [each for each in self.world.table(WebhookDelivery) if each.webhook in own and each.id not in tampered]
+        """The deliveries to them, except those that an arranged fault tampered with: to reject these is right."""
+        return [each for each in self.own_deliveries if all(one.error != TAMPERED for one in each.attempts)]
 
     @cached_property
-    def tampered(self) -> list[WebhookDelivery]:
-        """The deliveries that an injected fault tampered with, as they were after that attempt.
-
-        If the fault was for any of several endpoints, the journal does not say which one it was; none is returned.
-        """
+    def own_deliveries(self) -> list[WebhookDelivery]:
         own = {each.id for each in self.endpoints}
-        only = self._only_endpoint()
-        found: list[WebhookDelivery] = []
-        endpoint: str | None = None
-        for logged in self._causality.units:
-            for change in logged.unit.changes:
-                if isinstance(change.old, Fault) and change.old.then.tamper and not _cleared(self._causality, logged):
-                    endpoint = change.old.match.webhook or only
-                elif endpoint and _attempted(change.old, change.new, endpoint):
-                    assert isinstance(change.new, WebhookDelivery)
-                    found += [change.new] * (endpoint in own)
-                    endpoint = None
-        return found
-
-    @cached_property
-    def forged(self) -> list[WebhookDelivery]:
-        """The deliveries to the client's own endpoints that a forged copy preceded, by an injected fault."""
-        return [each for each in self.deliveries if any((one.error or "").startswith(FORGED) for one in each.attempts)]
-
-    def _only_endpoint(self) -> str | None:
-        """Return the id of the only endpoint there is, and ever was as far as the journal goes; else None."""
-        changes = (change for logged in self._causality.units for change in logged.unit.changes)
-        deleted = {change.old.id for change in changes if isinstance(change.old, WebhookEndpoint)}
-        ids = deleted | {each.id for each in self.world.table(WebhookEndpoint)}
-        return ids.pop() if len(ids) == 1 else None
-
-
-def _cleared(causality: Causality, logged: LoggedUnit) -> bool:
-    """Return whether a unit of work removed faults that were not used up."""
-    entry = causality.request(causality.request_of(logged) or "")
-    return logged.unit.cleared or (entry is not None and entry.operation == "clearFaults")
-
-
-def _attempted(old: object, new: object, webhook: str) -> bool:
-    """Return whether a change records an attempt at an endpoint."""
-    return (
-        isinstance(old, WebhookDelivery)
-        and isinstance(new, WebhookDelivery)
-        and new.webhook == webhook
-        and new.attempt_count > old.attempt_count
-    )
+        return [each for each in self.world.table(WebhookDelivery) if each.webhook in own]
 
 
 def list_of(request: Request) -> Hashable:

@@ -1,26 +1,26 @@
 """What the rules of the audit look for: secrets, retries, reading, webhooks.
 
-Each function finds the violations of one rule in the history of a client.
+Each function finds, in the history of a client, the requests or objects that break one rule, oldest first.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.core.events import Event
 from emulator.document import bundles
 from emulator.engine.journal import MAX_REQUESTS
-from emulator.engine.outbox import FORGED
+from emulator.engine.outbox import FORGED, TAMPERED
 from emulator.insight.audit.client_history import (
     PAGE_PARAMETERS,
     RETRY_WINDOW,
     ClientHistory,
-    Ids,
     Repetition,
     Request,
     list_of,
@@ -31,6 +31,27 @@ from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDeliv
 from emulator.resources.webhooks.endpoints import WebhookEndpoint, loopback
 from emulator.web.service_app import sandbox_only
 
+Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint]]
+"""Finds requests or objects in the history of a client."""
+
+
+def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
+    return lambda history: filter(condition, history.requests)
+
+
+def deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
+    return lambda history: filter(condition, history.deliveries)
+
+
+def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
+    """Find deliveries among all of them, those that an arranged fault tampered with included."""
+    return lambda history: filter(condition, history.own_deliveries)
+
+
+def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda it: True) -> Find:
+    return lambda history: filter(condition, history.endpoints)
+
+
 # -- secrets, and operations that only the sandbox has
 
 
@@ -38,17 +59,8 @@ SECRET = re.compile(r"(?i)(sk_(test|prod)_|whsec_)\*{4}")
 """The beginnings of secrets, and how the journal masks the rest."""
 
 
-def exposed_secrets(history: ClientHistory) -> Ids:
-    """Return requests with a secret key, or an endpoint's secret, in the URL or the body."""
-    return [each.id for each in history.requests if SECRET.search(each.text)]
-
-
-def from_browsers(history: ClientHistory) -> Ids:
-    """Return requests sent by pages of other sites; the emulator's own API explorer is not one."""
-    return [each.id for each in history.requests if _is_foreign(each)]
-
-
-def _is_foreign(request: Request) -> bool:
+def is_foreign(request: Request) -> bool:
+    """Return whether a page of another site sent a request; the emulator's own API explorer is not one."""
     origin, host = (request.headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
     return bool(origin) and _netloc(origin) != host.lower()
 
@@ -60,13 +72,9 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def beyond(history: ClientHistory) -> Ids:
-    """Return requests for operations that the specification of the service does not have."""
-    return [each.id for each in history.of(*_beyond())]
-
-
 @cache
-def _beyond() -> frozenset[str]:
+def beyond() -> frozenset[str]:
+    """Return the operations that the specification of the service does not have."""
     return sandbox_only(bundles.load("service"))
 
 
@@ -98,37 +106,24 @@ CREATING = frozenset(
 """Operations that a repeated request would perform twice."""
 
 
-def second_ids(pairs: Iterable[Repetition]) -> list[str]:
-    return [pair.again.id for pair in pairs]
+def is_permanent(request: Request) -> bool:
+    """Return whether a retry cannot change an error; that is so of a 409 unless there is an Idempotency-Key."""
+    return request.status in PERMANENT or (request.status == 409 and not request.key)
 
 
-def permanent_errors(history: ClientHistory) -> list[Request]:
-    """Return requests with an error that a retry cannot change; a 409 is one unless there is an Idempotency-Key."""
-    return [each for each in history.requests if each.status in PERMANENT or (each.status == 409 and not each.key)]
+def retried_refusals(history: ClientHistory) -> Iterator[Request]:
+    """Yield retries with the same error, while nothing changed in the world between."""
+    for first, again in history.retries:
+        is_same = (first.status, first.code) == (again.status, again.code)
+        if is_permanent(first) and is_same and history.world_unchanged(first, again):
+            yield again
 
 
-def retried_refusals(history: ClientHistory) -> Ids:
-    """Return retries with the same error, while nothing changed in the world between."""
-    permanent = {each.id for each in permanent_errors(history)}
-    return second_ids(
-        pair
-        for pair in history.retries
-        if pair.first.id in permanent and _outcome(pair.first) == _outcome(pair.again) and history.world_unchanged(pair)
-    )
-
-
-def _outcome(request: Request) -> tuple[int, str]:
-    return request.status, request.code
-
-
-def ignored_waits(history: ClientHistory) -> Ids:
-    """Return requests sent again before ``Retry-After`` was over. It compares outlines: after a 429 the body is not read."""
-    pairs = history.repeated(lambda each: each.outline, within=math.inf)
-    return second_ids(
-        pair
-        for pair in pairs
-        if pair.first.status == 429 and _is_early(history, pair, _retry_after(pair) - CLOCK_TOLERANCE)
-    )
+def ignored_waits(history: ClientHistory) -> Iterator[Request]:
+    """Yield requests sent again before ``Retry-After`` was over. It compares outlines: after a 429 the body is not read."""
+    for pair in history.repeated(lambda each: each.outline, within=math.inf):
+        if pair.first.status == 429 and _is_early(history, pair, _retry_after(pair) - CLOCK_TOLERANCE):
+            yield pair.again
 
 
 def _retry_after(pair: Repetition) -> float:
@@ -148,12 +143,12 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
                 yield sequence
 
 
-def hasty_retries(history: ClientHistory) -> Ids:
+def hasty_retries(history: ClientHistory) -> Iterator[Request]:
     """Yield retries after less than half of the recommended pause; random variation of pauses is good practice."""
     for sequence in failed_sequences(history):
         for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
             if _is_early(history, pair, wanted / 2):
-                yield pair.again.id
+                yield pair.again
 
 
 def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
@@ -171,8 +166,9 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
     return not any(wanted <= pause <= wanted + RETRY_WINDOW for pause in pauses)
 
 
-def stubborn_retries(history: ClientHistory) -> Ids:
-    return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
+def stubborn_retries(history: ClientHistory) -> Iterator[Request]:
+    for sequence in failed_sequences(history):
+        yield from sequence[MAX_TRIES:]
 
 
 LONG_SECONDS = 32.0
@@ -183,29 +179,12 @@ HELPERS = b"payments-emulator"
 """The user agent of the helpers for tests (``client/api.py`` and the module for Node), which wait as long as it takes."""
 
 
-def seconds_of(request: Request) -> float:
-    """Return how long the response took (real time)."""
-    return request.entry.answered - request.entry.began
-
-
-def unlimited_waits(history: ClientHistory) -> list[str]:
-    """Return requests whose client waited for the response however long that took."""
-    return [
-        each.id
-        for each in history.requests
-        if seconds_of(each) > LONG_SECONDS and each.headers.get(b"user-agent") != HELPERS
-    ]
-
-
-def unsafe_retries(history: ClientHistory) -> Ids:
-    """Return retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
-    return second_ids(
-        pair
-        for pair in history.retries
-        if pair.first.operation in CREATING
-        and (pair.first.status >= 500 or _still_running(history, pair.first))
-        and (pair.again.key is None or pair.again.key != pair.first.key)
-    )
+def unsafe_retries(history: ClientHistory) -> Iterator[Request]:
+    """Yield retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    for first, again in history.retries:
+        is_done = first.status >= 500 or _still_running(history, first)
+        if first.operation in CREATING and is_done and (again.key is None or again.key != first.key):
+            yield again
 
 
 def _still_running(history: ClientHistory, request: Request) -> bool:
@@ -215,16 +194,12 @@ def _still_running(history: ClientHistory, request: Request) -> bool:
     )
 
 
-def reused_keys(history: ClientHistory) -> Ids:
+def reused_keys(history: ClientHistory) -> Iterator[Request]:
     """Yield requests with a key that was used for another request."""
     for group in history.grouped(lambda each: each.key):
         for number, each in enumerate(group):
             if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
-                yield each.id
-
-
-def keyless_refunds(history: ClientHistory) -> Ids:
-    return [each.id for each in history.of("createRefund") if each.key is None]
+                yield each
 
 
 # -- reading: polling, pages of lists, and checking a payment before delivering goods
@@ -255,7 +230,7 @@ BETWEEN_PAGES = 2.0
 """The most seconds (real time) between two of them."""
 
 
-def polling(history: ClientHistory) -> Ids:
+def polling(history: ClientHistory) -> Iterator[Request]:
     """Yield requests that read an object again and again without any change, in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
@@ -267,38 +242,34 @@ def polling(history: ClientHistory) -> Ids:
     for group in history.grouped(lambda each: each.entry.path if each.operation in WAITING else None):
         for sequence in sequences(group, continues):
             if len(sequence) >= MANY_READS and waits(sequence[0]):
-                yield from (each.id for each in sequence)
+                yield from sequence
 
 
 def _gap(one: Request, other: Request) -> float:
     return other.entry.began - one.entry.began
 
 
-def long_lists(history: ClientHistory) -> list[Request]:
-    """Return reads of a list with more than one page."""
-    return [each for each in history.requests if list_of(each) and _next(each)]
+def is_long_list(request: Request) -> object:
+    """Return whether a request reads a list with more than one page."""
+    pagination = request.answer.get("pagination")
+    return list_of(request) and isinstance(pagination, dict) and pagination.get("next")
 
 
-def first_pages(history: ClientHistory) -> Ids:
+def first_pages(history: ClientHistory) -> Iterator[Request]:
     """Yield reads of lists with several pages if no other page, and no other page size, was ever requested."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
-            yield from (each.id for each in group if _next(each))
+            yield from filter(is_long_list, group)
 
 
-def _next(request: Request) -> object:
-    pagination = request.answer.get("pagination")
-    return isinstance(pagination, dict) and pagination.get("next")
-
-
-def small_pages(history: ClientHistory) -> Ids:
+def small_pages(history: ClientHistory) -> Iterator[Request]:
     def continues(one: Request, other: Request) -> bool:
         return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
 
     for group in history.grouped(list_of):
         for sequence in sequences(group, continues):
             if len(sequence) >= MANY_PAGES and _number(sequence[0], "page_size", 20) < SMALL_PAGE:
-                yield from (each.id for each in sequence[1:])
+                yield from sequence[1:]
 
 
 def _number(request: Request, name: str, default: int) -> int:
@@ -306,43 +277,41 @@ def _number(request: Request, name: str, default: int) -> int:
     return int(text) if text.isdecimal() else default
 
 
-def placeholders(history: ClientHistory) -> list[Request]:
-    """Return requests for a session with the placeholder of its id in an address."""
-    return [each for each in history.of("createCheckoutSession") if "CHECKOUT_SESSION_ID" in each.text]
+def has_placeholder(request: Request, pattern: str = "CHECKOUT_SESSION_ID") -> object:
+    """Return whether a request is for a session with the placeholder of its id in an address."""
+    return request.operation == "createCheckoutSession" and re.search(pattern, request.text)
 
 
-def escaped_placeholders(history: ClientHistory) -> Ids:
-    """Return those in which it is percent-encoded, and so is not replaced."""
-    return [each.id for each in placeholders(history) if re.search("(?i)%7BCHECKOUT_SESSION_ID%7D", each.text)]
-
-
-def unconfirmed(history: ClientHistory) -> Ids:
+def unconfirmed(history: ClientHistory) -> Iterator[Request]:
     """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
     if len(history.runtime.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in _completed(history):
         id = str(creation.answer["id"])
         if not _was_notified(history, id) and not _was_read(history, id):
-            yield creation.id
+            yield creation
 
 
-def is_confirmed(history: ClientHistory) -> bool:
-    """Return whether the client read each paid session. What it makes of an event that it acknowledged cannot be seen."""
-    ids = [str(creation.answer["id"]) for creation in _completed(history)]
-    return bool(ids) and all(_was_read(history, id) for id in ids)
+def confirmed(history: ClientHistory) -> list[Request]:
+    """Return the paid sessions if the client read each. What it makes of an event that it acknowledged cannot be seen."""
+    completed = [*_completed(history)]
+    return completed if all(_was_read(history, str(creation.answer["id"])) for creation in completed) else []
 
 
 def _completed(history: ClientHistory) -> Iterator[Request]:
     """Yield the requests that created a session which is complete by now."""
-    for each in history.of("createCheckoutSession"):
-        session = history.world.get(CheckoutSession, each.answer.get("id"))
-        if each.status == 201 and session is not None and session.status == "complete":
-            yield each
+    for each in history.requests:
+        if each.operation == "createCheckoutSession" and each.status == 201:
+            session = history.world.get(CheckoutSession, each.answer.get("id"))
+            if session is not None and session.status == "complete":
+                yield each
 
 
 def _was_read(history: ClientHistory, id: str) -> bool:
-    sessions = [each.answer for each in history.of("getCheckoutSession")]
-    sessions += [item for each in history.of("listCheckoutSessions") for item in each.answer.get("data", [])]
+    reads = [
+        each.answer for each in history.requests if each.operation in ("getCheckoutSession", "listCheckoutSessions")
+    ]
+    sessions = (session for answer in reads for session in answer.get("data", [answer]))
     return any(session.get("id") == id and session.get("status") == "complete" for session in sessions)
 
 
@@ -366,46 +335,82 @@ LATE = "no answer within"
 """The beginning of the error of an attempt that was not answered in time."""
 
 
-def attempted(history: ClientHistory) -> list[WebhookDelivery]:
-    """Return the deliveries that reached a receiver."""
-    return [
-        each
-        for each in history.deliveries
-        if any(attempt.status_code is not None or _is_late(attempt) for attempt in each.attempts)
-    ]
+def is_attempted(delivery: WebhookDelivery) -> bool:
+    """Return whether a delivery reached a receiver."""
+    return any(attempt.status_code is not None or is_late(attempt) for attempt in delivery.attempts)
 
 
-def _is_late(attempt: DeliveryAttempt) -> bool:
+def is_late(attempt: DeliveryAttempt) -> bool:
     return (attempt.error or "").startswith(LATE) or (attempt.status_code is not None and attempt.duration_ms > SLOW_MS)
 
 
-def slow(history: ClientHistory) -> Ids:
-    """Return deliveries that were answered slowly or not in time."""
-    return [each.id for each in history.deliveries if any(map(_is_late, each.attempts))]
+def is_rejected(delivery: WebhookDelivery) -> bool:
+    """Return whether it failed with an answer that was not 2xx; attempts without any answer do not count."""
+    return delivery.status == "failed" and any((each.status_code or 0) >= 300 for each in delivery.attempts[-1:])
 
 
-def unacknowledged(history: ClientHistory) -> Ids:
-    """Return failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
-    return [
-        each.id
-        for each in history.deliveries
-        if each.status == "failed" and each.attempts and (each.attempts[-1].status_code or 0) >= 300
-    ]
-
-
-def accepted_tampered(history: ClientHistory) -> Ids:
-    """Return acknowledged deliveries that were tampered with, or that had a forged copy."""
-    tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
-    return tampered + [
-        each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)
-    ]
-
-
-def endpoints_that(condition: Callable[[WebhookEndpoint], bool]) -> Callable[[ClientHistory], Ids]:
-    """Return a check that finds the endpoints for which a condition is true."""
-    return lambda history: [each.id for each in history.endpoints if condition(each)]
+def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
+    """Return whether a delivery was tampered with, or had a forged copy; ``believed`` if the receiver accepted that."""
+    return any(
+        (each.error == TAMPERED and (not believed or (each.status_code or 500) < 300))
+        or (each.error or "").startswith(f"{FORGED}accepted" if believed else FORGED)
+        for each in delivery.attempts
+    )
 
 
 def is_in_development(endpoint: WebhookEndpoint) -> bool:
     """Return whether an endpoint is on this machine, of a test App: what goes there need not be protected."""
     return not endpoint.livemode and loopback(urlsplit(endpoint.url).hostname or "")
+
+
+# -- all
+
+
+class Finder(NamedTuple):
+    """``occasions`` are what a rule is about; without any, the client did not exercise it. ``violations`` break it."""
+
+    occasions: Find
+    violations: Find
+
+
+FINDERS: Mapping[str, Finder] = {
+    "ignored-retry-after": Finder(requests(lambda it: it.status == 429), ignored_waits),
+    "unsafe-retry": Finder(
+        requests(lambda it: it.operation in CREATING and (it.status >= 500 or it.status == 409)), unsafe_retries
+    ),
+    "idempotency-key-reused": Finder(requests(lambda it: it.key), reused_keys),
+    "secret-exposed": Finder(requests(), requests(lambda it: SECRET.search(it.text))),
+    "forged-webhook-believed": Finder(
+        own_deliveries(is_forged), own_deliveries(lambda it: is_forged(it, believed=True))
+    ),
+    "webhook-without-tls": Finder(
+        endpoints(), endpoints(lambda it: it.url.startswith("http:") and not is_in_development(it))
+    ),
+    "retried-refusal": Finder(requests(is_permanent), retried_refusals),
+    "retried-too-soon": Finder(requests(lambda it: it.status >= 500), hasty_retries),
+    "retried-too-often": Finder(requests(lambda it: it.status >= 500), stubborn_retries),
+    "no-time-limit": Finder(
+        requests(lambda it: it.seconds > 1),
+        requests(lambda it: it.seconds > LONG_SECONDS and it.headers.get(b"user-agent") != HELPERS),
+    ),
+    "refund-without-key": Finder(
+        requests(lambda it: it.operation == "createRefund"),
+        requests(lambda it: it.operation == "createRefund" and it.key is None),
+    ),
+    "session-id-escaped": Finder(
+        requests(has_placeholder), requests(lambda it: has_placeholder(it, "(?i)%7BCHECKOUT_SESSION_ID%7D"))
+    ),
+    "completion-unconfirmed": Finder(confirmed, unconfirmed),
+    "polling": Finder(requests(lambda it: it.operation in WAITING), polling),
+    "secret-key-in-browser": Finder(requests(), requests(is_foreign)),
+    "slow-webhook-answer": Finder(deliveries(is_attempted), deliveries(lambda it: any(map(is_late, it.attempts)))),
+    "webhook-not-acknowledged": Finder(deliveries(is_attempted), deliveries(is_rejected)),
+    "webhook-basic": Finder(endpoints(), endpoints(lambda it: it.security_profile == "BASIC")),
+    "webhook-certificate-unchecked": Finder(
+        endpoints(), endpoints(lambda it: not it.ssl_verification and not is_in_development(it))
+    ),
+    "first-page-only": Finder(requests(is_long_list), first_pages),
+    "small-pages": Finder(requests(is_long_list), small_pages),
+    "beyond-the-specification": Finder(requests(), requests(lambda it: it.operation in beyond())),
+}
+"""By the name of each rule in ``fixtures/audit-rules.yaml``."""
