@@ -104,7 +104,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         assert "No failures arranged" in visitor.do("clear_faults", "failures").said("arranged")
         for part in ("requests", "webhooks"):
             offered = findall(r'<option value="(\{[^"]*)"', visitor.open("failures", about=part).html)
-            assert len(offered) == len(labels.OFFERED[part])
+            assert len(offered) == len(labels.LABELS["offered"][part])
             for effect in offered:
                 assert 'class="notice good"' in visitor.do("fault", "failures", **{"then:json": unescape(effect)}).html
 

@@ -99,21 +99,20 @@ class Notices:
 
 async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Take the step ``_name`` that leads on from the state of the object ``_id``; it may have been taken elsewhere since."""
-    try:
-        object = await request.get(
-            f"explain/{quote(form.get('_id', ''), safe='') or '-'}", language=request.language.code
-        )
-        taken = next((each for each in object["next_steps"] if each["name"] == form.get("_name")), None)
-        if taken is None:
-            return Notice(False, request.language.gettext("This can no longer be done: the object has changed since."))
-        body = taken["body"]
-        if taken["amount"] and (text := form.get("amount", "").strip()):
-            body = {**(body or {}), "amount": _amount(request.language, text, taken["amount"])}
-        answer = await request.call(taken["method"], taken["path"], body=body)
-    except ApiRequestError as error:
-        return _failed(request, error)
-    except ValueError as error:
-        return Notice(False, str(error), ("amount",))
+    id = quote(form.get("_id", ""), safe="") or "-"
+    object = await request.get(f"explain/{id}", language=request.language.code)
+    taken = next((each for each in object["next_steps"] if each["name"] == form.get("_name")), None)
+    if taken is None:
+        return Notice(False, request.language.gettext("This can no longer be done: the object has changed since."))
+    body = taken["body"]
+    if (most := taken["amount"]) and (text := form.get("amount", "").strip()):
+        amount = request.language.parse_amount(text, most["currency"])
+        if amount is None:
+            example = figure(most["most"], most["currency"], language=request.language)
+            wrong = request.language.gettext("Write an amount, such as {example}.", example=example)
+            return Notice(False, wrong, ("amount",))
+        body = {**(body or {}), "amount": amount}
+    answer = await request.call(taken["method"], taken["path"], body=body)
     done = labels.DONE.get(STEPS_DONE.get(taken["name"].partition("_")[0], ""))
     if done is None:
         return Notice(True, request.language.gettext("Done: {action}.", action=taken["label"]))
@@ -130,31 +129,17 @@ STEPS_DONE = {
 """The steps whose notice says more than that they are done, by the first word of their names."""
 
 
-def _amount(language: Language, text: str, amount: Mapping[str, Any]) -> int:
-    """Return the minor units that were typed as people write money. Raises :class:`ValueError`."""
-    minor = language.parse_amount(text, amount["currency"])
-    if minor is None:
-        raise ValueError(
-            language.gettext(
-                "Write an amount, such as {example}.",
-                example=figure(amount["most"], amount["currency"], language=language),
-            )
-        )
-    return minor
-
-
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    """Do what a form asks for. An API error is a notice too."""
+    """Make the one request of an action."""
     action = ACTIONS[name]
-    try:
-        if name == "fault" and "then" not in api_client.body_of(form):
-            return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
-        if name == "restore" and form.get("_id") != BEFORE_RESTORE:
-            await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
-        before = await request.get("app") if name == "settings" else {}
-        answer = await request.call(action.method, _path(action, form), body=_body(action, form))
-    except ApiRequestError as error:
-        return _failed(request, error)
+    if name == "fault" and "then" not in api_client.body_of(form):
+        return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
+    if name == "restore" and form.get("_id") != BEFORE_RESTORE:
+        await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
+    before = await request.get("app") if name == "settings" else {}
+    path = action.path.format(_id=quote(form.get("_id", ""), safe="") or "-")
+    body = None if action.method == "DELETE" else api_client.body_of(form)
+    answer = await request.call(action.method, path, body=body)
     differs = _differs(request.language, before, answer) if name == "settings" else []
     done = request.language.gettext(labels.DONE[name], **await _values(request, answer))
     return Notice(True, " ".join([done, *differs]))
@@ -172,13 +157,10 @@ async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice
     """Replay every failed delivery to the endpoint ``_id``, the oldest first."""
     endpoint = quote(form.get("_id", ""), safe="") or "-"
     filters: dict[str, Any] = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
-    try:
-        answers = [
-            await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
-            for each in (await newest(request.get, "objects", **filters)).rows
-        ]
-    except ApiRequestError as error:
-        return _failed(request, error)
+    answers = [
+        await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
+        for each in (await newest(request.get, "objects", **filters)).rows
+    ]
     arrived = sum(answer["status"] == "succeeded" for answer in answers)
     text = request.language.ngettext(
         "{count} delivery replayed, {arrived} accepted.",
@@ -187,18 +169,6 @@ async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice
         arrived=arrived,
     )
     return Notice(arrived == len(answers), text)
-
-
-def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
-    return Notice(False, labels.translated(request.language, error.message, error.fields), error.fields)
-
-
-def _path(action: Action, form: Mapping[str, str]) -> str:
-    return action.path.format(_id=quote(form.get("_id", ""), safe="") or "-")
-
-
-def _body(action: Action, form: Mapping[str, str]) -> Any:
-    return None if action.method == "DELETE" else api_client.body_of(form)
 
 
 async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
@@ -243,10 +213,7 @@ FILES: Mapping[str, str] = {
 
 async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Stop the recording; the test is shown next, if something was recorded."""
-    try:
-        state = await request.call("POST", f"{CONTROL}/recording/stop")
-    except ApiRequestError as error:
-        return _failed(request, error)
+    state = await request.call("POST", f"{CONTROL}/recording/stop")
     if state["until_request"] is None:
         return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start."))
     marks = {"since": state["since_request"], "until": state["until_request"]}
@@ -260,12 +227,8 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
 async def recording(request: ConsoleRequest) -> TemplateAndValues:
     """Return the test of what was recorded."""
     code = await _test(request)
-    return "recording.html", {
-        "as_code": code.text,
-        "form": _form(request),
-        "files": FILES,
-        "marks": _marks(request),
-    }
+    values = {"as_code": code.text, "form": _form(request), "files": FILES, "marks": _marks(request)}
+    return "recording.html", values
 
 
 async def file(request: ConsoleRequest) -> Response:
@@ -344,9 +307,10 @@ OTHERS: Mapping[str, Callable[[ConsoleRequest, Mapping[str, str]], Awaitable[Not
 
 
 async def act(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    """Do what a form asks for. Raises :class:`ApiRequestError` if there is no such action."""
-    if name in OTHERS:
-        return await OTHERS[name](request, form)
-    if name not in ACTIONS:
+    """Do what a form asks for; an API error is a notice too. Raises :class:`ApiRequestError` if there is no such action."""
+    if name not in {**OTHERS, **ACTIONS}:
         raise request.not_found()
-    return await perform(request, name, form)
+    try:
+        return await (OTHERS[name](request, form) if name in OTHERS else perform(request, name, form))
+    except ApiRequestError as error:
+        return Notice(False, labels.translated(request.language, error.message, error.fields), error.fields)

@@ -50,8 +50,7 @@ class ApiClient:
         request = ApiRequest.of(method, path, query=given, json=body, headers=headers)
         response = await within.exchange(self._app, base_url, request)
         if not response.is_success:
-            id = response.headers.get("request-id")
-            raise ApiRequestError(response.status_code, error_message(response), id, wrong_fields(response))
+            raise api_error(response)
         return response
 
     async def forward(self, key: str, path: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,20 +71,14 @@ def _host(scope: Scope) -> bytes:
     return next((bytes(value) for name, value in scope["headers"] if name == b"host"), b"127.0.0.1")
 
 
-def error_message(response: ApiResponse) -> str:
-    """Return the message of an API error, with those of single fields."""
+def api_error(response: ApiResponse) -> ApiRequestError:
+    """Return the error of a response: its message with those of single fields, and the fields that it names."""
     error = response.error()
-    if not error:
-        return f"HTTP {response.status_code}"
-    message = str(error.get("message", response.status_code))
-    fields = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
-    return " ".join([message, *(field for field in fields if field not in message)])
-
-
-def wrong_fields(response: ApiResponse) -> tuple[str, ...]:
-    """Return the fields of the request that an API error names."""
-    error = response.error()
-    return tuple(error.get("errors") or filter(None, [error.get("param")]))
+    message = str(error.get("message", response.status_code)) if error else f"HTTP {response.status_code}"
+    texts = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
+    message = " ".join([message, *(text for text in texts if text not in message)])
+    fields = tuple(error.get("errors") or filter(None, [error.get("param")]))
+    return ApiRequestError(response.status_code, message, response.headers.get("request-id"), fields)
 
 
 # -- forms

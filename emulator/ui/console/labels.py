@@ -21,32 +21,6 @@ from emulator.resources.registry import REGISTRY
 # -- labels
 
 
-TABLES: Mapping[str, Any] = fixture("console")
-"""Every table of ``fixtures/console.yaml``, which says of each what it is for."""
-
-PAGES: Mapping[str, str] = TABLES["pages"]
-LANES: Mapping[str, str] = TABLES["lanes"]
-EMAILS: Mapping[str, str] = TABLES["emails"]
-CHANGES: Mapping[str, str] = TABLES["changes"]
-OPERATIONS: Mapping[str, str] = TABLES["operations"]
-SEVERITIES: Mapping[str, str] = TABLES["severities"]
-SETTINGS: Mapping[str, Mapping[str, str]] = {each["group"]: each["fields"] for each in TABLES["settings"]}
-MERCHANT: Mapping[str, str] = TABLES["merchant"]
-ASSUMPTIONS: Mapping[str, str] = TABLES["assumptions"]
-HORIZONS: Mapping[str, str] = TABLES["horizons"]
-COVERAGE: Mapping[str, str] = TABLES["coverage"]
-FIELDS: Mapping[str, str] = TABLES["fields"]
-THEMES: Mapping[str, str] = TABLES["themes"]
-DONE: Mapping[str, str] = TABLES["done"]
-OUTCOMES: Mapping[str, str] = TABLES["outcomes"]
-EFFECTS: Mapping[str, str] = TABLES["effects"]
-OFFERED: Mapping[str, Sequence[Mapping[str, Any]]] = TABLES["offered"]
-MESSAGES: Sequence[str] = TABLES["messages"]
-WORDS: Mapping[str, str] = dict(TABLES["words"])
-
-JOBS: Mapping[str, str] = {name: each["label"] for name, each in job_texts().items() if "label" in each}
-"""What each kind of job does when it is due."""
-
 _RECORDS: tuple[type[Record], ...] = (*REGISTRY.kinds, Event)
 _NAMES = {record.kind: record.names for record in _RECORDS if record.names is not None}
 
@@ -56,19 +30,34 @@ KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items
 KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()} | {"email": N_("Email")}
 """The same for one object."""
 
+_TABLES: Mapping[str, Any] = fixture("console")
+
+LABELS: Mapping[str, Any] = {
+    **_TABLES,
+    "settings": {each["group"]: each["fields"] for each in _TABLES["settings"]},
+    "words": dict(_TABLES["words"]),
+    "jobs": {name: each["label"] for name, each in job_texts().items() if "label" in each},
+    "kinds": KINDS,
+    "kind_names": KIND_NAMES,
+}
+"""Every table of ``fixtures/console.yaml``, which says of each what it is for; what jobs do; and the kinds of object."""
+
+DONE: Mapping[str, str] = LABELS["done"]
+THEMES: Mapping[str, str] = LABELS["themes"]
+
 
 def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
     """Return the effect of an arranged outcome or fault."""
     if arranged["object"] == "outcome":
-        wanted = f"{arranged['operation']} {arranged['result']}"
-        return language.gettext(OUTCOMES[wanted])
+        return language.gettext(LABELS["outcomes"][f"{arranged['operation']} {arranged['result']}"])
     return effect(language, arranged["then"])
 
 
 def effect(language: Language, then: Mapping[str, Any]) -> str:
     """Return the effect of a fault, by its ``then``."""
     name, value = next((name, value) for name, value in then.items() if name not in ("executed", "body") and value)
-    said = language.gettext(EFFECTS.get(f"{name} {value}") or EFFECTS[name], value=value)
+    effects = LABELS["effects"]
+    said = language.gettext(effects.get(f"{name} {value}") or effects[name], value=value)
     return language.gettext("{effect} (after it is done)", effect=said) if then.get("executed") else said
 
 
@@ -90,7 +79,7 @@ def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Return the pattern of each message, those of the table of errors included; placeholders stand for what varies."""
-    messages = (*MESSAGES, *(row.message for row in ERRORS.values()))
+    messages = (*LABELS["messages"], *(row.message for row in ERRORS.values()))
     return {
         message: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(message)), re.DOTALL)
         for message in messages

@@ -26,7 +26,7 @@ from emulator.resources.ledger import ACCOUNTS, BOOKS
 from emulator.resources.registry import REGISTRY, STATE_MACHINES
 from emulator.ui.base import pages
 from emulator.ui.base.pages import content_security_policy, hash_of, private_headers, remember_language
-from emulator.ui.console import labels
+from emulator.ui.console.labels import KIND_NAMES, LABELS
 from emulator.ui.console.mount import CONSOLE, HOME
 from emulator.ui.console.request import ConsoleRequest
 
@@ -42,7 +42,6 @@ TYPES = {"console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 @cache
 def content(name: str) -> bytes:
-    """Return the content of a file."""
     return files("emulator.ui.console").joinpath("static", name).read_bytes()
 
 
@@ -59,19 +58,8 @@ def inline(name: str) -> Markup:
     return Markup(content(name).decode())  # noqa: S704  # the package's own files
 
 
-def style_source() -> str:
-    """Return the style sheet as a source of a ``Content-Security-Policy``."""
-    return hash_of(style())
-
-
-def script_source() -> str:
-    """Return the scripts as a source of a ``Content-Security-Policy``: the one in the page, and the one that it fetches."""
-    return f"'self' {hash_of(inline('loader.js'))}"
-
-
 @cache
 def static_url(name: str) -> str:
-    """Return the URL of a file."""
     return f"{CONSOLE}static/{sha256(content(name)).hexdigest()[:12]}/{name}"
 
 
@@ -86,44 +74,40 @@ async def static_file(request: Request) -> Response:
 # -- columns: what a list shows of each kind of object, and how single fields are shown
 
 
-_CHOSEN: Mapping[str, Sequence[str]] = labels.TABLES["columns"]
-"""The kinds for which columns are chosen."""
-
-_FEW = 4
 _SHOWN_ANYWAY = frozenset({"id", "object", "app", "metadata", "livemode", "created_at", "updated_at"})
 
 
 def _first_fields(kind: type[Record]) -> tuple[str, ...]:
-    fields = (name for name in kind.__struct_fields__ if name not in _SHOWN_ANYWAY)
-    return tuple(fields)[:_FEW]
+    return tuple(name for name in kind.__struct_fields__ if name not in _SHOWN_ANYWAY)[:4]
 
-
-_OTHERS = {kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and documented(kind)}
 
 REFERENCES: Mapping[str, str] = {
     # An endpoint's security_profile is how its deliveries are signed, and no object.
-    **{kind: kind for kind in labels.KIND_NAMES if kind not in ("email", "security_profile")},
+    **{kind: kind for kind in KIND_NAMES if kind not in ("email", "security_profile")},
     "plan": "subscription_plan",
     "webhook": "webhook_endpoint",
 }
 """The fields of an object that hold the id of another one, and the kind of that."""
 
-COLUMNS: Mapping[str, Sequence[str]] = {**_CHOSEN, **_OTHERS}
+COLUMNS: Mapping[str, Sequence[str]] = {
+    **LABELS["columns"],
+    **{
+        kind.kind: _first_fields(kind)
+        for kind in REGISTRY.kinds
+        if kind.kind not in LABELS["columns"] and documented(kind)
+    },
+}
 """The columns of every kind; a kind for which none are chosen shows its first fields."""
-
-IN_NAMES: Mapping[str, Sequence[str]] = labels.TABLES["in_names"]
 
 PILLS = frozenset({"status", "active", "enabled"})
 """Fields that are drawn as a pill."""
-
-TONES: Mapping[str, str] = labels.TABLES["tones"]
 
 
 def tone(status: object) -> str:
     """Return the tone of a status (of a change the one that it leads to), of a flag or of an HTTP status."""
     if isinstance(status, int) and not isinstance(status, bool):
         return "good" if status < 300 else "warn" if status < 500 else "bad"
-    return TONES.get(str(status).lower().rpartition("→ ")[2], "plain")
+    return str(LABELS["tones"].get(str(status).lower().rpartition("→ ")[2], "plain"))
 
 
 # -- functions of templates
@@ -196,29 +180,23 @@ def short_instants(text: str, language: Language) -> str:
 
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
     """Return a value as indented JSON, highlighted by type, in which ids are links."""
+    inner = partial(tree, page_of=page_of, depth=depth + 1)
     if isinstance(value, dict) and value and depth < DEEPEST:
-        lines = [_key(name) + tree(item, page_of=page_of, depth=depth + 1) for name, item in value.items()]
-        return _block("{", lines, "}", depth)
+        field = Markup('<span class="k">{}</span>: {}')
+        fields = [field.format(json.dumps(name, ensure_ascii=False), inner(item)) for name, item in value.items()]
+        return _block("{}", fields, depth)
     if isinstance(value, list) and value and depth < DEEPEST:
-        return _block("[", [tree(item, page_of=page_of, depth=depth + 1) for item in value], "]", depth)
-    return _leaf(value, page_of)
-
-
-def _key(name: str) -> Markup:
-    return Markup('<span class="k">{}</span>: ').format(json.dumps(name, ensure_ascii=False))
-
-
-def _block(start: str, lines: list[Markup], end: str, depth: int) -> Markup:
-    inner = Markup(",\n").join(Markup("  ") * (depth + 1) + line for line in lines)
-    return Markup("{}\n{}\n{}{}").format(start, inner, "  " * depth, end)
-
-
-def _leaf(value: Any, page_of: UrlOf) -> Markup:
+        return _block("[]", [inner(item) for item in value], depth)
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         shown = Markup('<a href="{}">{}</a>').format(page_of(value), text) if ID.fullmatch(value) else escape(text)
         return Markup('<span class="s">{}</span>').format(shown)
     return Markup('<span class="n">{}</span>').format(text)
+
+
+def _block(brackets: str, lines: list[Markup], depth: int) -> Markup:
+    indented = Markup(",\n").join(Markup("  ") * (depth + 1) + line for line in lines)
+    return Markup("{}\n{}\n{}{}").format(brackets[0], indented, "  " * depth, brackets[1])
 
 
 # -- pages
@@ -227,23 +205,19 @@ def _leaf(value: Any, page_of: UrlOf) -> Markup:
 @cache
 def headers() -> dict[str, str]:
     """Return the headers of every page."""
-    own = "'self'"
     policy = content_security_policy(
-        style_src=style_source(),
-        script_src=script_source(),
-        img_src=f"{own} data:",
-        connect_src=own,
-        frame_src=own,
+        style_src=hash_of(style()),
+        script_src=f"'self' {hash_of(inline('loader.js'))}",
+        img_src="'self' data:",
+        connect_src="'self'",
+        frame_src="'self'",
     )
     return private_headers(policy)
 
 
-_APP_OF_A_TEST = re.compile(r"[0-9a-f]{12}-(.+)")
-
-
 def test_name(app: str) -> str | None:
     """Return the name of the test whose App this is; None for one that no test has opened."""
-    named = _APP_OF_A_TEST.fullmatch(app)
+    named = re.fullmatch(r"[0-9a-f]{12}-(.+)", app)
     return named and named[1]
 
 
@@ -256,9 +230,9 @@ def environment() -> Environment:
         "accounts": ACCOUNTS,
         "books": BOOKS,
         "columns": COLUMNS,
-        "in_names": IN_NAMES,
+        "in_names": LABELS["in_names"],
         "inline": inline,
-        "labels": labels,
+        "labels": LABELS,
         "method_names": PAYMENT_METHOD_TYPES,
         "money_fields": MONEY_FIELDS,
         "pills": PILLS,
@@ -292,14 +266,10 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
     return response
 
 
-PAGES = {"req": "requests", "mail": "emails"}
-"""Where the page of an id is, by its prefix; all others are objects."""
-
-SHARED_PAGES = {"app": "settings", "flt": "failures", "outc": "failures"}
-"""Pages that show all objects whose ids have a prefix."""
+PAGES = {"req": "requests/{}", "mail": "emails/{}", "app": "settings", "flt": "failures", "outc": "failures"}
+"""The page that shows an id, by its prefix; all others are objects."""
 
 
 def page_of(request: ConsoleRequest, id: str) -> str:
     """Return the URL of the page that shows what has this id."""
-    prefix = id.partition("_")[0]
-    return request.link(SHARED_PAGES.get(prefix) or f"{PAGES.get(prefix, 'objects')}/{id}")
+    return request.link(PAGES.get(id.partition("_")[0], "objects/{}").format(id))

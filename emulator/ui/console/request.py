@@ -87,6 +87,10 @@ class ConsoleRequest(BrowserRequest):
         """Return the page of a list of the control API that the query asks for."""
         return await self.get(path, page=self.query.get("page"), page_size=SIZE, **filters)
 
+    def filters(self, *names: str) -> dict[str, str | None]:
+        """Return the parameters of the query with these names, None for those that are not given."""
+        return {name: self.query.get(name) or None for name in names}
+
     async def names(self, ids: list[str]) -> Any:
         """Return the names of the objects and requests with these ids, by id; those without a name are left out."""
         # Ids are written as they are: to quote the commas between them takes as long as the answer.

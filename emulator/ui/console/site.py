@@ -54,11 +54,7 @@ class Login:
         """Return whether a request has the cookie, or the header with which programs send the token to the control API."""
         cookie = request.cookies.get(self._cookie_name, "")
         token = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
-        return self._token is None or self._is_valid(cookie) or self._is_token(token)
-
-    def accepts(self, token: str) -> bool:
-        """Return whether this is the token."""
-        return self._is_token(token.encode())
+        return self._token is None or self._is_valid(cookie) or self.accepts(token)
 
     def remember(self, response: Response) -> None:
         """Set the cookie, which lasts until the browser is closed, and at most :data:`LIFETIME`."""
@@ -66,7 +62,8 @@ class Login:
         value = f"{until}.{self._signed(until)}"
         response.set_cookie(self._cookie_name, value, path="/_emulator/", httponly=True, samesite="strict")
 
-    def _is_token(self, candidate: bytes) -> bool:
+    def accepts(self, candidate: bytes) -> bool:
+        """Return whether this is the token."""
         return self._token is not None and hmac.compare_digest(candidate, self._token)
 
     def _is_valid(self, cookie: str) -> bool:
@@ -82,9 +79,6 @@ class Login:
 # -- the page of a phone: its mobile money prompts
 
 
-ANSWERS = ("approve", "reject", "ignore")
-
-
 async def show(request: ConsoleRequest) -> Response:
     """GET …/phones/{number}: the prompts that wait, and what the last answer did."""
     return await _page(request, request.query.get("answered", ""))
@@ -94,7 +88,7 @@ async def answer(request: ConsoleRequest) -> Response:
     """POST …/phones/{number}/answer: the button that was pressed. The prompt may no longer be there."""
     form = await api_client.read_form(request.http)
     pressed = form.get("answer", "")
-    if pressed not in ANSWERS:
+    if pressed not in ("approve", "reject", "ignore"):
         return await _page(request, "gone", 422)
     # The PIN is not sent on, so it is not stored in the journal.
     body = {"answer": pressed, "payment_intent": form.get("payment_intent", "")}
@@ -250,14 +244,11 @@ class Console:
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""
         text = (await api_client.read_form(request.http)).get("report", "")
-        try:
-            values: dict[str, Any] = {"report": files.opened(text), "error": None}
-        except ValueError:
-            values = {
-                "report": None,
-                "error": request.language.gettext("This is not the JSON of a report."),
-            }
-        return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
+        report, error = files.opened(text), None
+        if report is None:
+            error = request.language.gettext("This is not the JSON of a report.")
+        frame = await self._frame(request)
+        return page(request, "reports.html", 422 if error else 200, **frame, report=report, error=error)
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""
@@ -286,7 +277,7 @@ class Console:
     async def _log_in(self, http: Request) -> Response:
         form = await api_client.read_form(http)
         next_page = actions.back(form.get("_back"))
-        if not self._login.accepts(form.get("token", "")):
+        if not self._login.accepts(form.get("token", "").encode()):
             request = ConsoleRequest(http, self._api)
             return page(request, "apart.html", 401, problem=None, wrong=True, next_page=next_page)
         response = RedirectResponse(next_page, 303)

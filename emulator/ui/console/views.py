@@ -24,6 +24,7 @@ from emulator.ui.base.plots import collect
 from emulator.ui.console import actions, labels
 from emulator.ui.console.actions import METHODS
 from emulator.ui.console.api_client import ApiRequestError
+from emulator.ui.console.labels import KIND_NAMES, LABELS
 from emulator.ui.console.render import COLUMNS, ID, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
@@ -64,24 +65,24 @@ async def charts(request: ConsoleRequest) -> TemplateAndValues:
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
     """Return where the money is, the newest entries, and what broke the balance."""
-    filters = {name: request.query.get(name) or None for name in ("object", "currency")}
+    filters = request.filters("object", "currency")
     found = await request.page("ledger", grouped=True, **filters)
     totals: dict[str, dict[str, int]] = {}
     for each in found["totals"]:
         totals.setdefault(each["account"], {})[each["currency"]] = each["amount"]
     currencies = list(dict.fromkeys(each["currency"] for each in found["totals"]))
+
+    def cause(entry: dict[str, Any]) -> tuple[str, str]:
+        return entry["at"], entry["cause"]["id"] or ""
+
     return "ledger.html", {
         "ledger": found,
         "list": found["entries"],
         "matrix": {"currencies": currencies, "rows": totals} if totals else None,
-        "groups": [_movement(request.language, [*own]) for _, own in groupby(found["entries"]["data"], _cause)],
+        "groups": [_movement(request.language, [*own]) for _, own in groupby(found["entries"]["data"], key=cause)],
         "filters": filters,
         "currencies": [(each, each) for each in (await request.get("app"))["settings"]["currencies"]],
     }
-
-
-def _cause(entry: dict[str, Any]) -> tuple[str, str]:
-    return entry["at"], entry["cause"]["id"] or ""
 
 
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -101,7 +102,6 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
 
 
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the page of an inbox: its deliveries, and how it responds."""
     every = (await request.get("inboxes", page_size=100))["data"]
     response = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
     return "inbox.html", {"name": request.id, "response": response, "list": await request.page(f"inbox/{request.id}")}
@@ -114,16 +114,12 @@ CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
 """The forms in which a request is shown as code, the first for those who have not chosen."""
 
 
-def api_of(chosen: str | None) -> str | None:
-    """Return the API whose requests are listed: the service, unless the control API or ``all`` is chosen."""
-    return None if chosen == "all" else chosen or "service"
-
-
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the journal."""
-    filters = {name: request.query.get(name) for name in ("method", "status", "api", "changed", "operation", "object")}
+    """Return the journal; of the service alone, unless the control API or ``all`` is chosen."""
+    filters = request.filters("method", "status", "api", "changed", "operation", "object")
+    api = None if filters["api"] == "all" else filters["api"] or "service"
     return "requests.html", {
-        "list": await request.page("requests", **{**filters, "api": api_of(filters["api"])}),
+        "list": await request.page("requests", **{**filters, "api": api}),
         "filters": filters,
         "methods": [(method, method) for method in METHODS],
         "operations": [(name, name) for name in sorted(bundles.operation_specs())],
@@ -217,16 +213,14 @@ STATUSES: Mapping[str, tuple[str, ...]] = {
 
 
 def statuses_of(kind: str, language: Language) -> list[tuple[str, str]]:
-    """Return the statuses of a kind, each with its name."""
     return [(status, status_name(language, kind, status)) for status in STATUSES.get(kind, ())]
 
 
 async def objects(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the objects of one kind, with a search."""
     kind = request.query.get("kind", "customer")
     if kind not in COLUMNS:
         raise request.not_found()
-    filters = {name: request.query.get(name) for name in ("related", "query", "status")}
+    filters = request.filters("related", "query", "status")
     return "objects.html", {
         "kind": kind,
         "list": await request.page("objects", kind=kind, **filters),
@@ -249,24 +243,21 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "events": await request.get("events", object=id, page_size=FEW),
         "requests": await request.get("requests", object=id, page_size=FEW),
         "refers": {
-            labels.KIND_NAMES[REFERENCES[field]]: object[field]
+            KIND_NAMES[REFERENCES[field]]: object[field]
             for field in REFERENCES
             # An endpoint's security profile is the name of a signing method.
             if isinstance(object.get(field), str) and ID.fullmatch(object[field])
         },
         "related": await request.get("counts", related=id),
-        "why": await request.get(f"explain/{id}", language=request.language.code),
-        "episodes": [],
+        "why": (why := await request.get(f"explain/{id}", language=request.language.code)),
+        "episodes": episodes(why.pop("chain"), id),
         "emails": 0,
         "failed": 0,
-        "attempts": None,
+        "attempts": await _attempts(request, object, why) if kind == "subscription" else None,
         "nav": NAVIGATION.get(kind, "objects"),
         "deliveries": None,
         "payload": None,
     }
-    if kind == "subscription":
-        values["attempts"] = await _attempts(request, object, values["why"])
-    values["episodes"] = episodes(values["why"].pop("chain"), id)
     if kind in ("event", "webhook_endpoint"):
         values["deliveries"] = await request.page("objects", kind="webhook_delivery", related=id)
     if kind == "webhook_endpoint":
@@ -336,12 +327,11 @@ async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
 
 async def schedule(request: ConsoleRequest) -> TemplateAndValues:
     """Return the jobs that are planned; with ``until`` everything that would happen until then."""
-    filters = {name: request.query.get(name) for name in ("until", "kind")}
-    kinds = [(name, request.language.gettext(text)) for name, text in labels.JOBS.items()]
+    filters = request.filters("until", "kind")
     return "schedule.html", {
         "list": await request.page("schedule", grouped=True, **filters),
         "month": [] if filters["until"] else await _month(request, filters["kind"]),
-        "kinds": kinds,
+        "kinds": [(name, request.language.gettext(text)) for name, text in LABELS["jobs"].items()],
         **filters,
     }
 
@@ -363,15 +353,13 @@ async def _month(request: ConsoleRequest, kind: str | None) -> list[tuple[str, i
 
 
 async def events(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the events."""
-    filters = {name: request.query.get(name) for name in ("type", "object")}
+    filters = request.filters("type", "object")
     types = [row["type"] for row in (await request.get("catalog"))["event_types"]]
     return "events.html", {"list": await request.page("events", **filters), "filters": filters, "types": types}
 
 
 async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the endpoints and the deliveries to them."""
-    filters = {name: request.query.get(name) for name in ("status", "related", "query")}
+    filters = request.filters("status", "related", "query")
     endpoints = await request.get("objects", kind="webhook_endpoint", page_size=SIZE)
     return "webhooks.html", {
         "endpoints": endpoints,
@@ -384,21 +372,16 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
     }
 
 
-LAST = 50
-"""The last deliveries to an endpoint that are drawn as a strip."""
-
-
 async def _health(request: ConsoleRequest, endpoint: str) -> dict[str, Any]:
-    """Return how many deliveries to an endpoint there are, how many of them failed, and the last ones."""
-    last = await request.get("objects", kind="webhook_delivery", related=endpoint, page_size=LAST)
+    """Return how many deliveries to an endpoint there are, how many of them failed, and the last ones, drawn as a strip."""
+    last = await request.get("objects", kind="webhook_delivery", related=endpoint, page_size=50)
     failed = await _count(request, "objects", kind="webhook_delivery", related=endpoint, status="failed")
     shown = [{"status": each["status"]} for each in last["data"]]
     return {"count": last["pagination"]["count"], "failed": failed, "last": shown}
 
 
 async def emails(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the emails."""
-    filters = {name: request.query.get(name) for name in ("to", "kind")}
+    filters = request.filters("to", "kind")
     return "emails.html", {"list": await request.page("emails", **filters), "filters": filters}
 
 
@@ -417,12 +400,12 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
     about = request.query.get("about", "")
     endpoints = (await request.get("objects", kind="webhook_endpoint", page_size=100))["data"]
     effects, delivery_effects = (
-        [(json.dumps(then), labels.effect(language, then)) for then in labels.OFFERED[part]] for part in ABOUT[1:]
+        [(json.dumps(then), labels.effect(language, then)) for then in LABELS["offered"][part]] for part in ABOUT[1:]
     )
     return "failures.html", {
         "about": about if about in ABOUT else ABOUT[0],
         "arranged": arranged,
-        "outcomes": [(name, language.gettext(text)) for name, text in labels.OPERATIONS.items()],
+        "outcomes": [(name, language.gettext(text)) for name, text in LABELS["operations"].items()],
         "codes": [(code, code) for code in sorted(row["code"] for row in catalog["error_codes"])],
         "types": [(row["type"], row["type"]) for row in catalog["event_types"]],
         "channels": [(name, language.gettext(PAYMENT_METHOD_TYPES[name])) for name in catalog["magic_values"]],
@@ -436,15 +419,11 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
     }
 
 
-NEWEST = 50
-"""The most other objects that an object can be compared with."""
-
-
 async def compare(request: ConsoleRequest) -> TemplateAndValues:
     """Return an object side by side with another, by its id, or with itself after a change, by the number of that."""
     object = await request.get(f"objects/{request.id}")
     changes = (await plots.newest(request.get, f"objects/{object['id']}/changes")).rows
-    others = (await request.get("objects", kind=object["object"], page_size=NEWEST))["data"]
+    others = (await request.get("objects", kind=object["object"], page_size=50))["data"]
     names = await request.names([each["id"] for each in others])
     versions = {str(number): each for number, each in enumerate(changes)}
     choices = [
@@ -472,7 +451,7 @@ async def compare(request: ConsoleRequest) -> TemplateAndValues:
 def _change(language: Language, change: Any) -> str:
     """Return when a change was, and what changed: the status, or else the names of a few fields."""
     fields, kind = change["fields"], change["kind"]
-    text = language.gettext(labels.CHANGES[change["change"]])
+    text = language.gettext(LABELS["changes"][change["change"]])
     if change["change"] == "updated":
         names = [name.replace("_", " ") for name in fields if name != "updated_at"]
         text = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
@@ -499,12 +478,12 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
     return "search.html", {"text": text, "best": best, "found": found}
 
 
-def showing(template: str, name: str, path: str, **values: Any) -> Reader:
+def showing(name: str, path: str, **values: Any) -> Reader:
     """Return the reader of a page that shows one answer of the control API by a name; ``{id}`` is that of the page."""
 
     async def read(request: ConsoleRequest) -> TemplateAndValues:
         where = path.replace("{id}", request.id) if "{id}" in path else path
-        return template, {name: await request.get(where), **values}
+        return f"{name}.html", {name: await request.get(where), **values}
 
     return read
 
@@ -518,8 +497,7 @@ def listing(template: str, path: str) -> Reader:
     return read
 
 
-async def reports(request: ConsoleRequest) -> TemplateAndValues:
-    """Return a form that opens the JSON of a report."""
+async def reports(_: ConsoleRequest) -> TemplateAndValues:
     return "reports.html", {"report": None, "error": None}
 
 
@@ -527,7 +505,7 @@ PAGES: Mapping[str, Reader] = {
     "settings": settings,
     "assumptions": assumptions,
     "charts": charts,
-    "coverage": showing("coverage.html", "coverage", "coverage", needed=needed),
+    "coverage": showing("coverage", "coverage", needed=needed),
     "ledger": ledger,
     "worlds": listing("worlds.html", "apps"),
     "inbox": listing("inboxes.html", "inboxes"),
@@ -543,11 +521,11 @@ PAGES: Mapping[str, Reader] = {
     "events": events,
     "webhooks": webhooks,
     "emails": emails,
-    "emails/{id}": showing("email.html", "email", "emails/{id}"),
-    "audit": showing("audit.html", "audit", "audit", tones=SEVERITY_TONES),
+    "emails/{id}": showing("email", "emails/{id}"),
+    "audit": showing("audit", "audit", tones=SEVERITY_TONES),
     "failures": failures,
     "snapshots": listing("snapshots.html", "snapshots"),
-    "magic": showing("magic.html", "catalog", "catalog"),
+    "magic": showing("magic", "catalog"),
     "search": search,
 }
 """By path below ``/_emulator/console/``."""
