@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
@@ -37,12 +37,17 @@ def _text(name: str, form: str, base_url: str, marks: Marks | None) -> str:
     return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
 
 
-def _document(marks: Marks | None, path: str, name: str, form: str) -> Route:
-    async def show(request: Request) -> Response:
-        text = _text(name, form, context_of(request.scope).base_url, marks)
-        return Response(text, media_type=f"application/{form}")
-
-    return Route(path, show)
+DOCUMENTS = {
+    "/openapi.json": "service-3.0",
+    "/openapi.yaml": "service-3.0",
+    "/openapi-3.1.json": "service-3.1",
+    "/openapi-3.1.yaml": "service-3.1",
+    "/openapi-pages.json": "pages-3.0",
+    "/openapi-pages-3.1.json": "pages-3.1",
+    "/_emulator/openapi.json": "control-3.0",
+    "/_emulator/openapi-3.1.json": "control-3.1",
+}
+"""The served documents by their paths, each in the form in which the path ends."""
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -60,25 +65,28 @@ async def _method_not_allowed(request: Request, error: Exception) -> Response:
 def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
     """Return the application for all other paths; its documents and pages say what a ``profile`` has confirmed."""
     marks = Marks.of(profile) if profile else None
-    document = partial(_document, marks)
+
+    async def document(request: Request) -> Response:
+        path = request.url.path
+        form = path.rpartition(".")[2]
+        text = _text(DOCUMENTS[path], form, context_of(request.scope).base_url, marks)
+        return Response(text, media_type=f"application/{form}")
+
+    async def with_slash(_: Request) -> Response:
+        """Redirect to the path with a slash: the links within the guide are relative."""
+        return RedirectResponse(f"{reference.PATH}/", 308)
+
     return application(
         [
             Route("/", first_page),
             *reference.explorer_routes(),
             *reference.reference_routes(engine, profile),
             *Pages(engine).routes(),
-            Route(reference.PATH, reference.with_slash),
+            Route(reference.PATH, with_slash),
             Route("/llms.txt", reference.llms_txt),
             Route(f"{reference.PATH}/{{name}}.md", reference.markdown),
             Mount(reference.PATH, reference.Guide()),
-            document("/openapi.json", "service-3.0", "json"),
-            document("/openapi.yaml", "service-3.0", "yaml"),
-            document("/openapi-3.1.json", "service-3.1", "json"),
-            document("/openapi-3.1.yaml", "service-3.1", "yaml"),
-            document("/openapi-pages.json", "pages-3.0", "json"),
-            document("/openapi-pages-3.1.json", "pages-3.1", "json"),
-            document("/_emulator/openapi.json", "control-3.0", "json"),
-            document("/_emulator/openapi-3.1.json", "control-3.1", "json"),
+            *(Route(path, document) for path in DOCUMENTS),
         ],
         _not_found,
         _method_not_allowed,

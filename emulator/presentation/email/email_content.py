@@ -113,7 +113,7 @@ def email_content(email: Email) -> EmailContent:
     written = _CONTENTS[email.topic](email, builder)
     return written._replace(
         subject=" ".join(written.subject.split()),  # a header has plain spaces and no line ends
-        paragraphs=[builder.greeting(), *written.paragraphs],
+        paragraphs=[builder.greeting(), *filter(None, written.paragraphs)],
     )
 
 
@@ -128,7 +128,7 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
         ),
         [
             builder.gettext("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
-            *_description(invoice),
+            invoice.description or "",
         ],
         [
             *builder.lines(invoice),
@@ -142,10 +142,6 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
     )
 
 
-def _description(invoice: Invoice | None) -> list[str]:
-    return [invoice.description] if invoice is not None and invoice.description else []
-
-
 def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
     receipt, transaction, invoice = email.receipt, email.transaction, email.invoice
     assert receipt is not None
@@ -156,14 +152,14 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
     return EmailContent(
         builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
         builder.gettext("We received your payment of {amount}", amount=amount),
-        [builder.gettext("Thank you. This is your receipt."), *_description(invoice)],
+        [builder.gettext("Thank you. This is your receipt."), (invoice and invoice.description) or ""],
         [
             *builder.paid_for(receipt.currency),
             *builder.adjustments_paid(receipt),
             (builder.gettext("Receipt number"), receipt.number),
             (builder.gettext("Date"), builder.day(receipt.created_at)),
             (builder.gettext("Amount"), amount),
-            (builder.gettext("Paid with"), " · ".join(part for part in by if part)),
+            (builder.gettext("Paid with"), " · ".join(filter(None, by))),
             *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
         ],
         (builder.gettext("See the receipt"), receipt.url),
@@ -300,23 +296,17 @@ def text(email: Email) -> str:
 
 
 def _rendered(template: str, email: Email) -> str:
-    content = email_content(email)
-    language = language_of(email.language)
+    language, seller = language_of(email.language), email.seller
     values: dict[str, Any] = {
-        **content._asdict(),
+        **email_content(email)._asdict(),
         "images": email.images,
         "merchant": email.merchant,
         "language": email.language,
         "colon": language.gettext(": "),
         "closing": language.gettext("This email was sent by {merchant}.", merchant=email.merchant),
-        "contact": _contact(email),
+        "contact": " · ".join(filter(None, [", ".join(seller.address), *seller.contact])) if seller else "",
     }
     return environment().get_template(template).render(values)
-
-
-def _contact(email: Email) -> str:
-    """Return the merchant's address and contacts, as far as the App's settings have them."""
-    return " · ".join(filter(None, [", ".join(each.address), *each.contact])) if (each := email.seller) else ""
 
 
 def sender(email: Email) -> str:
@@ -342,21 +332,9 @@ def message(email: Email) -> bytes:
     mail.set_content(text(email))
     mail.add_alternative(html(email), subtype="html")
     for name in attachments(email):
-        mail.add_attachment(_pdf(email), maintype="application", subtype="pdf", filename=name)
+        pdf = render(InvoiceDocument(**{field: getattr(email, field) for field in InvoiceDocument.__struct_fields__}))
+        mail.add_attachment(pdf, maintype="application", subtype="pdf", filename=name)
     mail["Content-Language"] = email.language
     for number, part in enumerate(part for part in mail.walk() if part.is_multipart()):
         part.set_boundary(f"{email.id}-{number}")  # the default is random
     return mail.as_bytes()
-
-
-def _pdf(email: Email) -> bytes:
-    assert email.invoice is not None
-    return render(
-        InvoiceDocument(
-            merchant=email.merchant,
-            language=email.language,
-            invoice=email.invoice,
-            customer=email.customer,
-            seller=email.seller,
-        )
-    )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from hashlib import sha256
 from io import BytesIO
+from itertools import groupby
 from math import cos, radians, sin
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
@@ -50,7 +51,11 @@ class PdfPage:
 
     def text(self, line: Line, x: float, base: float) -> None:
         draw = self.drawing
-        self._begin_content()
+        structure = self._canvas.structure
+        if structure.current is None:
+            draw.begin_marked_content("Artifact")
+        else:
+            draw.begin_marked_content(structure.current.role, f"<</MCID {structure.mark(self._number)}>>")
         draw.begin_text()
         draw.set_color_rgb(*line.style.colour)
         position = x
@@ -58,62 +63,47 @@ class PdfPage:
             font = self._canvas.font(face)
             font.use(glyphs)
             draw.set_font_size(font.name, line.style.size)
-            self._embolden(line, face)
+            bolder = line.style.bold and face.fallback
+            draw.set_text_rendering(2 if bolder else 0)
+            if bolder:
+                draw.set_color_rgb(*line.style.colour, stroke=True)
+                draw.set_line_width(line.style.size * BOLDER)
             draw.set_text_matrix(1, 0, 0, 1, position, HEIGHT - base)
             self._show(glyphs, face, line.style.size)
             position += sum(glyph.advance for glyph in glyphs) * line.style.size / EM
         draw.end_text()
         draw.end_marked_content()
 
-    def _begin_content(self) -> None:
-        structure = self._canvas.structure
-        mark = structure.mark(self._number)
-        if mark is None or structure.current is None:
-            self.drawing.begin_marked_content("Artifact")
-        else:
-            self.drawing.begin_marked_content(structure.current.role, f"<</MCID {mark}>>")
-
-    def image(self, picture: Picture, box: Box) -> None:
-        self._begin_content()
+    def decoration(self, picture: Picture, box: Box) -> None:
+        """Draw a picture that screen readers leave out."""
+        self.drawing.begin_marked_content("Artifact")
         self.drawing.push_state()
         self.drawing.set_matrix(box.width, 0, 0, box.height, box.left, HEIGHT - box.top - box.height)
         self.drawing.draw_x_object(self._canvas.picture(picture))
         self.drawing.pop_state()
         self.drawing.end_marked_content()
 
-    def _embolden(self, line: Line, face: Face) -> None:
-        bolder = line.style.bold and face.fallback
-        self.drawing.set_text_rendering(2 if bolder else 0)
-        if bolder:
-            self.drawing.set_color_rgb(*line.style.colour, stroke=True)
-            self.drawing.set_line_width(line.style.size * BOLDER)
-
     def _show(self, glyphs: list[Glyph], face: Face, size: float) -> None:
         """Write one TJ operator for each stretch of glyphs at the same height.
 
         The viewer moves by the width of each glyph; where the shaped position differs, the difference goes in between.
         """
-        drawn, target, height = 0, 0, 0
-        parts: list[str] = []
-        for glyph in glyphs:
-            if glyph.y != height:
-                self._flush(parts)
-                self.drawing.set_text_rise(glyph.y * size / EM)
-                height = glyph.y
-            if target + glyph.x != drawn:
-                parts.append(str(drawn - target - glyph.x))
-                drawn = target + glyph.x
-            parts.append(f"<{glyph.id:04x}>")
-            drawn += face.width(glyph.id)
-            target += glyph.advance
-        self._flush(parts)
-        if height:
-            self.drawing.set_text_rise(0)
-
-    def _flush(self, parts: list[str]) -> None:
-        if parts:
+        drawn, target, last = 0, 0, 0
+        for height, stretch in groupby(glyphs, key=lambda glyph: glyph.y):
+            if height != last:
+                self.drawing.set_text_rise(height * size / EM)
+            parts: list[str] = []
+            for glyph in stretch:
+                if target + glyph.x != drawn:
+                    parts.append(str(drawn - target - glyph.x))
+                    drawn = target + glyph.x
+                parts.append(f"<{glyph.id:04x}>")
+                drawn += face.width(glyph.id)
+                target += glyph.advance
             self.drawing.show_text("".join(parts))
-            parts.clear()
+            last = height
+        if last:
+            self.drawing.set_text_rise(0)
 
     def fill(self, box: Box, colour: Colour, radius: float = 0) -> None:
         """Fill a box with one colour; ``radius`` rounds its corners."""
@@ -148,14 +138,13 @@ class PdfPage:
         draw.close()
 
     def link(self, box: Box, url: str) -> None:
-        action = pydyf.Dictionary({"S": "/URI", "URI": pydyf.String(url)})
         low, high = HEIGHT - box.top - box.height, HEIGHT - box.top
         annotation = {
             "Type": "/Annot",
             "Subtype": "/Link",
             "Rect": pydyf.Array([box.left, low, box.left + box.width, high]),
             "Border": pydyf.Array([0, 0, 0]),
-            "A": action,
+            "A": pydyf.Dictionary({"S": "/URI", "URI": pydyf.String(url)}),
             "F": 4,  # it is there in print as well
             "Contents": pydyf.String(url),
         }
@@ -170,6 +159,22 @@ class PdfPage:
         with self._canvas.structure.inside(None):
             self.text(line, -line.width / 2, HEIGHT + line.style.size * 0.35)
         self.drawing.pop_state()
+
+    def finish(self, pdf: pydyf.PDF, resources: bytes) -> pydyf.Dictionary:
+        """Add the page to a document."""
+        entries: dict[str, Any] = {
+            "Type": "/Page",
+            "Parent": pdf.pages.reference,
+            "MediaBox": pydyf.Array([0, 0, WIDTH, HEIGHT]),
+            "Resources": resources,
+            "Contents": add(pdf, self.drawing),
+            "Annots": pydyf.Array([add(pdf, link) for link in self.links]),
+            "Tabs": "/S",  # the keyboard follows the structure
+            "StructParents": self._number,
+        }
+        finished = pydyf.Dictionary(entries)
+        pdf.add_page(finished)
+        return finished
 
 
 class Canvas:
@@ -205,33 +210,13 @@ class Canvas:
         fonts = pydyf.Dictionary({font.name: font.embed(pdf) for font in self._fonts.values()})
         pictures = {f"I{number}": embed(pdf, picture) for number, picture in enumerate(self._pictures, 1)}
         resources = add(pdf, pydyf.Dictionary({"Font": fonts, "XObject": pydyf.Dictionary(pictures)}))
-        pages = [self._finish(pdf, page, number, resources) for number, page in enumerate(self.pages)]
+        pages = [page.finish(pdf, resources) for page in self.pages]
         self.structure.write(pdf, pages)
-        pdf.catalog["Metadata"] = add(pdf, _metadata(title))
+        metadata = _XMP.format(title=escape(title)).encode()
+        pdf.catalog["Metadata"] = add(pdf, pydyf.Stream([metadata], {"Type": "/Metadata", "Subtype": "/XML"}))
         output = BytesIO()
         pdf.write(output, identifier=sha256(f"{title} {created}".encode()).hexdigest()[:32].encode(), compress=True)
         return output.getvalue()
-
-    def _finish(self, pdf: pydyf.PDF, page: PdfPage, number: int, resources: bytes) -> pydyf.Dictionary:
-        entries: dict[str, Any] = {
-            "Type": "/Page",
-            "Parent": pdf.pages.reference,
-            "MediaBox": pydyf.Array([0, 0, WIDTH, HEIGHT]),
-            "Resources": resources,
-            "Contents": add(pdf, page.drawing),
-            "Annots": pydyf.Array([add(pdf, link) for link in page.links]),
-            "Tabs": "/S",  # the keyboard follows the structure
-            "StructParents": number,
-        }
-        finished = pydyf.Dictionary(entries)
-        pdf.add_page(finished)
-        return finished
-
-
-def _metadata(title: str) -> pydyf.Stream:
-    """Return the metadata that mark the document as accessible (PDF/UA-1)."""
-    packet = _XMP.format(title=escape(title)).encode()
-    return pydyf.Stream([packet], {"Type": "/Metadata", "Subtype": "/XML"})
 
 
 _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
@@ -241,7 +226,7 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <pdfuaid:part>1</pdfuaid:part>
 </rdf:Description></rdf:RDF></x:xmpmeta>
 <?xpacket end="r"?>"""
-
+"""The metadata that mark the document as accessible (PDF/UA-1)."""
 
 _DIGITS = str.maketrans("", "", "-:T")
 

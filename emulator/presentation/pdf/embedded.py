@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -59,7 +59,9 @@ class FontSubset:
             ),
             "CIDToGIDMap": "/Identity",
             "DW": EM,
-            "W": self._widths(),
+            "W": pydyf.Array(
+                part for each in sorted(self.texts) for part in (each, pydyf.Array([self.face.width(each)]))
+            ),
             "FontDescriptor": add(pdf, pydyf.Dictionary(descriptor)),
         }
         font = {
@@ -71,11 +73,6 @@ class FontSubset:
             "ToUnicode": add(pdf, pydyf.Stream([self._to_unicode()], compress=True)),
         }
         return add(pdf, pydyf.Dictionary(font))
-
-    def _widths(self) -> pydyf.Array:
-        return pydyf.Array(
-            part for glyph in sorted(self.texts) for part in (glyph, pydyf.Array([self.face.width(glyph)]))
-        )
 
     def _to_unicode(self) -> str:
         """Return the text of each glyph, which viewers need to search and copy."""
@@ -128,20 +125,15 @@ def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
 
 
 def pdf_image(logo: Logo) -> Picture:
+    def image(colours: int, data: bytes, filter: str = "/FlateDecode") -> pydyf.Stream:
+        size = {"Width": logo.width, "Height": logo.height, "BitsPerComponent": 8, "ColorSpace": SPACES[colours]}
+        return pydyf.Stream([data], {"Type": "/XObject", "Subtype": "/Image", **size, "Filter": filter})
+
     if logo.colour < 0:
-        return _image(logo, -logo.colour, logo.data, {"Filter": "/DCTDecode"}), None
+        return image(-logo.colour, logo.data, "/DCTDecode"), None
     colours, alpha = _pixels(logo)
-    mask = _compressed(logo, 1, alpha) if alpha else None
-    return _compressed(logo, 1 if logo.colour in (0, 4) else 3, colours), mask
-
-
-def _compressed(logo: Logo, colours: int, data: bytes) -> pydyf.Stream:
-    return _image(logo, colours, zlib.compress(data, 9), {"Filter": "/FlateDecode"})
-
-
-def _image(logo: Logo, colours: int, data: bytes, more: dict[str, str]) -> pydyf.Stream:
-    size = {"Width": logo.width, "Height": logo.height, "BitsPerComponent": 8, "ColorSpace": SPACES[colours]}
-    return pydyf.Stream([data], {"Type": "/XObject", "Subtype": "/Image", **size, **more})
+    mask = image(1, zlib.compress(alpha, 9)) if alpha else None
+    return image(1 if logo.colour in (0, 4) else 3, zlib.compress(colours, 9)), mask
 
 
 @lru_cache(maxsize=16)
@@ -240,12 +232,9 @@ class Structure:
         finally:
             self.current = before
 
-    @contextmanager
-    def element(self, role: str, scope: str | None = None) -> Iterator[None]:
+    def element(self, role: str, scope: str | None = None) -> AbstractContextManager[None]:
         """Draw inside a new element at the end of the current one."""
-        element = self.child(role, scope)
-        with self.inside(element):
-            yield
+        return self.inside(self.child(role, scope))
 
     def child(self, role: str, scope: str | None = None) -> Element | None:
         if self.current is None:
@@ -254,10 +243,9 @@ class Structure:
         self.current.kids.append(element)
         return element
 
-    def mark(self, page: int) -> int | None:
-        """Return the number of a new stretch of this page in the current element; None for decoration."""
-        if self.current is None:
-            return None
+    def mark(self, page: int) -> int:
+        """Return the number of a new stretch of this page in the current element."""
+        assert self.current is not None
         numbered = self.marks[page]
         self.current.kids.append(MarkedContent(page, len(numbered)))
         numbered.append(self.current)

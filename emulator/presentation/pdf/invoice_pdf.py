@@ -84,7 +84,6 @@ class _InvoiceLayout:
         self.columns = self._columns()
 
     def render(self) -> bytes:
-        """Return the finished PDF."""
         self._head()
         self._parties()
         self._headline()
@@ -107,15 +106,8 @@ class _InvoiceLayout:
 
     def _head(self) -> None:
         """Draw the merchant on the left, the title and the status on the right."""
-        sheet = self.sheet
-
-        def title() -> None:
-            sheet.put(self.gettext("Invoice"), TITLE, RIGHT - 200, 200, to_right=True, role="H1")
-            sheet.y += 5
-            self._stamp()
-
-        sheet.beside(self._seller, title)
-        sheet.y += 26
+        self.sheet.beside(self._seller, self._title)
+        self.sheet.y += 26
 
     def _seller(self) -> None:
         """Draw the merchant's logo, name, address, contact and tax number, as far as they are known."""
@@ -132,16 +124,16 @@ class _InvoiceLayout:
     def _logo(self, logo: Logo) -> None:
         scale = min(LOGO_WIDTH / logo.width, LOGO_HEIGHT / logo.height)
         box = Box(LEFT, self.sheet.y, logo.width * scale, logo.height * scale)
-        # The name of the merchant stands beside it, so it is decoration.
-        with self.sheet.structure.inside(None):
-            self.sheet.page.image(pdf_image(logo), box)
+        # The name of the merchant stands beside it.
+        self.sheet.page.decoration(pdf_image(logo), box)
         self.sheet.y += box.height + 8
 
-    def _stamp(self) -> None:
+    def _title(self) -> None:
+        self.sheet.put(self.gettext("Invoice"), TITLE, RIGHT - 200, 200, to_right=True, role="H1")
+        self.sheet.y += 5
         colour = STAMPS[self.invoice.status]
-        line = wrap(
-            self.gettext(INVOICE_STATUSES[self.invoice.status]).upper(), Style(9.0, bold=True, colour=colour), 190
-        )[0]
+        status = self.gettext(INVOICE_STATUSES[self.invoice.status]).upper()
+        line = wrap(status, Style(9.0, bold=True, colour=colour), 190)[0]
         box = Box(RIGHT - line.width - 20, self.sheet.y, line.width + 20, 19)
         self.sheet.page.frame(box, colour, radius=9.5)
         with self.sheet.structure.element("P"):
@@ -279,18 +271,15 @@ class _InvoiceLayout:
 
     def _foot(self, page: PdfPage, number: int) -> None:
         """Draw the footer: merchant and number, and the page number where there are several pages."""
-        with self.sheet.structure.inside(None):
-            self._foot_lines(page, number)
-
-    def _foot_lines(self, page: PdfPage, number: int) -> None:
         sheet, pages = self.sheet, len(self.sheet.canvas.pages)
         sheet.page, sheet.y = page, BOTTOM + 22
         sheet.rule(HAIR, 0.6)
         sheet.y += 6
-        sheet.line(wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
-        if pages > 1:
-            text = self.gettext("Page {page} of {pages}", page=number, pages=pages)
-            sheet.line(wrap(text, SMALL, 100)[0], RIGHT - 100, 100, to_right=True)
+        with sheet.structure.inside(None):
+            sheet.line(wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
+            if pages > 1:
+                text = self.gettext("Page {page} of {pages}", page=number, pages=pages)
+                sheet.line(wrap(text, SMALL, 100)[0], RIGHT - 100, 100, to_right=True)
 
     # Columns and texts
 

@@ -69,17 +69,12 @@ class Face:
         buffer.direction = "rtl" if rtl else "ltr"
         uharfbuzz.shape(self._font, buffer)
         infos, positions = buffer.glyph_infos, buffer.glyph_positions
-        stands_for = _stretches(text, (info.cluster for info in infos))
+        # The text of a cluster of glyphs reaches from its start to the start of the next one.
+        starts = sorted({info.cluster for info in infos})
+        texts = {start: text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)}
         return [
-            Glyph(
-                info.codepoint,
-                place.x_advance,
-                place.x_offset,
-                place.y_offset,
-                info.cluster,
-                stands_for.pop(info.cluster, ""),
-            )
-            for info, place in zip(infos, positions, strict=True)
+            Glyph(info.codepoint, at.x_advance, at.x_offset, at.y_offset, info.cluster, texts.pop(info.cluster, ""))
+            for info, at in zip(infos, positions, strict=True)
         ]
 
     def width(self, glyph: int) -> int:
@@ -118,12 +113,6 @@ def is_legible(text: str) -> bool:
     return not letters or any(ord(each) in face(file).covers for each in letters for file in (REGULAR, *FALLBACKS))
 
 
-def _stretches(text: str, clusters: Iterable[int]) -> dict[int, str]:
-    """Return the text of each cluster of glyphs: from its start to the start of the next one."""
-    starts = sorted(set(clusters))
-    return {start: text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)}
-
-
 # -- bidirectional text: the direction of each character, and the order of the runs of a line
 
 
@@ -137,28 +126,17 @@ _CLASSES = {
 All other classes are neutral, N.
 """
 
-_Substitution = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
-
-
-def _rule(pattern: str, become: Callable[[re.Match[str]], str]) -> _Substitution:
-    return re.compile(pattern), become
-
-
-def _as(letter: str) -> Callable[[re.Match[str]], str]:
-    return lambda match: letter * len(match[0])
-
-
-_RULES: tuple[_Substitution, ...] = (
-    _rule(r"(.)M+", lambda match: match[1] * len(match[0])),  # W1: a mark has the class of the character it is on
-    _rule(r"A[^LRA]*", lambda match: match[0].replace("1", "2")),  # W2: numbers after Arabic letters
-    _rule(r"A", _as("R")),  # W3
-    _rule(r"(?<=1)[+,](?=1)", _as("1")),  # W4: one separator between two digits
-    _rule(r"(?<=2),(?=2)", _as("2")),
-    _rule(r"#+(?=1)|(?<=1)#+", _as("1")),  # W5: signs next to a number
-    _rule(r"[+,#]", _as("N")),  # W6
-    _rule(r"L[^LR]*", lambda match: match[0].replace("1", "L")),  # W7: numbers after Latin letters
-    _rule(r"(?<=[R12])N+(?=[R12])", _as("R")),  # N1: neutrals between two of the same direction
-    _rule(r"(?<=L)N+(?=L)", _as("L")),
+_RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"(.)M+", lambda match: match[1] * len(match[0])),  # W1: a mark has the class of the character it is on
+    (r"A[^LRA]*", lambda match: match[0].replace("1", "2")),  # W2: numbers after Arabic letters
+    (r"A", lambda _: "R"),  # W3
+    (r"(?<=1)[+,](?=1)", lambda _: "1"),  # W4: one separator between two digits
+    (r"(?<=2),(?=2)", lambda _: "2"),
+    (r"#+(?=1)|(?<=1)#+", lambda match: "1" * len(match[0])),  # W5: signs next to a number
+    (r"[+,#]", lambda _: "N"),  # W6
+    (r"L[^LR]*", lambda match: match[0].replace("1", "L")),  # W7: numbers after Latin letters
+    (r"(?<=[R12])N+(?=[R12])", lambda match: "R" * len(match[0])),  # N1: neutrals between two of one direction
+    (r"(?<=L)N+(?=L)", lambda match: "L" * len(match[0])),
 )
 
 _LEVELS = ({"L": 0, "R": 1, "1": 2, "2": 2}, {"R": 1, "L": 2, "1": 2, "2": 2})
@@ -176,7 +154,7 @@ def levels(text: str, rtl: bool) -> list[int]:
     base = "R" if rtl else "L"
     classes = base + "".join(_CLASSES.get(bidirectional(character), "N") for character in text) + base
     for pattern, become in _RULES:
-        classes = pattern.sub(become, classes)
+        classes = re.sub(pattern, become, classes)
     return [_LEVELS[rtl][letter] for letter in classes[1:-1].replace("N", base)]
 
 
@@ -239,7 +217,12 @@ class Line(NamedTuple):
 
 def wrap(text: str, style: Style, width: float) -> list[Line]:
     """Return the lines of a text, none wider than ``width`` points. Each paragraph has the direction of its first letter."""
-    return [line for paragraph in clean(text).split("\n") for line in _paragraph(paragraph, style).lines(width)]
+    lines: list[Line] = []
+    for paragraph in clean(text).split("\n"):
+        rtl = is_rtl(paragraph)
+        runs = _runs(paragraph, style.bold, levels(paragraph, rtl))
+        lines += _Paragraph(paragraph, style, rtl, runs).lines(width)
+    return lines
 
 
 def clean(text: str) -> str:
@@ -295,11 +278,6 @@ class _Paragraph(NamedTuple):
         ]
         ordered = visual(inside, lambda run: run.level)
         return Line([(run.face, self._shape(run)) for run in ordered], self.style, self.rtl)
-
-
-def _paragraph(text: str, style: Style) -> _Paragraph:
-    rtl = is_rtl(text)
-    return _Paragraph(text, style, rtl, _runs(text, style.bold, levels(text, rtl)))
 
 
 def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[GlyphRun]:

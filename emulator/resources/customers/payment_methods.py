@@ -82,7 +82,7 @@ def add(
         is_default=is_default,
         metadata=metadata,
     )
-    STATE_MACHINE.create(world, "add", method)
+    method = STATE_MACHINE.create(world, "add", method)
     schedule_expiry(world, method)
     return method
 

@@ -165,9 +165,6 @@ def instant(text: str) -> datetime:
 MOST_POINTS = 400
 """The most amounts that a curve is drawn from: of more, every second or third, the last one among them."""
 
-PAGE = 100
-"""The most objects on one page of a list."""
-
 SAID: Mapping[str, str] = {
     "events": N_("The last {shown} of {count} events."),
     "subscription": N_("The newest {shown} of {count} subscriptions."),
@@ -189,7 +186,6 @@ class Newest(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more."""
         return len(self.rows) < self.total
 
 
@@ -255,7 +251,7 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
     )
 
 
-async def newest(get: Get, path: str, pages: float = inf, size: int = PAGE, **filters: Any) -> Newest:
+async def newest(get: Get, path: str, pages: float = inf, size: int = 100, **filters: Any) -> Newest:
     """Return the newest objects of a list, read page by page; all of them unless ``pages`` are enough."""
     rows: list[Any] = []
     number: int | None = 1
@@ -284,25 +280,18 @@ def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[
 
 def subscription_lane(name: str, subscription: Any, chain: Sequence[Any], events: Sequence[Any], now: datetime) -> Lane:
     """Return the states of a subscription, from its explanation, and the events that concern its renewals."""
-    moves = [(instant(step["at"]), state) for step in chain if (state := _state(step))]
+    changes = [step for step in chain if step["kind"] == "transition"]
+    moves = [(instant(step["at"]), state) for step in changes if (state := step["subject"].partition("→ ")[2])]
     ends = [*(at for at, _ in moves[1:]), now]
     # Nothing is known of moves before a world was restored or imported, so there may be none to end now.
     stretches = [Stretch(at, end, state) for (at, state), end in zip(moves, ends, strict=False)]
     marks = [
         Mark(instant(event["created_at"]), RENEWALS[event["type"]], event["type"])
         for event in events
-        if event["type"] in RENEWALS and subscription["id"] in _concerned(event["data"]["object"])
+        if event["type"] in RENEWALS
+        and subscription["id"] in (event["data"]["object"]["id"], event["data"]["object"].get("subscription"))
     ]
     return Lane(name, stretches or [Stretch(now, now, subscription["status"])], marks)
-
-
-def _concerned(about: Any) -> tuple[Any, Any]:
-    return about["id"], about.get("subscription")
-
-
-def _state(step: Any) -> str:
-    """Return the state that a step of an explanation leads to; empty for other steps."""
-    return str(step["subject"].partition("→ ")[2]) if step["kind"] == "transition" else ""
 
 
 FAILING = ("past_due", "unpaid")
@@ -321,20 +310,15 @@ def attempts_lane(name: str, subscription: Any, intents: Sequence[Any], planned:
 def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:
     """Return the attempts of the deliveries to a webhook endpoint."""
     marks = [
-        Mark(instant(attempt["at"]), _outcome(attempt), f"{each['event_type']}: {_reason(attempt)}")
+        Mark(
+            instant(attempt["at"]),
+            "succeeded" if 200 <= (attempt["status_code"] or 0) < 300 else "failed",
+            f"{each['event_type']}: {attempt['status_code'] or attempt['error']}",
+        )
         for each in deliveries
         for attempt in each["attempts"]
     ]
     return Lane(name, [], sorted(marks))
-
-
-def _outcome(attempt: Any) -> str:
-    status = attempt["status_code"]
-    return "succeeded" if status is not None and 200 <= status < 300 else "failed"
-
-
-def _reason(attempt: Any) -> str:
-    return str(attempt["status_code"] or attempt["error"])
 
 
 def event_lanes(events: Sequence[Any]) -> list[Lane]:

@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from emulator.core.errors import ApiError
 from emulator.presentation.languages.language import Language
@@ -63,34 +63,40 @@ FIELDS = {
 """The fields of each method on the page."""
 
 
-class FormResult(NamedTuple):
-    """The payment in a form, and by field the message that says what is wrong with it."""
+def read(payable: Payable, form: Form, language: Language) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the payment in a form, and by field the message that says what is wrong with it.
 
-    payment: dict[str, Any]
-    errors: dict[str, str]
-
-
-def read(payable: Payable, form: Form, language: Language) -> FormResult:
-    """Return the payment in a form; fields that the page does not have are ignored."""
+    Fields that the page does not have are ignored.
+    """
     errors: dict[str, str] = {}
     payment: dict[str, Any] = {"method": _method(payable, form, errors)}
     if customer := _customer(payable, form, errors):
         payment["customer"] = customer
     if payable.choices:
-        payment["product"] = _product(payable, form, errors)
+        payment["product"] = form.get("product", "")
+        if payment["product"] not in (choice.id for choice in payable.choices):
+            _wrong("product", errors)
     if payable.asks_quantity:
-        payment["quantity"] = _quantity(form, errors)
+        quantity = _checked(form, "quantity", lambda text: bool(re.fullmatch("([1-9][0-9]{0,5})?", text)), errors)
+        payment["quantity"] = 1 if "quantity" in errors else int(quantity or "1")
     if (amount := _amount(payable, form, language, errors)) is not None:
         payment["amount"] = amount
-    return FormResult(payment, errors)
+    return payment, errors
 
 
 def _method(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str, Any]:
     type = form.get("method", "")
-    if type not in payable.methods or type not in _READERS:
-        _wrong("method", errors)
-        return {}
-    return {"type": type, **_READERS[type](form, errors)}
+    match type if type in payable.methods else None:
+        case "mobile_money":
+            return {"type": type, "phone": _phone(form, errors)}
+        case "bank_card":
+            return {"type": type, **_card(form, errors)}
+        case "bank_transfer":
+            return {"type": type, "iban": _checked(form, "iban", bool, errors)}
+        case "paypal":
+            return {"type": type, "email": _checked(form, "paypal_email", FORMATS["email"], errors)}
+    _wrong("method", errors)
+    return {}
 
 
 def _wrong(field: str, errors: dict[str, str]) -> None:
@@ -101,52 +107,31 @@ def _text(form: Form, field: str) -> str:
     return form.get(field, "").strip()
 
 
-def _checked(form: Form, field: str, good: Callable[[str], bool], errors: dict[str, str], tidy: str = "") -> str:
-    """Return a field's text without the characters of ``tidy``, which people type to make it easier to read."""
-    text = re.sub(f"[{tidy}]", "", _text(form, field)) if tidy else _text(form, field)
+def _checked(form: Form, field: str, good: Callable[[str], bool], errors: dict[str, str]) -> str:
+    text = _text(form, field)
     if not good(text):
         _wrong(field, errors)
     return text
 
 
-def _phone(form: Form, errors: dict[str, str]) -> dict[str, Any]:
+def _phone(form: Form, errors: dict[str, str]) -> str:
     text = re.sub(r"[\s().-]", "", _text(form, "phone"))
     text = f"+{text[2:]}" if text.startswith("00") else text
     if not FORMATS["e164"](text):
         _wrong("phone", errors)
-    return {"phone": text}
+    return text
 
 
 def _card(form: Form, errors: dict[str, str]) -> dict[str, Any]:
-    number = _checked(form, "number", _is_card_number, errors, r"\s-")
-    if not number and not _text(form, "number"):
-        errors["number"] = render.NO_CARD
-    month, year = _expiry(_text(form, "expiry"), errors)
+    number = re.sub(r"[\s-]", "", _text(form, "number"))
+    if not re.fullmatch("[0-9]{12,19}", number) or not payment_details.is_card_number(number):
+        errors["number"] = render.FIELD_ERRORS["number"] if _text(form, "number") else render.NO_CARD
+    expiry = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.-]?\s*(?:20)?([0-9]{2})", _text(form, "expiry"))
+    if expiry is None:
+        _wrong("expiry", errors)
+    month, year = (int(expiry[1]), 2000 + int(expiry[2])) if expiry else (0, 0)
     cvc = _checked(form, "cvc", lambda text: bool(re.fullmatch("[0-9]{3,4}", text)), errors)
     return {"number": number, "exp_month": month, "exp_year": year, "cvc": cvc}
-
-
-def _is_card_number(text: str) -> bool:
-    return bool(re.fullmatch("[0-9]{12,19}", text)) and payment_details.is_card_number(text)
-
-
-def _expiry(text: str, errors: dict[str, str]) -> tuple[int, int]:
-    form = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.-]?\s*(?:20)?([0-9]{2})", text)
-    if form is None:
-        _wrong("expiry", errors)
-        return 0, 0
-    return int(form[1]), 2000 + int(form[2])
-
-
-def _account(form: Form, errors: dict[str, str]) -> dict[str, Any]:
-    return {"iban": _checked(form, "iban", bool, errors)}
-
-
-def _mailbox(form: Form, errors: dict[str, str]) -> dict[str, Any]:
-    return {"email": _checked(form, "paypal_email", FORMATS["email"], errors)}
-
-
-_READERS = {"mobile_money": _phone, "bank_card": _card, "bank_transfer": _account, "paypal": _mailbox}
 
 
 def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str, str]:
@@ -159,21 +144,6 @@ def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str,
     if (email or payable.asks != "optional") and not FORMATS["email"](email):
         _wrong("email", errors)
     return {field: text for field, text in (("name", name), ("email", email)) if text}
-
-
-def _product(payable: Payable, form: Form, errors: dict[str, str]) -> str:
-    product = form.get("product", "")
-    if product not in (choice.id for choice in payable.choices):
-        _wrong("product", errors)
-    return product
-
-
-def _quantity(form: Form, errors: dict[str, str]) -> int:
-    text = _text(form, "quantity") or "1"
-    if not re.fullmatch("[1-9][0-9]{0,5}", text):
-        _wrong("quantity", errors)
-        return 1
-    return int(text)
 
 
 def _amount(payable: Payable, form: Form, language: Language, errors: dict[str, str]) -> int | None:

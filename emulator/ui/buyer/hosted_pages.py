@@ -37,6 +37,8 @@ from emulator.ui.buyer.request import COOKIE, KINDS, PageRequest, Pay, idempoten
 from emulator.ui.buyer.views import as_json, receipt_values
 from emulator.web.context import RequestContext, context_of
 
+NO_FORM: Form = {}
+
 REJECTION_CODES = {
     "mobile_money": "MOBILE_MONEY_REJECTED",
     "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
@@ -66,37 +68,33 @@ class Pages:
 
     def routes(self) -> list[Route]:
         """Return one route for each kind of page, and the receipts."""
-        paying = [Route(f"/{kind}/{{id}}", self._page(kind), methods=["GET", "POST"]) for kind in KINDS]
-        return [*paying, Route("/receipt/{id}", self._receipt)]
+        paying = [Route(f"/{kind}/{{id}}", self._page(kind, _answer_in), methods=["GET", "POST"]) for kind in KINDS]
+        return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt_in))]
 
-    def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(http: Request) -> Response:
-            return await self._answer(PageRequest(http, kind, self._tokens), _answer_in)
+    def _page(
+        self, kind: str, answer: Callable[[PageRequest, Runtime], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers a request for a page: the world that has the object, after the jobs that are due."""
 
-        return answer
+        async def show(http: Request) -> Response:
+            request = PageRequest(http, kind, self._tokens)
+            try:
+                runtime = await self._engine.owner(request.id)
+                if runtime is None:
+                    return _unknown(request)
+                runtime.require_store()
+                with runtime.in_use():
+                    await runtime.catch_up()
+                    response = await answer(request, runtime)
+                    await runtime.durable()
+                    return response
+            except StorageError as error:
+                return _away(request, error)
 
-    async def _receipt(self, http: Request) -> Response:
-        return await self._answer(PageRequest(http, "receipt", self._tokens), _receipt_in)
-
-    async def _answer(
-        self, request: PageRequest, answer: Callable[[PageRequest, Runtime], Awaitable[Response]]
-    ) -> Response:
-        try:
-            runtime = await self._engine.owner(request.id)
-            if runtime is None:
-                return _unknown(request)
-            runtime.require_store()
-            with runtime.in_use():
-                response = await answer(request, runtime)
-                await runtime.durable()
-                return response
-        except StorageError as error:
-            return _away(request, error)
+        return show
 
 
 async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
-    """Return the receipt in the world that has an object of this id, after the jobs that are due."""
-    await runtime.catch_up()
     receipt = runtime.world.get(Receipt, request.id)
     if receipt is None:
         return _unknown(request)
@@ -106,8 +104,6 @@ async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
 
 
 async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
-    """Return the answer of the world that has the object, after the jobs that are due."""
-    await runtime.catch_up()
     if request.payable(runtime.world) is None:
         return _unknown(request)
     return await _post(request, runtime) if request.http.method == "POST" else _get(request, runtime)
@@ -168,11 +164,11 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
         return _go_on(request, runtime, known.body.decode())
     if payable.state != "payable":
         return _go_on(request, runtime, "")
-    reading = forms.read(payable, form, request.language)
-    if reading.errors:
-        return _again(request, runtime, payable, 422, form, errors=reading.errors)
-    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
-    context = _logged(request, runtime, reading.payment)
+    payment, errors = forms.read(payable, form, request.language)
+    if errors:
+        return _again(request, runtime, payable, 422, form, errors=errors)
+    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": payment}
+    context = _logged(request, runtime, payment)
     try:
         security_profiles.check_country(runtime.world, context.client_address(runtime.world))
         made = await runtime.serve(pay_once, arguments, request.request_id)
@@ -202,20 +198,11 @@ def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
     return RedirectResponse(paid or request.link(), 303, _headers(payable))
 
 
-def _again(
-    request: PageRequest,
-    runtime: Runtime,
-    payable: Payable,
-    status: int,
-    form: Form,
-    *,
-    errors: Mapping[str, str] | None = None,
-    problem: str | None = None,
-) -> Response:
+def _again(request: PageRequest, runtime: Runtime, payable: Payable, status: int, form: Form, **wrong: Any) -> Response:
     """Return the form again with what was typed and what is wrong. A token that has not paid stays valid."""
     token = form.get("token", "")
     token = token if request.is_valid(token) else request.token(runtime.world)[0]
-    return _show(request, runtime, payable, token, status=status, form=form, errors=errors or {}, problem=problem)
+    return _show(request, runtime, payable, token, status=status, form=form, **wrong)
 
 
 def _show(
@@ -225,17 +212,17 @@ def _show(
     token: str,
     *,
     status: int | None = None,
-    form: Form | None = None,
-    errors: Mapping[str, str] | None = None,
+    form: Form = NO_FORM,
+    errors: Mapping[str, str] = NO_FORM,
     problem: str | None = None,
 ) -> Response:
-    view = views.View(payable, runtime.world, request.language, errors or {}, problem)
+    view = views.View(payable, runtime.world, request.language, errors, problem)
     found = status or view.status
     if request.json:
         return _json(as_json(view, token), found, payable)
-    values = view.values(request.query, form or {}) | {"token": token, "action": request.link()}
+    values = view.values(request.query, form) | {"token": token, "action": request.link()}
     response = _html(request, view.template, found, **values)
-    response.set_cookie(COOKIE, token, path=payable.path, httponly=True, samesite="lax")
+    response.set_cookie(COOKIE, token, path=f"/{payable.kind}/{payable.id}", httponly=True, samesite="lax")
     return response
 
 

@@ -23,7 +23,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
 from emulator.resources.payments import payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
@@ -36,14 +36,13 @@ from emulator.web.url_formats import takes
 
 def origins(*urls: str | None) -> list[str]:
     """Return the origins of those URLs that have one, without doubles; of an app's own scheme the scheme."""
-    return sorted({origin for url in urls if url and (origin := _origin(url))})
-
-
-def _origin(url: str) -> str | None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https"):
-        return f"{parts.scheme}:"
-    return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
+    found = set()
+    for parts in (urlsplit(url) for url in urls if url):
+        if parts.scheme not in ("http", "https"):
+            found.add(f"{parts.scheme}:")
+        elif is_host(parts.netloc):
+            found.add(f"{parts.scheme}://{parts.netloc}")
+    return sorted(found)
 
 
 def web_url(url: str | None) -> str | None:
@@ -59,8 +58,8 @@ def amount_and_period(world: World, session: CheckoutSession) -> dict[str, Any] 
     if session.terms is None:
         return None
     line = invoices.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
-    each = invoices.totals(world, (line,))["total"]
-    return {**only_terms(session.terms), "amount": each}
+    period = {name: session.terms[name] for name in ("interval", "interval_count", "trial_period_days")}
+    return {**period, "amount": invoices.totals(world, (line,))["total"]}
 
 
 def next_charge_at(world: World, session: CheckoutSession) -> str | None:
@@ -74,11 +73,6 @@ def next_charge_at(world: World, session: CheckoutSession) -> str | None:
     if days := session.terms["trial_period_days"]:
         return calendar.plus(world.now, days=days)
     return calendar.step(world.now, session.terms["interval"], session.terms["interval_count"])
-
-
-def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the period of a subscription's terms."""
-    return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
 
 
 # -- payables
@@ -163,11 +157,6 @@ class Payable:
     failed_with: str | None = None
     saving: PaymentDetails | None = None
     available: bool = True
-
-    @property
-    def path(self) -> str:
-        """The path of the page."""
-        return f"/{self.kind}/{self.id}"
 
     @property
     def asks_amount(self) -> bool:
@@ -277,7 +266,12 @@ def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
     """Return a payment link's page, for the buyer of this payment if there is one."""
     products = [product for id in link.products if (product := world.get(Product, id))]
-    choices = tuple(_choice(link, product) for product in products)
+    # By its present name, at the price it had when the link was made (B-59; Products, PATCH).
+    choices = tuple(
+        Choice(id=each.id, name=each.name, description=each.description, amount=link.prices.get(each.id))
+        for each in products
+    )
+    state: State = _CLOSED_LINKS.get(payment_links.closed(world, link) or "", "payable")
     single = choices[0] if len(choices) == 1 else None
     donation = link.payment_link_type == "donation"
     total = link.amount if link.payment_link_type == "custom" else single.amount if single else None
@@ -286,7 +280,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         id=link.id,
         merchant=merchant_name(world),
         livemode=world.livemode,
-        state=_link_state(world, link),
+        state=state,
         mode="donation" if donation else "payment",
         title=single.name if single else link.name,
         description=single.description if single else None,
@@ -298,22 +292,11 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         asks_quantity=link.allow_quantity,
         methods=security_profiles.permitted(world, link.payment_method_types),
         asks="required" if link.collect_customer_info else "nothing",
-        available=_link_state(world, link) == "payable",
+        available=state == "payable",
         success_url=web_url(link.redirect_url.success),
         cancel_url=web_url(link.redirect_url.cancel),
     )
     return with_payment(payable, world, intent)
-
-
-def _choice(link: PaymentLink, product: Product) -> Choice:
-    """Return the product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
-    amount = link.prices.get(product.id)
-    return Choice(id=product.id, name=product.name, description=product.description, amount=amount)
-
-
-def _link_state(world: World, link: PaymentLink) -> State:
-    closed = payment_links.closed(world, link)
-    return _CLOSED_LINKS[closed] if closed else "payable"
 
 
 _CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exhausted", "expired": "link_expired"}
@@ -337,7 +320,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
         tax_rate=amounts.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
         lines=_lines(world, invoice.line_items, "amount"),
-        methods=security_profiles.permitted(world, METHODS),
+        methods=security_profiles.permitted(world, EVERY_TYPE),
         customer=world.get(Customer, invoice.customer),
         email=invoice.customer_email,
         due_date=invoice.due_date,
@@ -348,7 +331,3 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
     if payable.state == "void":
         return payable
     return with_payment(payable, world, payment_intents.current_payment(world, invoice) or intent)
-
-
-METHODS = ("mobile_money", "bank_card", "bank_transfer", "paypal")
-"""The methods an invoice may be paid by, unless a security profile forbids some."""

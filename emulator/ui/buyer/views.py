@@ -32,6 +32,7 @@ from emulator.ui.buyer.payables import Payable
 def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
     """Return the values of the page of a payable that is paid."""
     _ = language.gettext
+    receipt = urlsplit(payable.receipt.url) if payable.receipt else None
     heading, text = _("Payment successful"), _("Nothing was charged.")
     if payable.kind == "invoice":
         text = _("This invoice is paid. Thank you.")
@@ -45,13 +46,8 @@ def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
         "text": text,
         "next_charge": _next_charge(payable, language),
         "payable_again": payable.kind == "pay" and payable.available,
-        "receipt_link": _receipt_link(payable.receipt, language) if payable.receipt else None,
+        "receipt_link": receipt and url(receipt.path, dict(parse_qsl(receipt.query)) | {"lang": language.code}),
     }
-
-
-def _receipt_link(receipt: Receipt, language: Language) -> str:
-    address = urlsplit(receipt.url)
-    return url(address.path, dict(parse_qsl(address.query)) | {"lang": language.code})
 
 
 def _next_charge(payable: Payable, language: Language) -> str | None:
@@ -80,35 +76,23 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
         rows.append((_("Paid with"), f"{type} · {operator}" if operator else type))
         if transaction.amount_refunded:
             rows.append((_("Refunded"), language.money_with_symbol(transaction.amount_refunded, receipt.currency)))
-    lines = _lines(intent, invoice)
+    lines, changes = list(intent.sold if intent else ()), []
+    if invoice is not None:
+        lines = [(line.quantity, line.description, line.amount) for line in invoice.line_items]
+        changes = adjustments(invoice, language)
+    elif lines and (tax := receipt.amount - sum(amount for _, _, amount in lines)) > 0:
+        # What was paid beyond the lines of a session or a link is tax.
+        changes = [(language.tax(amounts.rate_of(tax, receipt.amount - tax, settings(world).tax_rate)), tax)]
     return {
         "receipt": receipt,
         "rows": rows,
         "lines": lines,
-        "adjustments": _tax_beyond(world, receipt, lines, language)
-        if invoice is None
-        else adjustments(invoice, language),
+        "adjustments": changes,
         "seller": seller,
         "merchant": merchant_name(world),
         "state": "receipt",
         "refresh": None,
     }
-
-
-def _tax_beyond(
-    world: World, receipt: Receipt, lines: list[tuple[int, str, int]], language: Language
-) -> list[tuple[str, int]]:
-    """Return the tax that was paid beyond the lines of a session or link, if there was any."""
-    tax = receipt.amount - sum(amount for _, _, amount in lines)
-    rate = amounts.rate_of(tax, receipt.amount - tax, settings(world).tax_rate)
-    return [(language.tax(rate), tax)] if lines and tax > 0 else []
-
-
-def _lines(intent: PaymentIntent | None, invoice: Invoice | None) -> list[tuple[int, str, int]]:
-    """Return quantity, name and amount (minor units) of each line that was paid for."""
-    if invoice is not None:
-        return [(line.quantity, line.description, line.amount) for line in invoice.line_items]
-    return list(intent.sold) if intent is not None else []
 
 
 # -- before and during one
@@ -158,7 +142,6 @@ class View:
 
     @property
     def template(self) -> str:
-        """The template of the payable's state."""
         return TEMPLATES.get(self.payable.state, "buyer-closed.html")
 
     @property
@@ -167,7 +150,7 @@ class View:
         return 410 if self.payable.state in GONE else 200
 
     def values(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
-        """Return everything the template of this state needs."""
+        """Return everything that the template of this state needs."""
         payable = self.payable
         common = {
             "payable": payable,
@@ -333,6 +316,9 @@ def _nothing(heading: str, text: str, state: str) -> dict[str, Any]:
 # -- for programs
 
 
+INTENT_FIELDS = ("id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")
+
+
 def as_json(view: View, token: str) -> dict[str, Any]:
     """Return the contents of the page, the fields of its form, and the payment that it made."""
     payable, language = view.payable, view.language
@@ -354,7 +340,7 @@ def as_json(view: View, token: str) -> dict[str, Any]:
         "choices": [msgspec.to_builtins(choice) for choice in payable.choices],
         "payment_method_types": payable.methods,
         "fields": _fields(payable),
-        "payment_intent": _intent(payable.intent),
+        "payment_intent": payable.intent and pick(payable.intent, *INTENT_FIELDS),
         "problem": view.problem or None,
         "errors": {field: language.gettext(message) for field, message in view.errors.items()} or None,
         "redirect_url": payable.success_url if payable.state == "paid" else None,
@@ -376,9 +362,3 @@ def _fields(payable: Payable) -> dict[str, Any]:
         "always": [name for name, asked in always.items() if asked],
         **{type: FIELDS[type] for type in payable.methods},
     }
-
-
-def _intent(intent: PaymentIntent | None) -> dict[str, Any] | None:
-    if intent is None:
-        return None
-    return pick(intent, "id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")

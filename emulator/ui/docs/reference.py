@@ -7,8 +7,7 @@ package; the guide is the site that MkDocs builds from ``docs/guide``. All have 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +21,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from emulator.core.errors import ERRORS, ApiError, ErrorSpec
+from emulator.core.errors import ERRORS, ApiError
 from emulator.core.event_types import EVENTS
 from emulator.core.vendored import library
 from emulator.document.paths import guide_folder, guide_pages_folder, skill_file
@@ -30,15 +29,13 @@ from emulator.document.probes import collected
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import (
-    Assumption,
-    ErrorExample,
     Step,
     assumptions_of,
     error_examples,
     named_assumptions,
     numbered_assumptions,
 )
-from emulator.resources.app.clients import DEFAULT_APP, Key
+from emulator.resources.app.clients import DEFAULT_APP, SECRET, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.base.pages import api_error, content_security_policy, environment, public_headers
@@ -116,22 +113,6 @@ ADVICE = {
 """What to do about each status (retry guidance of the error model)."""
 
 
-class ErrorSection(NamedTuple):
-    """One error code on the page."""
-
-    code: str
-    row: ErrorSpec
-    recipe: ErrorExample
-    lines: list[str]
-
-
-def entries() -> list[ErrorSection]:
-    """Return every documented code with the requests that provoke it, by status."""
-    known = error_examples()
-    found = [ErrorSection(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
-    return sorted(found, key=lambda entry: entry.row.status)
-
-
 def _line(step: Step) -> str:
     """Return a step as a line to read."""
     if step.advance:
@@ -143,10 +124,8 @@ def _line(step: Step) -> str:
     return f"{name}{step.request}{body}{headers}{key}"
 
 
-def areas() -> list[tuple[str, list[tuple[str, Assumption]]]]:
-    """Return every assumption with its number, under the heading it belongs to."""
-    grouped = groupby(numbered_assumptions().items(), lambda numbered: numbered[1].area)
-    return [(area, list(numbered)) for area, numbered in grouped]
+def groups_by(key: Callable[[Any], Any], rows: Iterable[Any]) -> list[tuple[Any, list[Any]]]:
+    return [(value, list(group)) for value, group in groupby(rows, key)]
 
 
 def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
@@ -182,24 +161,24 @@ async def _events(_: Request) -> Response:
 def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
     """Return the pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
     facts = engine.reference_data
+    magic = msgspec.to_builtins(facts.magic)
 
     async def errors(_: Request) -> Response:
-        groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
+        documented = [
+            {"code": code, "row": ERRORS[code], "recipe": recipe, "lines": list(map(_line, recipe.steps))}
+            for code, recipe in error_examples().items()
+        ]
+        groups = groups_by(lambda each: each["row"].status, sorted(documented, key=lambda each: each["row"].status))
         heads = [
             Head("#magic-values", "Magic values"),
             *(Head(f"#status-{status}", f"{status} {HTTPStatus(status).phrase}") for status, _ in groups),
         ]
-        tables: dict[str, Any] = {
-            "groups": groups,
-            "advice": ADVICE,
-            "magic": msgspec.to_builtins(facts.magic),
-            "keys": facts.magic_keys,
-        }
+        tables: dict[str, Any] = {"groups": groups, "advice": ADVICE, "magic": magic, "keys": facts.magic_keys}
         return page("docs-errors.html", "/docs/errors", "Errors and magic values", heads, **tables)
 
     async def assumptions(request: Request) -> Response:
-        known, probes = areas(), collected()
-        numbered = numbered_assumptions()
+        probes, numbered = collected(), numbered_assumptions()
+        known = groups_by(lambda each: each[1].area, numbered.items())
         force = assumptions_in_force(engine, request.query_params)
         short = {
             "count": len(numbered),
@@ -233,8 +212,6 @@ SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")
 FACE = Path(__file__).parent / "theme" / "assets"
 """What every page loads; MkDocs copies it into the guide as well."""
 
-KEY_FORM = r"sk_test_[A-Za-z0-9_-]{1,64}"
-
 KEY = "sk_test_demo"
 """The key of requests unless ``?key=`` names another test key, and until another one is entered."""
 
@@ -245,32 +222,23 @@ def explorer_routes() -> list[Route]:
 
 
 async def _show(request: Request) -> Response:
-    chosen = request.query_params.get("api", "service")
-    if chosen not in DOCUMENTS:
-        chosen = "service"
-    key = request.query_params.get("key", KEY)
-    if not re.fullmatch(KEY_FORM, key):
-        key = KEY
-    return page(
-        "docs-index.html",
-        "/docs/",
-        "API",
-        headers=EXPLORER_HEADERS,
-        base_url=context_of(request.scope).base_url,
-        documents=DOCUMENTS,
-        chosen=chosen,
-        key=key,
-    )
+    api, key = request.query_params.get("api"), request.query_params.get("key", KEY)
+    shown: dict[str, Any] = {
+        "base_url": context_of(request.scope).base_url,
+        "documents": DOCUMENTS,
+        "chosen": api if api in DOCUMENTS else "service",
+        "key": key if SECRET.fullmatch(key) and key.startswith("sk_test_") else KEY,
+    }
+    return page("docs-index.html", "/docs/", "API", headers=EXPLORER_HEADERS, **shown)
 
 
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
-    folder = Path(library("flask_swagger_ui").__path__[0], "dist") if name in SWAGGER else FACE
-    file = Path(folder, name)
     if name not in SWAGGER and name not in ASSETS:
         return api_error(request, ApiError("NOT_FOUND"))
+    folder = Path(library("flask_swagger_ui").__path__[0], "dist") if name in SWAGGER else FACE
     headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
-    return FileResponse(file, headers=headers)
+    return FileResponse(folder / name, headers=headers)
 
 
 ASSETS = frozenset(each.name for each in FACE.iterdir())
@@ -279,15 +247,11 @@ ASSETS = frozenset(each.name for each in FACE.iterdir())
 # -- the guide
 
 
-async def with_slash(request: Request) -> Response:
-    """Redirect to the path with a slash: the links within the site are relative."""
-    return RedirectResponse(f"{PATH}/", 308)
-
-
 async def llms_txt(_: Request) -> Response:
     """Return the list of the guide's pages, as language models are given it (llmstxt.org)."""
     pages = sorted(guide_pages_folder().glob("*.md"))
-    links = [f"- [{_title(page)}]({PATH}/{page.name})" for page in pages]
+    titles = [page.read_text("utf-8").partition("\n")[0].removeprefix("#").strip() for page in pages]
+    links = [f"- [{title}]({PATH}/{page.name})" for title, page in zip(titles, pages, strict=True)]
     return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=HEADERS)
 
 
@@ -302,12 +266,6 @@ LLMS_TXT = (
     "## Guide",
     "",
 )
-
-
-def _title(page: Path) -> str:
-    """Return the heading of a page."""
-    with page.open(encoding="utf-8") as lines:
-        return lines.readline().removeprefix("#").strip()
 
 
 async def markdown(request: Request) -> Response:
