@@ -50,9 +50,8 @@ class RequestRefused(Exception):
 class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``check`` is called before each request, ``after`` after each success of the methods that return JSON; both may
-    raise. ``token`` is the control token, by default that of ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part
-    of each query. Given ``connections`` stay open.
+    ``check`` is called before each request, and may raise. ``token`` is the control token, by default that of
+    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. Given ``connections`` stay open.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Api:
         url: str,
         key: str | None,
         check: Callable[[], None] = lambda: None,
-        after: Callable[[], None] = lambda: None,
         connections: Connections | None = None,
         *,
         token: str | None = None,
@@ -68,7 +66,6 @@ class Api:
         timeouts: Timeouts = PATIENCE,
     ) -> None:
         self._check = check
-        self._after = after
         self._params = params or {}
         self.connections: Connections = connections or Connections(url, timeouts)
         self._owns_connections = connections is None
@@ -100,7 +97,6 @@ class Api:
         """
         __tracebackhide__ = True
         response = self.send(method, path, **options)
-        self._after()
         return response.json() if response.content else None
 
     def send(self, method: str, path: str, **options: Any) -> ApiResponse:

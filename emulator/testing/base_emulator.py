@@ -73,9 +73,7 @@ class BaseEmulator(Factories):
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api: Api = Api(
-            self.url, self.key, lambda: self.server.follow(self.key), self._raise_error, self.server.connections
-        )
+        self.api: Api = Api(self.url, self.key, lambda: self.server.follow(self.key), self.server.connections)
         self.clock: WorldClock = WorldClock(self.api)
         self.events: Events = Events(self.api, self.clock)
         self.emails: Emails = Emails(self.api)
@@ -85,9 +83,6 @@ class BaseEmulator(Factories):
         self._not_followed = ""
         self.recorded_as: str | None = None
         time_travel.followers.append(self._follow_move)
-
-    def _raise_error(self) -> None:
-        self.webhooks.raise_error()
 
     def _follow_move(self) -> None:
         """After a move of freezegun or time-machine: let the world follow, and settle.

@@ -8,135 +8,47 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
 from emulator.checks.app.scenario import AFTERWARDS, try_scenario
-from emulator.client.api import Api
 from emulator.testing.base_emulator import BaseEmulator, client_options
-from emulator.testing.webhooks import Webhooks
-from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 
 if TYPE_CHECKING:
-    from emulator.testing.objects import Email, EventType
-
-# -- asyncio
+    from emulator.testing.objects import EventType
 
 
-P = ParamSpec("P")
-S = TypeVar("S")
-T = TypeVar("T")
+class AsyncHelper:
+    """A helper whose methods, and properties, are coroutine functions: each call runs in a thread."""
 
-
-class AsyncProxy(Generic[S]):
-    """The asynchronous version of a ``plain`` helper."""
-
-    def __init__(self, plain: S) -> None:
+    def __init__(self, plain: Any) -> None:
         self.plain = plain
 
+    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+        found = getattr(type(self.plain), name)
+        method: Callable[..., Any] = getattr(found, "fget", found)
 
-class AsyncMethod(Generic[S, P, T]):
-    """A method or a property of a plain helper as a coroutine function, which calls it in a thread."""
-
-    def __init__(self, method: Callable[Concatenate[S, P], T]) -> None:
-        self._method = getattr(method, "fget", method)
-        self.__doc__ = method.__doc__
-
-    def __get__(self, proxy: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
-        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await asyncio.to_thread(self._method, proxy.plain, *args, **kwargs)
+        @wraps(method)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await asyncio.to_thread(method, self.plain, *args, **kwargs)
 
         return call
 
 
-def require_asyncio() -> None:
-    """Raise ``RuntimeError`` on the loop of another library, such as trio: the calls here run in threads of asyncio."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise RuntimeError(
-            "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread: "
-            "await trio.to_thread.run_sync(payments.clock.advance, '1d')"
-        ) from None
-
-
-def _all_emails(emails: Emails) -> list[Email]:
-    """Return every email so far, oldest first."""
-    return list(emails)
-
-
-class AsyncApi(AsyncProxy[Api]):
-    get = AsyncMethod(Api.get)
-    post = AsyncMethod(Api.post)
-    patch = AsyncMethod(Api.patch)
-    delete = AsyncMethod(Api.delete)
-
-
-class AsyncClock(AsyncProxy[WorldClock]):
-    now = AsyncMethod(WorldClock.now)
-    datetime = AsyncMethod(WorldClock.datetime)
-    show = AsyncMethod(WorldClock.show)
-    advance = AsyncMethod(WorldClock.advance)
-    freeze = AsyncMethod(WorldClock.freeze)
-    run = AsyncMethod(WorldClock.run)
-    schedule = AsyncMethod(WorldClock.schedule)
-    settle = AsyncMethod(WorldClock.settle)
-
-
-class AsyncEvents(AsyncProxy[Events]):
-    all = of = AsyncMethod(Events.of)
-    last = AsyncMethod(Events.last)
-    wait_for = AsyncMethod(Events.wait_for)
-
-
-class AsyncEmails(AsyncProxy[Emails]):
-    all = AsyncMethod(_all_emails)
-    to = AsyncMethod(Emails.to)
-    of = AsyncMethod(Emails.of)
-    wait_for = AsyncMethod(Emails.wait_for)
-    html = AsyncMethod(Emails.html)
-    raw = AsyncMethod(Emails.raw)
-
-
-class AsyncLedger(AsyncProxy[Ledger]):
-    totals = AsyncMethod(Ledger.totals)
-    entries = AsyncMethod(Ledger.entries)
-    balanced = AsyncMethod(Ledger.balanced)
-    assert_balanced = AsyncMethod(Ledger.assert_balanced)
-
-
-class AsyncWebhooks(AsyncProxy[Webhooks]):
-    events = AsyncMethod(Webhooks.events)
-    deliveries = AsyncMethod(Webhooks.deliveries)
-    secret = AsyncMethod(Webhooks.secret)
-    endpoint = AsyncMethod(Webhooks.endpoint)
-    listen = AsyncMethod(Webhooks.listen)
-    wait_for = AsyncMethod(Webhooks.wait_for)
-    assert_delivered = AsyncMethod(Webhooks.assert_delivered)
-    refute_delivered = AsyncMethod(Webhooks.refute_delivered)
-    answer = AsyncMethod(Webhooks.answer)
-    stop_forwarding = AsyncMethod(Webhooks.stop_forwarding)
-
-    async def forward_to(self, target: Any, path: str = "/webhooks", *, lifespan: bool = True) -> None:
+class AsyncWebhooks(AsyncHelper):
+    async def forward_to(self, target: Any, path: str = "/webhooks") -> None:
         """Forward deliveries as :meth:`Webhooks.forward_to` does; an ASGI application runs on this event loop."""
         loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self.plain.forward_to, target, path, lifespan=lifespan, loop=loop)
-
-    @property
-    def raise_errors(self) -> bool:
-        """Whether errors of the application are raised by the next call of the helpers."""
-        return self.plain.raise_errors
-
-    @raise_errors.setter
-    def raise_errors(self, value: bool) -> None:
-        self.plain.raise_errors = value
+        await asyncio.to_thread(self.plain.forward_to, target, path, loop=loop)
 
 
-class AsyncEmulator(AsyncProxy[BaseEmulator]):
+class AsyncEmulator(AsyncHelper):
     """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
 
-    ``client`` is an ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
+    It has the helpers and methods of :class:`Emulator`, such as ``await emulator.clock.advance("31d")``; ``client`` is an
+    ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
     """
 
     def __init__(self, plain: BaseEmulator) -> None:
@@ -144,27 +56,10 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
 
         super().__init__(plain)
         self.url, self.key = plain.url, plain.key
-        self.api = AsyncApi(plain.api)
-        self.clock = AsyncClock(plain.clock)
-        self.events = AsyncEvents(plain.events)
-        self.emails = AsyncEmails(plain.emails)
-        self.ledger = AsyncLedger(plain.ledger)
+        self.api, self.clock, self.events = AsyncHelper(plain.api), AsyncHelper(plain.clock), AsyncHelper(plain.events)
+        self.emails, self.ledger = AsyncHelper(plain.emails), AsyncHelper(plain.ledger)
         self.webhooks = AsyncWebhooks(plain.webhooks)
         self.client = httpx.AsyncClient(**client_options(plain))
-
-    customer = AsyncMethod(BaseEmulator.customer)
-    plan = AsyncMethod(BaseEmulator.plan)
-    subscription = AsyncMethod(BaseEmulator.subscription)
-    session = AsyncMethod(BaseEmulator.session)
-    invoice = AsyncMethod(BaseEmulator.invoice)
-    pay = AsyncMethod(BaseEmulator.pay)
-    settle = AsyncMethod(BaseEmulator.settle)
-    fail_next = AsyncMethod(BaseEmulator.fail_next)
-    fault = AsyncMethod(BaseEmulator.fault)
-    trigger = AsyncMethod(BaseEmulator.trigger)
-    configure = AsyncMethod(BaseEmulator.configure)
-    snapshot = AsyncMethod(BaseEmulator.snapshot)
-    recording = AsyncMethod(BaseEmulator.recording)
 
     @asynccontextmanager
     async def expect(self, *types: EventType) -> AsyncIterator[None]:
@@ -175,15 +70,18 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
         await asyncio.to_thread(expectation.__exit__, None, None, None)
 
     async def __aenter__(self) -> AsyncEmulator:
-        require_asyncio()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(
+                "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread: "
+                "await trio.to_thread.run_sync(payments.clock.advance, '1d')"
+            ) from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self.plain.webhooks.stop_forwarding)
+        await self.webhooks.stop_forwarding()
         await self.client.aclose()
-
-
-# -- the emulator
 
 
 class Emulator(BaseEmulator):
@@ -232,9 +130,8 @@ class Emulator(BaseEmulator):
         return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:
-        require_asyncio()
         self._awaited = AsyncEmulator(self)
-        return self._awaited
+        return await self._awaited.__aenter__()
 
     async def __aexit__(self, *_: object) -> None:
         await self._awaited.client.aclose()

@@ -1,17 +1,16 @@
 """Forwards webhooks to an application in this process (WSGI or ASGI), to its test client, or to a URL.
 
-An ASGI application runs on one event loop, with its lifespan, as a server runs it. Calls of coroutines on loops of other
-threads end with the loop or before it.
+An ASGI application runs on one event loop: its test client's, the test's own, or one that is made for it here, on which
+its lifespan runs too, as a server runs it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
+import warnings
 from collections.abc import Callable, Coroutine, MutableMapping
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -19,15 +18,55 @@ from urllib.parse import urlsplit
 import httpx
 
 from emulator.server.event_loop import RealTimeLoop
-from emulator.testing.collector import AppAnswer, Delivery, ForwardTarget, answer_of, forwarded_headers
-
-# -- calls of coroutines on event loops of other threads
-
+from emulator.testing.collector import AppAnswer, Delivery, ForwardTarget, answer_of, forwarded_headers, in_thread
 
 T = TypeVar("T")
 
-CoroutineFunction = Callable[[], Coroutine[Any, Any, T]]
-"""Called on its loop, so that no coroutine is made that never runs there."""
+AsgiMessage = MutableMapping[str, Any]
+
+APPLICATION_URL = "http://localhost"
+"""The root URL that an application in this process sees."""
+
+TIME_LIMIT = 30
+"""Seconds (real time) for the application to start, and to shut down."""
+
+
+def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
+    """Return the forwarder to ``target``: a URL, or an application or its test client, called at ``path``.
+
+    An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is none of these, and
+    ``RuntimeError`` if its lifespan fails.
+    """
+    if isinstance(target, str):
+        return InThread(target)
+    if hasattr(target, "portal"):  # what the test clients of Starlette and FastAPI reach their loop by
+        return AsgiClient(target, path)
+    if not callable(target):
+        raise TypeError(f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client")
+    if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
+        return OnLoop(target, path, loop) if loop else OwnAsgiClient(target, path)
+    return InThread(APPLICATION_URL + path, httpx.WSGITransport(target))
+
+
+class InThread:
+    """Posts to a URL, or to a WSGI application, in the thread of the delivery."""
+
+    is_running = True
+
+    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        self._url = url
+        self._transport = transport
+
+    def send(self, delivery: Delivery) -> AppAnswer:
+        verify = urlsplit(self._url).scheme == "https"
+        with httpx.Client(transport=self._transport, trust_env=False, verify=verify) as client:
+            return answer_of(client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
+
+    def cancel(self) -> None:
+        """Do nothing: a thread cannot be interrupted."""
+
+    def close(self) -> None:
+        """Do nothing: each call releases what it needs."""
 
 
 class AwaitedFutures:
@@ -49,193 +88,35 @@ class AwaitedFutures:
             future.cancel()
 
 
-class LoopCalls:
-    """Calls on a loop that runs, until it is being closed: then ``_live``, like all its tasks, is canceled."""
+class OnLoop:
+    """Calls an ASGI application on a loop of the test, which also runs its lifespan, if it has one."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, app: Any, path: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = httpx.ASGITransport(app)
+        self._url = APPLICATION_URL + path
         self._loop = loop
         self._waiting = AwaitedFutures()
-        self._is_over = False
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._host = asyncio.run_coroutine_threadsafe(self._live(), loop)
+        self.cancel = self._waiting.cancel
 
-    def run(self, make: CoroutineFunction[T]) -> T:
-        """Return the result of a call; for any other thread than the loop's. Raises ``CancelledError`` when it is over."""
-        future: Future[T] = Future()
+    @property
+    def is_running(self) -> bool:
+        """Whether the loop runs, and in another thread."""
         try:
-            self._loop.call_soon_threadsafe(self._start, make, future)
-        except RuntimeError:  # the loop is closed
-            raise CancelledError from None
-        return self._waiting.result(future)
+            return self._loop.is_running() and self._loop is not asyncio.get_running_loop()
+        except RuntimeError:  # this thread runs none
+            return self._loop.is_running()
 
-    def cancel(self) -> None:
-        self._waiting.cancel()
-        self._soon(lambda: [task.cancel() for task in self._tasks])
+    def send(self, delivery: Delivery) -> AppAnswer:
+        if not self._loop.is_running():
+            raise CancelledError
+        return self._waiting.result(asyncio.run_coroutine_threadsafe(self._post(delivery), self._loop))
+
+    async def _post(self, delivery: Delivery) -> AppAnswer:
+        async with httpx.AsyncClient(transport=self._transport) as client:
+            return answer_of(await client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
 
     def close(self) -> None:
-        self._soon(self._host.cancel)
-
-    def _soon(self, call: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and all has ended with it
-            self._loop.call_soon_threadsafe(call)
-
-    async def _live(self) -> None:
-        try:
-            await asyncio.get_running_loop().create_future()
-        finally:
-            self._is_over = True
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _start(self, make: CoroutineFunction[T], future: Future[T]) -> None:
-        if self._is_over or future.cancelled():
-            future.cancel()
-            return
-        task = self._loop.create_task(_fulfil(make, future))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-
-async def _fulfil(make: CoroutineFunction[T], future: Future[T]) -> None:
-    try:
-        result = await make()
-    except asyncio.CancelledError:
-        future.cancel()
-        raise
-    except BaseException as error:  # raised again in the thread that waits
-        if future.set_running_or_notify_cancel():
-            future.set_exception(error)
-    else:
-        if future.set_running_or_notify_cancel():
-            future.set_result(result)
-
-
-def may_wait_for(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether a loop runs and this thread, which would hold it up, may wait for it."""
-    try:
-        return loop.is_running() and loop is not asyncio.get_running_loop()
-    except RuntimeError:  # this thread runs none
-        return True
-
-
-# -- an ASGI application
-
-
-AsgiMessage = MutableMapping[str, Any]
-
-TIME_LIMIT = 30
-"""Seconds (real time) for the application to start, and to shut down."""
-
-
-class AsgiApp:
-    """The application runs on the loop that is given, or on one in a thread of its own, until ``close``.
-
-    With ``lifespan`` it is started now, and what its start raises is raised here. An application that knows no lifespan
-    is called without one.
-    """
-
-    def __init__(self, app: Any, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> None:
-        self._app = app
-        self._given = loop
-        self.loop = loop or _loop_in_thread()
-        self._state: dict[str, Any] = {}
-        self._lifespan = Lifespan(app, self._state) if lifespan else None
-        if self._lifespan:
-            try:
-                self._wait(self._lifespan.start(), "start")
-            except BaseException:
-                self._stop_loop()
-                raise
-
-    async def call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
-        await self._app({**scope, "state": self._state.copy()}, receive, send)
-
-    def close(self) -> None:
-        """Shut the application down and stop its own loop. Raises ``TimeoutError`` if it does not end."""
-        try:
-            if self._lifespan and may_wait_for(self.loop):
-                self._wait(self._lifespan.stop(), "shut down")
-        finally:
-            self._stop_loop()
-
-    def _wait(self, coroutine: Coroutine[Any, Any, None], what: str) -> None:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
-        if wait([future], TIME_LIMIT).not_done:
-            future.cancel()
-            raise TimeoutError(f"the application did not {what} within {TIME_LIMIT} s")
-        future.result()
-
-    def _stop_loop(self) -> None:
-        if self._given is None and not self.loop.is_closed():
-            try:
-                self._wait(_cancel_others(), "end its tasks")
-            finally:
-                self.loop.call_soon_threadsafe(self.loop.stop)
-
-
-class Lifespan:
-    """The lifespan protocol, in a task of its own, so that start and shutdown run in the same context."""
-
-    def __init__(self, app: Any, state: dict[str, Any]) -> None:
-        self._app = app
-        self._state = state
-        self._to_app: asyncio.Queue[AsgiMessage] = asyncio.Queue()
-        self._from_app: asyncio.Queue[AsgiMessage] = asyncio.Queue()
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Start the application. Raises ``RuntimeError`` if it says that it failed."""
-        self._task = asyncio.create_task(self._run())
-        message = await self._exchange("startup")
-        if message and message["type"] == "lifespan.startup.failed":
-            raise RuntimeError(f"the application did not start: {message.get('message') or 'its lifespan failed'}")
-
-    async def stop(self) -> None:
-        """Shut the application down, if it knows a lifespan. Raises what it raises."""
-        if self._task is None or self._task.done():
-            return
-        await self._exchange("shutdown")
-        await self._task
-
-    async def _run(self) -> None:
-        scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self._state}
-        await self._app(scope, self._to_app.get, self._from_app.put)
-
-    async def _exchange(self, phase: str) -> AsgiMessage | None:
-        """Return the application's answer to a phase; None if it ended, or raised, without one: it knows no lifespan."""
-        assert self._task
-        self._to_app.put_nowait({"type": f"lifespan.{phase}"})
-        answer = asyncio.ensure_future(self._from_app.get())
-        await asyncio.wait([answer, self._task], return_when=asyncio.FIRST_COMPLETED)
-        if answer.done():
-            return answer.result()
-        answer.cancel()
-        # An application without a lifespan raises or returns. One whose start fails says so before it raises.
-        self._task.exception()
-        return None
-
-
-def _loop_in_thread() -> asyncio.AbstractEventLoop:
-    """Return a new event loop that runs in a thread until it is stopped, and is then closed."""
-    loop = RealTimeLoop()
-
-    def run() -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_forever()
-        loop.close()
-
-    threading.Thread(target=run, name="payments-emulator-asgi", daemon=True).start()
-    return loop
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.gather(*others, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()
+        """Do nothing: the loop is the test's."""
 
 
 # -- the test client of an ASGI application (Starlette, FastAPI)
@@ -311,131 +192,54 @@ async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return task.result()
 
 
-# -- targets
+class OwnAsgiClient(AsgiClient):
+    """A test client that is made for an application: it runs its lifespan and its loop from here until ``close``."""
 
+    def __init__(self, app: Any, path: str) -> None:
+        # Imported here: few tests forward to an ASGI application. Starlette warns where its other HTTP client is missing.
+        with warnings.catch_warnings(action="ignore"):
+            from starlette.testclient import TestClient
 
-APPLICATION_URL = "http://localhost"
-"""The root URL that an application in this process sees."""
-
-SyncCall = Callable[[str, bytes, dict[str, str]], AppAnswer]
-"""A function of the URL, the body and the headers."""
-
-AsyncCall = Callable[[str, bytes, dict[str, str]], Coroutine[Any, Any, AppAnswer]]
-"""The same, on an event loop."""
-
-
-class InThread:
-    is_running = True
-
-    def __init__(self, url: str, call: SyncCall) -> None:
-        self._url = url
-        self._call = call
-
-    def send(self, delivery: Delivery) -> AppAnswer:
-        return self._call(self._url, delivery.body, forwarded_headers(delivery))
-
-    def cancel(self) -> None:
-        """Do nothing: a thread cannot be interrupted."""
-
-    def close(self) -> None:
-        """Do nothing: each call releases what it needs."""
-
-
-class OnLoop:
-    """A target that a coroutine function calls on an event loop; ``end`` is called at last."""
-
-    def __init__(
-        self, url: str, call: AsyncCall, loop: asyncio.AbstractEventLoop, end: Callable[[], None] = lambda: None
-    ) -> None:
-        self._url = url
-        self._call = call
-        self._loop = loop
-        self._end = end
-        self._calls = LoopCalls(loop)
-        self.cancel = self._calls.cancel
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its loop runs, and in another thread."""
-        return may_wait_for(self._loop)
-
-    def send(self, delivery: Delivery) -> AppAnswer:
-        return self._calls.run(lambda: self._call(self._url, delivery.body, forwarded_headers(delivery)))
-
-    def close(self) -> None:
-        """Take no more calls, and end what they needed."""
-        self._calls.close()
-        self._end()
-
-
-def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> ForwardTarget:
-    """Return the forwarder to ``target``: a URL, or an application or its test client, called at ``path``.
-
-    An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is none of these, and
-    what its lifespan raises.
-    """
-    if isinstance(target, str):
-        return InThread(target, lambda *request: _post(None, *request))
-    if client := _client(target, path, loop):
-        return client
-    if not callable(target):
-        raise TypeError(f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client")
-    if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
-        app = AsgiApp(target, loop, lifespan=lifespan)
-        return OnLoop(APPLICATION_URL + path, lambda *request: _post_on_loop(app, *request), app.loop, app.close)
-    return InThread(APPLICATION_URL + path, lambda *request: _post(httpx.WSGITransport(target), *request))
-
-
-def _client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget | None:
-    """Return the forwarder to a client: of Starlette and FastAPI, of httpx, of Flask, or of Django."""
-    post = getattr(target, "post", None)
-    if not callable(post):
-        return None
-    if inspect.iscoroutinefunction(post):
-        return _async_client(target, path, loop)
-    if hasattr(target, "build_request") and hasattr(target, "portal"):
-        return AsgiClient(target, path)
-    calls: dict[str, SyncCall] = {
-        "build_request": lambda url, body, headers: answer_of(post(url, content=body, headers=headers)),
-        "open": lambda url, body, headers: _flask(target, url, body, headers),
-        "generic": lambda url, body, headers: _django(target, url, body, headers),
-    }
-    return next((InThread(path, call) for name, call in calls.items() if hasattr(target, name)), None)
-
-
-def _async_client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
-    if loop is None or not hasattr(target, "build_request"):
-        raise TypeError(
-            f"{target!r}: an asynchronous client; forward to the application itself"
-            + (", or await forward_to() of an AsyncEmulator" if hasattr(target, "build_request") else "")
+        client = TestClient(
+            with_optional_lifespan(app), APPLICATION_URL, backend_options={"loop_factory": RealTimeLoop}
         )
+        started = in_thread(client.__enter__)
+        if wait([started], TIME_LIMIT).not_done:
+            raise TimeoutError(f"the application did not start within {TIME_LIMIT} s")
+        if error := started.exception():
+            raise RuntimeError(f"the application did not start: {type(error).__name__}: {error}") from error
+        super().__init__(client, path)
 
-    async def post(url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
-        return answer_of(await target.post(url, content=body, headers=headers))
-
-    return OnLoop(path, post, loop)
-
-
-def _post(transport: httpx.BaseTransport | None, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
-    with httpx.Client(transport=transport, trust_env=False, verify=urlsplit(url).scheme == "https") as client:
-        return answer_of(client.post(url, content=body, headers=headers))
-
-
-async def _post_on_loop(app: AsgiApp, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app.call)) as client:
-        return answer_of(await client.post(url, content=body, headers=headers))
+    def close(self) -> None:
+        """Shut the application down. Raises what it raises, and ``TimeoutError`` if it does not end."""
+        stopped = in_thread(self._client.__exit__)
+        if wait([stopped], TIME_LIMIT).not_done:
+            raise TimeoutError(f"the application did not shut down within {TIME_LIMIT} s")
+        stopped.result()
 
 
-def _flask(client: Any, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
-    # In its "with" block a client keeps the context of each request for its own thread, so another one is used here.
-    if make := getattr(client.application, "test_client", None):
-        client, client.environ_base = make(), client.environ_base
-    response = client.post(url, data=body, headers=headers)
-    return AppAnswer(response.status_code, response.data)
+def with_optional_lifespan(app: Any) -> Any:
+    """Return the application; one that ends or fails without a word on its lifespan knows none, and is called without."""
 
+    async def called(scope: AsgiMessage, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        said: list[AsgiMessage] = []
 
-def _django(client: Any, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
-    response = client.post(
-        url, data=body, content_type=headers.get("content-type", "application/json"), headers=headers
-    )
-    return answer_of(response)
+        async def noted(message: AsgiMessage) -> None:
+            said.append(message)
+            await send(message)
+
+        try:
+            await app({**scope, "asgi": {"version": "3.0", "spec_version": "2.0"}}, receive, noted)
+        except Exception:
+            if said:
+                raise
+        if not said:
+            await send({"type": "lifespan.startup.complete"})
+            while (await receive())["type"] != "lifespan.shutdown":
+                pass
+            await send({"type": "lifespan.shutdown.complete"})
+
+    return called

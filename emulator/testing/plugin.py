@@ -14,7 +14,7 @@ import threading
 import uuid
 import warnings
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,16 @@ import pytest
 if TYPE_CHECKING:
     from emulator.testing import Emulator, LocalServer, RemoteServer
 
-MARKER = (
-    "payments(clock=None, seed=None, settings=None, fixtures=None, real=False): initial state of the test's world; "
-    "with real it may reach the real service"
-)
+MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
 
 ASSUMPTIONS_MARKER = (
     "payments_assumptions(*names): run the test also under each other value of these assumptions, or of 'all'"
 )
 
-ARGUMENTS = ("clock", "seed", "settings", "fixtures", "real")
+ARGUMENTS = ("clock", "seed", "settings", "fixtures")
+
+RECORDINGS = "payments-recordings"
+"""The folder for recordings of failed tests, in the root of the suite."""
 
 TESTS = "PAYMENTS_EMULATOR_TESTS"
 """The variable by which ``test suite`` chooses tests by their digests; it is empty for all, and its server new."""
@@ -57,22 +57,10 @@ WORLD = pytest.StashKey["Emulator"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("payments-emulator", "payments emulator")
-    group.addoption(
-        "--payments-url",
-        metavar="URL",
-        help="Use the payments emulator at URL (default: PAYMENTS_EMULATOR_URL, else one in this process).",
-    )
     parser.addini(
         "payments_clock", "Clock of worlds at start: running, frozen, or an instant to be frozen at.", default="frozen"
     )
-    parser.addini("payments_seed", "Seed of worlds; the same seed gives the same ids.", default="0")
-    parser.addini("payments_recordings", "Folder for recordings of failed tests.", default="payments-recordings")
-    parser.addini(
-        "payments_real_hosts", "Hosts of the real service, which tests may not reach.", type="args", default=[]
-    )
     parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
-    parser.addini("payments_profile", "Profile of a calibrated service, which every world follows.", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -161,11 +149,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | RemoteServer]:
-    """Yield the server of the run: one in a thread of this process, or the one at ``--payments-url``."""
+def payments_server() -> Iterator[LocalServer | RemoteServer]:
+    """Yield the server of the run: one in a thread of this process, or that of ``PAYMENTS_EMULATOR_URL``."""
     from emulator.testing import LocalServer, RemoteServer
 
-    url = _url(pytestconfig)
+    url = _url()
     server = RemoteServer(url) if url else LocalServer()
     yield server
     server.stop()
@@ -194,13 +182,13 @@ def payments_emulator(
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
     _require_sockets()
+    _refuse_live_keys()
     server = request.getfixturevalue("payments_server")
-    with _guarded(request):
-        emulator = _open_world(_key(request.node), server, options)
-        request.node.stash[WORLD] = emulator
-        yield emulator
-        del request.node.stash[WORLD]
-        emulator.close(keep=bool(_url(request.config)) and request.node.stash.get(FAILED, False))
+    emulator = _open_world(_key(request.node), server, options)
+    request.node.stash[WORLD] = emulator
+    yield emulator
+    del request.node.stash[WORLD]
+    emulator.close(keep=bool(_url()) and request.node.stash.get(FAILED, False))
 
 
 def _require_sockets() -> None:
@@ -215,20 +203,12 @@ def _require_sockets() -> None:
         ) from None
 
 
-@contextmanager
-def _guarded(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Block requests to the real service, unless a marker of the test says that it is meant to make some."""
-    if any(marker.kwargs.get("real") for marker in request.node.iter_markers("payments")):
-        yield
-        return
-    from emulator.testing.guard import GUARD, RealServiceBlocked
+def _refuse_live_keys() -> None:
+    """Fail a test whose application could find a key of the real service in the environment."""
+    from emulator.engine.redaction import has_live_key
 
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(GUARD.on(request.config.getini("payments_real_hosts")))
-        except RealServiceBlocked as error:
-            raise _failure(str(error)) from None
-        yield
+    if live := [name for name, value in os.environ.items() if has_live_key(value)]:
+        raise _failure(f"The environment variable {live[0]} holds a live key: run tests without it.")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -248,7 +228,7 @@ def pytest_runtest_makereport(
         story = story_or_reason(emulator)
         report.sections.append(("payments emulator", story))
         if emulator.recorded_as is not None:
-            folder = item.config.rootpath / item.config.getini("payments_recordings")
+            folder = item.config.rootpath / RECORDINGS
             report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
         if not os.environ.get("PAYMENTS_EMULATOR_WITHOUT_PAGES"):
             from emulator.testing.failed_test_page import draw
@@ -294,12 +274,10 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
     from emulator.testing import WorldOptions
 
     config = request.config
-    clock, calibrated = config.getini("payments_clock"), _calibrated(config)
-    options: dict[str, Any] = {"clock": clock, "seed": _seed(config), "settings": calibrated}
+    options: dict[str, Any] = {"clock": config.getini("payments_clock"), "seed": 0}
     fixtures = list(config.getini("payments_fixtures"))
     for marker in reversed(list(request.node.iter_markers("payments"))):
         given = _arguments(marker)
-        given.pop("real", None)
         fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
         settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
         options |= {**given, "settings": settings}
@@ -310,19 +288,6 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
     except (ValueError, TypeError) as error:
         raise _failure(f"payments: {error}") from None
     return {**options, "fixtures": fixtures}
-
-
-def _calibrated(config: pytest.Config) -> dict[str, Any]:
-    name = config.getini("payments_profile")
-    if not name:
-        return {}
-    from emulator.document.profile import InvalidProfile, load
-
-    folder = config.inipath.parent if config.inipath else config.rootpath
-    try:
-        return load(folder / name).chosen()
-    except InvalidProfile as error:
-        raise _failure(f"payments_profile: {error}") from None
 
 
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:
@@ -346,16 +311,8 @@ def _listed(fixtures: Any) -> list[Any]:
     return list(listed)
 
 
-def _seed(config: pytest.Config) -> int:
-    text = config.getini("payments_seed")
-    try:
-        return int(text)
-    except ValueError:
-        raise _failure(f"payments_seed = {text!r}: a whole number") from None
-
-
-def _url(config: pytest.Config) -> str | None:
-    return config.getoption("--payments-url") or os.environ.get("PAYMENTS_EMULATOR_URL")
+def _url() -> str | None:
+    return os.environ.get("PAYMENTS_EMULATOR_URL")
 
 
 def _key(item: pytest.Item) -> str:
@@ -364,7 +321,7 @@ def _key(item: pytest.Item) -> str:
 
 
 def _digest(item: pytest.Item) -> str:
-    is_shared = _url(item.config) and TESTS not in os.environ
+    is_shared = _url() and TESTS not in os.environ
     run = item.config.stash.setdefault(RUN, uuid.uuid4().hex) if is_shared else ""
     return hashlib.sha256(f"{run}{item.nodeid}".encode()).hexdigest()[:12]
 

@@ -29,9 +29,6 @@ class Webhooks:
     Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A delivery with a
     wrong signature counts as not delivered. It is answered 401, unless deliveries are forwarded: to reject it is up to
     the application.
-
-    With ``raise_errors = True`` what the application raised while it handled a delivery, or an answer of 500 or more,
-    is raised in the test by the next call of the helpers, such as the ``pay`` that caused the delivery.
     """
 
     def __init__(self, api: Api, clock: WorldClock, events: Events, receiver: Receiver, name: str) -> None:
@@ -43,7 +40,6 @@ class Webhooks:
         self._collector: WebhookCollector | None = None
         self._endpoint: objects.WebhookEndpointWithSecret
         self._forwarding: Forwarding | None = None
-        self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
@@ -132,23 +128,18 @@ class Webhooks:
         return self
 
     def forward_to(
-        self,
-        target: Any,
-        path: str = "/webhooks",
-        *,
-        lifespan: bool = True,
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, target: Any, path: str = "/webhooks", *, loop: asyncio.AbstractEventLoop | None = None
     ) -> Webhooks:
         """Forward deliveries to a URL, or to an application or its test client at ``path``, and answer with its status.
 
-        A WSGI application is called in a thread. An ASGI application runs on one event loop, ``loop`` or one of its
-        own, with its lifespan, until the world ends; ``lifespan=False`` if the test runs it. The test client of an ASGI
-        application (FastAPI, Starlette) is called on its own loop until it is closed, with its base URL,
-        headers and cookies; one of Flask, Django or httpx in a thread. An answer is waited for ten seconds.
+        A WSGI application (Flask, Django) is called in a thread. An ASGI application runs on an event loop of its own,
+        with its lifespan, until the world ends; on ``loop``, if one is given, where the test runs the lifespan. The test
+        client of an ASGI application (FastAPI, Starlette) is called on its own loop until it is closed, with its base
+        URL, headers and cookies. An answer is waited for ten seconds.
         """
         self._listening()
         self.stop_forwarding()
-        self._forwarding = Forwarding(target_of(target, path, loop, lifespan=lifespan), self._name)
+        self._forwarding = Forwarding(target_of(target, path, loop), self._name)
         return self
 
     def stop_forwarding(self) -> None:
@@ -156,12 +147,6 @@ class Webhooks:
         forwarding, self._forwarding = self._forwarding, None
         if forwarding:
             forwarding.close()
-
-    def raise_error(self) -> None:
-        """Raise the first error of the application that was not raised yet, if ``raise_errors`` is set."""
-        __tracebackhide__ = True
-        if self.raise_errors and self._collector and self._collector.exceptions:
-            raise self._collector.exceptions.pop(0)
 
     def summary(self) -> str:
         """Return deliveries, undelivered events and the next job, as text for error messages."""

@@ -316,7 +316,7 @@ class Emails:
         self._api = api
 
     def __iter__(self) -> Iterator[objects.Email]:
-        return iter(self._api.oldest(EMAILS_PATH))
+        return iter(self.of())
 
     def __len__(self) -> int:
         return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
@@ -325,8 +325,8 @@ class Emails:
         """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
         return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
 
-    def of(self, kind: objects.EmailKind) -> list[objects.Email]:
-        """Return the emails of one kind."""
+    def of(self, kind: objects.EmailKind | None = None) -> list[objects.Email]:
+        """Return all emails so far, or those of one kind; oldest first."""
         return self._api.oldest(EMAILS_PATH, kind=kind)
 
     def wait_for(

@@ -128,12 +128,12 @@ def fields(node: Any) -> Iterator[str]:
 
 
 def test_no_code_is_unused() -> None:
-    """Fields of the documents and words of templates are names that others use."""
+    """Fields of the documents, words of templates and the helpers of the page for tests are names that others use."""
     vulture = Vulture(ignore_names=CALLED_BY_OTHERS, ignore_decorators=COMMANDS)
     vulture.scavenge([str(HOUSE)])
     found = {each.name: f"{each.filename}:{each.first_lineno}: {each.message}" for each in vulture.get_unused_code(60)}
     known = {name for document in ("service", "control") for name in fields(bundles.load(document))}
-    for file in HOUSE.rglob("templates/*"):
+    for file in (ROOT / "docs/guide/testing.md", *HOUSE.rglob("templates/*")):
         known |= set(re.findall(r"[A-Za-z_]\w+", file.read_text("utf-8")))
     assert [found[name] for name in found.keys() - known] == []
 

@@ -32,8 +32,8 @@ def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPat
 
 def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
     page = (ROOT / "docs/guide/testing.md").read_text("utf-8")
-    options = {*plugin.ARGUMENTS, "payments_clock", "payments_seed", "payments_fixtures", "--payments-url"}
+    options = {*plugin.ARGUMENTS, "payments_clock", "payments_fixtures"}
     assert [option for option in options if option not in page] == []
     names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}
-    unsaid = {"close", "record", "recording", "summary", "so_far", "raise_error"}
+    unsaid = {"close", "record", "recording", "summary", "so_far"}
     assert names - set(re.findall(r"\w+", page)) == unsaid

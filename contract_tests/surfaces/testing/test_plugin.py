@@ -16,7 +16,7 @@ import pytest
 import emulator.server.server
 import emulator.testing.plugin
 from emulator.engine.reference_data import named_assumptions
-from emulator.testing import Emulator, LocalServer, guard
+from emulator.testing import Emulator, LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
@@ -83,7 +83,6 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
         """
         [pytest]
         payments_clock = 2026-01-01T00:00:00Z
-        payments_seed = 7
         payments_fixtures = all.yaml
         """
     )
@@ -117,7 +116,7 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
     """
     run(suite, test_shop=module).assert_outcomes(passed=3)
     run(suite, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
-    wanted = ["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"]
+    wanted = ["*payments_clock*", "*payments_fixtures*"]
     run(suite, "--help").stdout.fnmatch_lines(wanted)
 
 
@@ -141,14 +140,16 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    ("option", "url", "message"),
     [
-        ("-o payments_seed=many", "payments_seed = 'many': a whole number"),
-        ("-o payments_clock=noon", "clock='noon': 'running', 'frozen', or an instant"),
-        ("--payments-url http://127.0.0.1:1", "no emulator answers at http://127.0.0.1:1: "),
+        ("-o payments_clock=noon", "", "clock='noon': 'running', 'frozen', or an instant"),
+        ("-q", "http://127.0.0.1:1", "no emulator answers at http://127.0.0.1:1: "),
     ],
 )
-def test_a_wrong_option_is_reported_in_a_line(suite: pytest.Pytester, option: str, message: str) -> None:
+def test_a_wrong_option_is_reported_in_a_line(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, option: str, url: str, message: str
+) -> None:
+    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
     result = run(suite, *option.split(), test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
     assert message in result.stdout.str()
@@ -299,16 +300,15 @@ def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPat
 # -- a server elsewhere
 
 
-@pytest.mark.parametrize("by", ["option", "environment"])
 def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_test_stays(
-    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer, by: str
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer
 ) -> None:
     module = f"""
         import pytest
 
         @pytest.mark.payments(clock="2026-01-01T00:00:00Z", seed=7, settings={{"tax_rate": 18}})
         @pytest.mark.parametrize("n", range(3))
-        def test_of_worlds_by_{by}(payments, payments_server, n):
+        def test_of_worlds(payments, payments_server, n):
             assert payments.url == payments_server.url == {local_server.url!r}
             assert payments.events.types == []
             payments.webhooks.listen()
@@ -318,14 +318,12 @@ def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_te
             assert payments.configure()["tax_rate"] == 18
             assert n != 1
     """
-    if by == "environment":
-        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
-    options = ("--payments-url", local_server.url) if by == "option" else ()
+    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
     for _ in range(2):
-        run(suite, *options, test_shop=module).assert_outcomes(passed=2, failed=1)
+        run(suite, test_shop=module).assert_outcomes(passed=2, failed=1)
     apps = httpx.get(f"{local_server.url}/_emulator/apps").json()["data"]
-    own = [(app["name"][13:], app["objects"] > 0) for app in apps if f"of-worlds-by-{by}" in app["name"]]
-    last_first = [(f"test-of-worlds-by-{by}-{n}", n == 1) for n in (2, 1, 0)]
+    own = [(app["name"][13:], app["objects"] > 0) for app in apps if "test-of-worlds-" in app["name"]]
+    last_first = [(f"test-of-worlds-{n}", n == 1) for n in (2, 1, 0)]
     assert own == last_first * 2
 
 
@@ -378,82 +376,12 @@ def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite:
 # -- the real service: neither its hosts nor a live key
 
 
-CLIENTS = """
-import asyncio, urllib.request, httpx, pytest
-from emulator.testing import RealServiceBlocked
-
-BODY = b'{"email": "awa@example.com", "name": "Awa Diop"}'
-
-def headers(key):
-    return {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-
-def by_urllib(url, key):
-    with urllib.request.urlopen(urllib.request.Request(url + "/v1/customers/", BODY, headers(key))) as answer:
-        return answer.status
-
-def by_httpx(url, key):
-    return httpx.post(url + "/v1/customers/", content=BODY, headers=headers(key)).status_code
-
-def by_asyncio(url, key):
-    async def post():
-        async with httpx.AsyncClient() as client:
-            return (await client.post(url + "/v1/customers/", content=BODY, headers=headers(key))).status_code
-    return asyncio.run(post())
-"""
-
-
-def test_while_a_test_has_a_world_nothing_goes_to_the_real_service(
+def test_a_live_key_in_the_environment_fails_a_test_with_a_world(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its hosts are not looked up by any client, and a live key is not sent, nor printed."""
-    suite.makeini("[pytest]\npayments_real_hosts = example.com localhost")
-    hosts = """
-        from clients import *
-
-        each = pytest.mark.parametrize("client", [by_urllib, by_httpx, by_asyncio])
-        live = "sk_prod_0123456789abcdef"
-
-        @each
-        @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "api.example.com"])
-        def test_host(payments, client, host):
-            with pytest.raises(RealServiceBlocked) as blocked:
-                client(f"http://{host}:{payments.url.rpartition(':')[2]}", payments.key)
-            assert f"{host.lower()} is a host of the real service." in str(blocked.value)
-            assert "@pytest.mark.payments(real=True)" in str(blocked.value)
-
-        @each
-        @pytest.mark.payments(real=True)
-        def test_allowed(payments, client):
-            assert client(f"http://localhost:{payments.url.rpartition(':')[2]}", payments.key) == 201
-
-        @each
-        def test_the_emulator(payments, client):
-            assert client(payments.url, payments.key) == 201
-
-        def test_key(payments):
-            with pytest.raises(RealServiceBlocked, match="A request has a live key"):
-                by_urllib(payments.url, live)
-            assert payments.api.get("/_emulator/requests")["data"] == []
-
-        @pytest.mark.payments(real=True)
-        def test_key_allowed(payments):
-            assert by_urllib(payments.url, live) == 201
-
-        def test_without_a_world():
-            with pytest.raises(OSError):
-                by_urllib("http://127.0.0.1:9", live)
-    """
-    run(suite, clients=CLIENTS, test_hosts=hosts).assert_outcomes(passed=18)
+    """By its variable: the key is not printed."""
     monkeypatch.setenv("SHOP_KEY", "sk_prod_0123456789abcdef")
-    environment = """
-        import pytest
-
-        def test_blocked(payments): pass
-
-        @pytest.mark.payments(real=True)
-        def test_allowed(payments): pass
-    """
-    result = run(suite, "test_environment.py", test_environment=environment)
+    result = run(suite, test_shop="def test_with(payments): pass\ndef test_without(): pass")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines([f"*The environment variable SHOP_KEY holds a live key. {guard.ALLOW}"])
+    result.stdout.fnmatch_lines(["*The environment variable SHOP_KEY holds a live key: run tests without it."])
     result.stdout.no_fnmatch_line("*0123456789abcdef*")

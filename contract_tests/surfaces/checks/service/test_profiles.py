@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.service.second import KEY, NOTHING, serving
-from contract_tests.surfaces.testing.test_plugin import PLUGIN
 from emulator.cli.main import cli
 from emulator.document.profile import Profile, Refuted, differences, load, save
 
@@ -85,21 +84,6 @@ def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -
         ]
     assert [each.return_value for each in ended] == [0, 0, 1]
     assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in ended[2].output
-
-
-def test_worlds_of_a_test_follow_the_profile(
-    pytester: pytest.Pytester, profile: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    pytester.makeini(f"[pytest]\npayments_profile = {profile}")
-    pytester.makepyfile(
-        """
-        def test_settings(payments):
-            assert payments.configure()["tax_rate"] == 18
-            assert payments.configure()["unknown_fields"] == "ignore"
-        """
-    )
-    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 // The whole module under Node's own test runner: node --test
 
 import assert from "node:assert/strict";
-import http, { createServer } from "node:http";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { Emulator, RequestRefused, verifyWebhook, withPayments } from "payments-emulator";
 
@@ -118,38 +118,27 @@ test("webhooks are forwarded to a request listener, whose status is the answer",
   assert.equal(payments.webhooks.deliveries.at(-1).status, 200);
 }));
 
-test("what the application throws is thrown by the call that caused it", withPayments(async (payments) => {
-  const broken = new Error("no such order");
+test("what the application throws, or says with 500, is the error of its delivery", withPayments(async (payments) => {
   await payments.webhooks.listen(["invoice.paid"]);
-  payments.webhooks.raiseErrors = true;
-  await payments.webhooks.forwardTo(() => {
-    throw broken;
-  });
-  await assert.rejects(() => payments.trigger("invoice.paid"), (error) => error === broken);
-  await payments.webhooks.forwardTo(async () => {
-    throw broken;
-  });
-  await assert.rejects(() => payments.trigger("invoice.paid"), (error) => error === broken);
+  const broken = new Error("no such order");
+  const listeners = [
+    () => {
+      throw broken;
+    },
+    async () => {
+      throw broken;
+    },
+    (request, response) => response.writeHead(503).end("the database is down"),
+  ];
+  for (const listener of listeners) {
+    await payments.webhooks.forwardTo(listener);
+    await payments.trigger("invoice.paid");
+  }
   assert.deepEqual(payments.webhooks.deliveries.map((each) => [each.status, each.error]), [
     [500, "no such order"],
     [500, "no such order"],
+    [503, "the database is down"],
   ]);
-}));
-
-test("so is an answer of 500", withPayments(async (payments) => {
-  await payments.webhooks.listen(["invoice.paid"]);
-  payments.webhooks.raiseErrors = true;
-  await payments.webhooks.forwardTo((request, response) => response.writeHead(503).end("the database is down"));
-  await assert.rejects(() => payments.trigger("invoice.paid"), /^Error: invoice.paid was answered 503: the database is down$/);
-}));
-
-test("unless it is asked for, an error is a failed delivery", withPayments(async (payments) => {
-  await payments.webhooks.listen(["invoice.paid"]);
-  await payments.webhooks.forwardTo(async () => {
-    throw new Error("no such order");
-  });
-  await payments.trigger("invoice.paid");
-  assert.deepEqual(payments.webhooks.deliveries.map((each) => each.status), [500]);
 }));
 
 test("an application that is not there is said in the story", withPayments(async (payments) => {
@@ -249,46 +238,10 @@ test("where no emulator is, the error says so", async () => {
 
 const LIVE = "sk_prod_0123456789abcdef";
 
-function getByHttp(url, key) {
-  return new Promise((resolve, reject) => {
-    const request = http.get(`${url}/v1/customers/`, { headers: { authorization: `Bearer ${key}` } }, (answer) => {
-      answer.resume().on("end", () => resolve(answer.statusCode));
-    });
-    request.on("error", reject);
-  });
-}
-
-async function getByFetch(url, key) {
-  try {
-    return (await fetch(`${url}/v1/customers/`, { headers: { authorization: `Bearer ${key}` } })).status;
-  } catch (error) {
-    throw error.cause;
-  }
-}
-
-for (const get of [getByFetch, getByHttp]) {
-  const elsewhere = (payments) => payments.url.replace("127.0.0.1", "localhost");
-
-  test(`nothing goes to the real service: ${get.name}`, withPayments(async (payments) => {
-    process.env.PAYMENTS_EMULATOR_REAL_HOSTS = "localhost, example.com";
-    try {
-      await assert.rejects(get(elsewhere(payments), payments.key), { name: "RealServiceBlocked", message: /localhost is a host/ });
-      await assert.rejects(get(payments.url, LIVE), { name: "RealServiceBlocked", message: /live key.*real: true/ });
-      assert.equal(await get(payments.url, payments.key), 200);
-    } finally {
-      delete process.env.PAYMENTS_EMULATOR_REAL_HOSTS;
-    }
-  }));
-
-  test(`a test that is meant to may: ${get.name}`, withPayments({ real: true }, async (payments) => {
-    assert.equal(await get(payments.url, LIVE), 200);
-  }));
-}
-
 test("a live key in the environment is named before the test begins", async () => {
   process.env.SHOP_KEY = LIVE;
   try {
-    await assert.rejects(Emulator.open(), { name: "RealServiceBlocked", message: /SHOP_KEY holds a live key/ });
+    await assert.rejects(Emulator.open(), /SHOP_KEY holds a live key/);
   } finally {
     delete process.env.SHOP_KEY;
   }

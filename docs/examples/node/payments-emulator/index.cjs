@@ -5,7 +5,6 @@
 const { spawn } = require("node:child_process");
 const { createHash, createHmac, randomUUID, timingSafeEqual } = require("node:crypto");
 const fs = require("node:fs");
-const diagnostics = require("node:diagnostics_channel");
 const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
@@ -38,12 +37,8 @@ class RequestRefused extends Error {
 }
 
 class Api {
-  #afterwards;
-
-  /** `afterwards` is called after each answer, and may throw. */
-  constructor(url, key, afterwards = () => {}) {
+  constructor(url, key) {
     Object.assign(this, { url, key });
-    this.#afterwards = afterwards;
   }
 
   get(target, query = {}) {
@@ -75,10 +70,7 @@ class Api {
       headers: { ...this.headers(), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    if (response.ok) {
-      this.#afterwards();
-      return response;
-    }
+    if (response.ok) return response;
     const text = await response.text();
     throw new RequestRefused(method, target, response.status, parsed(text) ?? text);
   }
@@ -171,43 +163,7 @@ async function startServer(options = []) {
   return { url: `http://127.0.0.1:${fs.readFileSync(portFile, "utf8").trim()}`, stop };
 }
 
-// -- the real service, which a test does not reach
-
-const ALLOW = "A test that is meant to reach the real service says so: withPayments({ real: true }, …).";
 const LIVE_KEY = /[sp]k_prod_\w/;
-
-/** A test was about to reach the real service. */
-class RealServiceBlocked extends Error {
-  constructor(why) {
-    super(`${why} ${ALLOW}`);
-    this.name = "RealServiceBlocked";
-  }
-}
-
-/** Hosts of the real service: those of PAYMENTS_EMULATOR_REAL_HOSTS, and all below them. */
-function isReal(host) {
-  const real = (process.env.PAYMENTS_EMULATOR_REAL_HOSTS ?? "").toLowerCase().split(/[\s,]+/).filter(Boolean);
-  return real.some((each) => host === each || host.endsWith(`.${each}`));
-}
-
-let guarded = 0; // worlds that are open
-
-function blocked(host, headers) {
-  if (guarded === 0) return undefined;
-  const name = host.toLowerCase();
-  if (isReal(name)) return new RealServiceBlocked(`${name} is a host of the real service.`);
-  return LIVE_KEY.test(headers) ? new RealServiceBlocked("A request has a live key.") : undefined;
-}
-
-// Node says on these channels that a request is about to be sent: fetch (undici), and http and https.
-diagnostics.subscribe("undici:client:sendHeaders", ({ request, headers, socket }) => {
-  const found = blocked(new URL(request.origin).hostname, headers);
-  if (found) socket.destroy(found);
-});
-diagnostics.subscribe("http.client.request.start", ({ request }) => {
-  const found = blocked(request.host, JSON.stringify(request.getHeaders()));
-  if (found) request.destroy(found);
-});
 
 // -- signatures
 
@@ -432,9 +388,6 @@ class Ledger {
 }
 
 class Webhooks {
-  raiseErrors = false;
-
-  #errors = []; // of the application, not thrown in the test yet
   #thrown = new Map(); // what a request listener threw, by delivery
   #api;
   #clock;
@@ -537,17 +490,10 @@ class Webhooks {
       const thrown = this.#thrown.get(headers["emulator-delivery"]);
       if (thrown) throw thrown.error;
       const { status } = response;
-      if (status >= 500) this.#errors.push(new Error(`${event.type} was answered ${status}: ${text.slice(0, ERROR_LENGTH)}`));
-      return { status };
+      return status < 500 ? { status } : { status, error: text.slice(0, ERROR_LENGTH) };
     } catch (error) {
-      this.#errors.push(error);
       return { status: 500, error: `${error?.message ?? error}${error?.cause ? `: ${error.cause.message}` : ""}` };
     }
-  }
-
-  /** Throw the first error of the application that was not thrown yet, if `raiseErrors` is set. */
-  raiseError() {
-    if (this.raiseErrors && this.#errors.length) throw this.#errors.shift();
   }
 
   stopForwarding() {
@@ -586,8 +532,7 @@ class Webhooks {
         await listener(request, response);
       } catch (error) {
         // Otherwise it would end the process of the tests.
-        if (response.writableEnded) this.#errors.push(error);
-        else this.#thrown.set(request.headers["emulator-delivery"], { error });
+        if (!response.writableEnded) this.#thrown.set(request.headers["emulator-delivery"], { error });
         if (!response.headersSent) response.writeHead(500);
         response.end();
       }
@@ -812,19 +757,16 @@ function payMethod({ phone, card, iban, email }) {
 /** One world of the service: its clock, events, emails and webhooks, and failures on demand. */
 class Emulator {
   #snapshots = 0;
-  #guards = false; // whether it blocks requests to the real service
   #isOwn = true; // whether it began the world, which close() discards then
 
   /** Open a world. It is at `url`, else at `PAYMENTS_EMULATOR_URL`, else on a server that this process starts. */
-  static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {}, real = false } = {}) {
-    const live = Object.keys(process.env).find((name) => !real && LIVE_KEY.test(process.env[name]));
-    if (live) throw new RealServiceBlocked(`The environment variable ${live} holds a live key.`);
+  static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {} } = {}) {
+    const live = Object.keys(process.env).find((name) => LIVE_KEY.test(process.env[name]));
+    if (live) throw new Error(`The environment variable ${live} holds a live key: run tests without it.`);
     const at = url ?? (await (ownServer ??= startServer())).url;
     const emulator = new Emulator(at.replace(/\/$/, ""), key ?? `sk_test_${randomUUID()}`);
     emulator.start = { clock, seed, settings };
     await emulator.#reset({ clock: clockStart(clock), fixtures: { settings }, ...(seed === undefined ? {} : { seed }) });
-    emulator.#guards = !real;
-    guarded += emulator.#guards;
     return emulator;
   }
 
@@ -840,7 +782,7 @@ class Emulator {
   constructor(url, key) {
     this.url = url;
     this.key = key;
-    this.api = new Api(url, key, () => this.webhooks.raiseError());
+    this.api = new Api(url, key);
     this.clock = new Clock(this.api);
     this.events = new Events(this.api, this.clock);
     this.emails = new Emails(this.api);
@@ -952,8 +894,6 @@ class Emulator {
 
   /** Discard the world, or `keep` it on its server as it is. */
   async close({ keep = false } = {}) {
-    guarded -= this.#guards;
-    this.#guards = false;
     await this.webhooks.close();
     if (!keep && this.#isOwn) await this.#reset({});
   }
@@ -1021,4 +961,4 @@ async function told(error, payments) {
   return error;
 }
 
-module.exports = { Emulator, RealServiceBlocked, RequestRefused, startServer, verifyWebhook, withPayments };
+module.exports = { Emulator, RequestRefused, startServer, verifyWebhook, withPayments };

@@ -21,8 +21,6 @@ export interface WorldOptions {
   seed?: number;
   /** Settings of the App, such as `{ tax_rate: 18 }`. */
   settings?: Json;
-  /** Whether the test may reach the real service; else its hosts (`PAYMENTS_EMULATOR_REAL_HOSTS`) and live keys are blocked. */
-  real?: boolean;
 }
 
 export interface Delivery {
@@ -37,7 +35,7 @@ export interface Delivery {
   attempt: number;
   /** What it was answered with. */
   status: number;
-  /** Why it could not be forwarded. */
+  /** Why it could not be forwarded, or what the application threw or said with 500. */
   error?: string;
 }
 
@@ -106,9 +104,6 @@ export interface Webhooks {
   refuteDelivered(type: EventType, options?: { object?: Ref }): Promise<void>;
   /** Answer the next deliveries with these statuses. */
   answer(...statuses: number[]): Webhooks;
-  /** True: what the application throws while it handles a delivery, and an answer of 500 or more, is thrown by the next
-   * call of the helpers, such as the `pay` that caused the delivery. */
-  raiseErrors: boolean;
   /** Forward deliveries to a URL, or to a request listener (an Express application, for example), which gets them at
    * `/webhooks` unless a path is given. */
   forwardTo(target: string | ((request: any, response: any) => unknown), path?: string): Promise<Webhooks>;
@@ -231,9 +226,6 @@ export class Emulator {
   /** Discard the world, or `keep` it on its server as it is. */
   close(options?: { keep?: boolean }): Promise<void>;
 }
-
-/** A test was about to reach the real service. */
-export class RealServiceBlocked extends Error {}
 
 export class RequestRefused extends Error {
   readonly status: number;
