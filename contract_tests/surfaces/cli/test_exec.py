@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from contract_tests.support.servers import CLIENT
 from contract_tests.support.shops import EXAMPLES
 from contract_tests.surfaces.cli.conftest import OnScreen
 from contract_tests.surfaces.cli.terminal import Begin, ended, run
@@ -109,7 +110,7 @@ def test_a_signal_ends_both(begin: Begin, by: signal.Signals, expected: int) -> 
     assert ended(process, by) == (expected, "", "")
     assert gone(int(pid))
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url, trust_env=False, timeout=60)
+        CLIENT.get(url)
 
 
 STUBBORN = WAITS.replace("lambda *_: sys.exit(9)", "signal.SIG_IGN")

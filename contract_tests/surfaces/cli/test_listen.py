@@ -65,6 +65,7 @@ def test_deliveries_are_passed_on_as_they_are_and_shown_with_their_answers(
     assert "(attempt 2)" in second
 
 
+@pytest.mark.long
 def test_it_registers_again_when_the_emulator_restarts(receiver: Receiver, listening: Start) -> None:
     """Under the same secret, so that the server behind needs no restart."""
     with ServerProcess("--quiet") as emulator, http_client(headers={"Authorization": "Bearer sk_test_demo"}) as http:
@@ -108,6 +109,7 @@ def test_the_secret_is_known_before_and_a_forgery_stays_a_forgery(
     assert [received.signed_with(secret) for received in receiver.received] == [True, False]
 
 
+@pytest.mark.long
 def test_it_ends_while_the_emulator_does_not_answer(receiver: Receiver, listening: Start) -> None:
     """As one that is paused in a container: it takes connections and never says a word."""
     with ServerProcess("--quiet") as emulator:

@@ -148,6 +148,10 @@ def places(
         }
 
 
+HEAVY = ("test all", "test app", "test suite", "exec", "compare")
+"""Runs of other commands, or of many requests; each has tests of its own."""
+
+
 def command_of(line: str) -> tuple[str, ...]:
     words = line.split()
     return tuple(words[:2] if words[0] in ("clock", "world", "test", "compare", "spec") else words[:1])
@@ -168,7 +172,7 @@ def test_no_option_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [pytest.param(line, marks=[pytest.mark.long] * line.startswith("test all")) for line in LINES],
+    [pytest.param(line, marks=[pytest.mark.long] * line.startswith(HEAVY)) for line in LINES],
     ids=lambda line: line.split(" {")[0],
 )
 def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path, begin: Begin) -> None:

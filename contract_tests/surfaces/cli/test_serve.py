@@ -12,13 +12,14 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from contract_tests.support.servers import CLIENT
 from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, ended, run
 from emulator.document.paths import guide_folder
 
@@ -53,10 +54,10 @@ class Served:
 
     def get(self, path: str, key: str = "sk_test_demo", **headers: str) -> httpx.Response:
         headers |= {"Authorization": f"Bearer {key}"}
-        return httpx.get(self.url + path, headers=headers, trust_env=False, timeout=60)
+        return CLIENT.get(self.url + path, headers=headers)
 
     def post(self, path: str, body: Any) -> Any:
-        return httpx.post(self.url + path, json=body, headers=KEY, trust_env=False, timeout=60).json()
+        return CLIENT.post(self.url + path, json=body, headers=KEY).json()
 
     def setting(self, name: str, app: str = "demo") -> Any:
         return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
@@ -110,41 +111,34 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert named == ["/v1/", "/_emulator/", "/docs/", "/openapi.json", *guide]
     assert {served.get(path).status_code for path in named[1:]} == {200}
     assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
-    assert f"Cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", str(port))
-    assert served.end() == (0, "", "")
-
-
-def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
-    """Neither from another address of this machine, nor under another name."""
-    served = serve()
-    port = int(served.url.rpartition(":")[2])
     listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     own = {line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{port:04X}")}
-    assert own == {f"0100007F:{port:04X}"}
+    assert own == {f"0100007F:{port:04X}"}, "only this machine reaches it, and by no other name"
     assert served.get("/v1/customers/", Host="evil.example").status_code == 403
+    assert f"Cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", str(port))
+    assert [len(line) > 0 for line in served.end().lines] == [True], "the request that was rejected, and no more"
 
 
 @pytest.mark.parametrize(
-    ("options", "variables", "host"),
+    ("options", "host"),
     [
-        (["--host", "localhost"], {}, "localhost"),
-        (["--host", "0.0.0.0", "--control-token", "secret"], {}, "127.0.0.1"),
-        (["--host", "0.0.0.0"], {"PAYMENTS_EMULATOR_INSECURE": "1"}, "127.0.0.1"),
+        (["--host", "localhost"], "localhost"),
+        (["--host", "0.0.0.0", "--control-token", "secret"], "127.0.0.1"),
+        (["--host", "0.0.0.0", "--insecure"], "sandbox.local"),
     ],
     ids=str,
 )
-def test_it_listens_on_the_given_address(
-    serve: Serve, tmp_path: Path, options: list[str], variables: dict[str, str], host: str
-) -> None:
+def test_it_listens_on_the_given_address(serve: Serve, tmp_path: Path, options: list[str], host: str) -> None:
     """One for all interfaces is printed as one that can be called. Behind a port mapping its public URL is in links."""
-    served = serve(*options, **variables)
-    assert served.url.startswith(f"http://{host}:")
+    mapped = ("--public-url", "http://sandbox.local/") if host == "sandbox.local" else ()
+    served = serve("--port-file", tmp_path / "port", *mapped, *options)
+    port = int((tmp_path / "port").read_text())
+    assert served.url == (f"http://{host}" if mapped else f"http://{host}:{port}")
+    served.url = f"http://127.0.0.1:{port}"
     assert served.get("/_emulator/health").status_code == 200
-    mapped = serve("--port-file", tmp_path / "port", "--public-url", "http://sandbox.local/", *options, **variables)
-    assert mapped.url == "http://sandbox.local"
-    mapped.url = f"http://127.0.0.1:{int((tmp_path / 'port').read_text())}"
-    line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
-    assert mapped.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
+    if mapped:
+        line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
+        assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
 
 
 # -- options, variables and fixtures
@@ -348,25 +342,26 @@ def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
     assert state.exists()
 
 
-@pytest.mark.parametrize(
-    ("request_head", "last_words"),
-    [
-        ("GET /_emulator/events?wait=30 HTTP/1.1", b'"count":0'),
-        ("GET /_emulator/stream HTTP/1.1", b"\r\n0\r\n\r\n"),
-        ("POST /v1/customers/ HTTP/1.1", b"INTERNAL_ERROR"),
-    ],
-)
-def test_clients_that_wait_get_an_answer_at_the_end(serve: Serve, request_head: str, last_words: bytes) -> None:
+LAST_WORDS = {
+    "GET /_emulator/events?wait=30 HTTP/1.1": b'"count":0',
+    "GET /_emulator/stream HTTP/1.1": b"\r\n0\r\n\r\n",
+    "POST /v1/customers/ HTTP/1.1": b"INTERNAL_ERROR",
+}
+
+
+def test_clients_that_wait_get_an_answer_at_the_end(serve: Serve) -> None:
     served = serve()
     host, port = served.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as line:
-        rows = (request_head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
-        line.sendall("\r\n".join(rows).encode())
+    with ExitStack() as stack:
+        lines = [stack.enter_context(socket.create_connection((host, int(port)), timeout=30)) for _ in LAST_WORDS]
+        for head, line in zip(LAST_WORDS, lines, strict=True):
+            rows = (head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
+            line.sendall("\r\n".join(rows).encode())
         served.get("/_emulator/health")
         status, _, complained = served.end()
-        assert status == 0
-        assert "Traceback" not in complained
-        assert last_words in line.makefile("rb").read()
+        assert (status, "Traceback" in complained) == (0, False)
+        for words, line in zip(LAST_WORDS.values(), lines, strict=True):
+            assert words in line.makefile("rb").read()
 
 
 LIMIT = 5

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import Sandbox
 
 PHONE = "+24177123456"
@@ -21,7 +22,7 @@ def person(sandbox: Sandbox) -> Iterator[httpx.Client]:
     name = sandbox.key.removeprefix("sk_test_")
     headers = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "en"}
     base = f"{sandbox.url}/_emulator/phones"
-    with httpx.Client(base_url=base, headers=headers, params={"app": name}, trust_env=False, timeout=60) as client:
+    with http_client(base_url=base, headers=headers, params={"app": name}) as client:
         yield client
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
-
+from contract_tests.support.client import http_client
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import Sandbox
 
@@ -20,9 +19,8 @@ class Visitor:
 
     def __init__(self, url: str, app: str, **headers: str) -> None:
         self.app = app
-        self.http = httpx.Client(
-            base_url=url, headers={"Accept": "text/html", **headers}, timeout=60, trust_env=False, follow_redirects=True
-        )
+        own = {"Accept": "text/html", **headers}
+        self.http = http_client(base_url=url, headers=own, follow_redirects=True)
 
     def open(self, path: str = "", **query: Any) -> Page:
         """Return a page of the console; the overview if none is named."""

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
@@ -50,7 +51,7 @@ def listening(sandbox: Sandbox, **query: str) -> Iterator[Stream]:
     """A reader who has been let in; it names its world in the address, for EventSource sends no header of its own."""
     query |= {"app": sandbox.key.removeprefix("sk_test_")}
     url = f"{sandbox.url}/_emulator/stream"
-    with httpx.stream("GET", url, params=query, timeout=60, trust_env=False) as response:
+    with http_client() as http, http.stream("GET", url, params=query) as response:
         yield Stream(response)
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import httpx
 
+from contract_tests.support.client import http_client
 from emulator.testing import Emulator
 from emulator.ui.console.views import PAGES
 
@@ -74,7 +75,7 @@ def crawl(
     visit, app = Visit([], Counter()), emulator.key.removeprefix("sk_test_")
     states = {each["id"]: f"{each['object']}:{each.get('status')}" for each in _objects(emulator)}
     waiting, seen = deque(urljoin(emulator.url, each) for each in _entrances(emulator, app)), set()
-    with httpx.Client(base_url=emulator.url, timeout=60, trust_env=False) as http, logged() as lines:
+    with http_client(base_url=emulator.url) as http, logged() as lines:
         while waiting:
             address = waiting.popleft()
             shape = _shape(address, states)

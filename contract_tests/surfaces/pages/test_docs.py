@@ -103,7 +103,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
     (tmp_path / "site" / "renewals" / "index.html").write_text("<h1>Test renewals</h1>", "utf-8")
     (tmp_path / "secret.txt").write_text("not for you", "utf-8")
     monkeypatch.setattr(reference, "guide_folder", lambda: tmp_path / "site")
-    with RunningServer() as server, httpx.Client(base_url=server.url, timeout=60) as client:
+    with RunningServer() as server, http_client(base_url=server.url) as client:
         yield client
 
 

@@ -62,6 +62,7 @@ def left_behind() -> list[list[int]]:
     return [*left, held_beyond(at_first)]
 
 
+@pytest.mark.long
 def test_nothing_stays_of_many_worlds() -> None:
     """In a process of its own: connections of the servers of other tests come and go."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:

@@ -101,6 +101,7 @@ def test_the_sound_shop_that_sells_credits_ends_the_same() -> None:
 # -- the example shop, which is sound
 
 
+@pytest.mark.long
 def test_the_example_shop_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does the audit find anything. It loses no time between attempts."""
     shop, story = ModuleType("shop"), ModuleType("story")
