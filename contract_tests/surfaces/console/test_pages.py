@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from contract_tests.contract.every.conftest import factory_in
+from contract_tests.contract.every.values import SERVICE
 from contract_tests.support.html import Page
+from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import visiting
+from emulator.checks.document.object_factory import documented
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import STATUSES, TRANSITIONS, status_name
 from emulator.resources.registry import STATE_MACHINES
@@ -121,6 +125,44 @@ def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_no
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
         assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
     assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
+
+
+BOUGHT = {"checkout_session": "checkout", "payment_link": "pay", "invoice": "invoice"}
+"""What has a page for buyers, by its kind, and the first part of its path."""
+
+
+@pytest.mark.long
+def test_each_status_of_each_kind_has_its_pages_and_every_link_of_the_console_leads_somewhere(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """In both languages, also for buyers; a status that nothing led to is set directly."""
+    customer = fill(sandbox)["customer"]
+    place = {"line1": "1 Rue des Palmes", "city": "Libreville", "country": "GA"}
+    sandbox.api.post(f"/customers/{customer}/addresses/", place)
+    sandbox.control.post("/trigger", {"event": "refund.succeeded"})
+    sandbox.api.post("/security-profiles/", {"name": "Shop"})
+    factory = factory_in(sandbox, receiver.url)
+    for kind in documented(SERVICE):
+        factory.object(kind, {})
+    factory.connections.disconnect()
+    statuses = {(machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows}
+    links: set[str] = set()
+    with visiting(sandbox) as visitor:
+        for kind, status in [*((kind, "") for kind in sandbox.control.get("/counts")), *sorted(statuses)]:
+            shown, *_ = sandbox.control.get("/objects", kind=kind)["data"]
+            if status:
+                sandbox.control.request("PATCH", f"/objects/{shown['id']}", json={"status": status})
+            for language in ("fr", "en"):
+                page = visitor.open(f"objects/{shown['id']}", lang=language)
+                assert (page.status, faults(page)) == (200, []), (kind, status)
+                links |= {*page.links}
+                if kind in BOUGHT:
+                    assert visitor.open(f"/{BOUGHT[kind]}/{shown['id']}", lang=language).status in (200, 404, 410)
+        for path in LISTS:
+            links |= {*visitor.open(path).links}
+        own = sorted(link for link in links if link.startswith("/_emulator/") and "/stream" not in link)
+        assert len(own) > 200
+        assert [link for link in own if visitor.http.get(link).status_code >= 400] == []
 
 
 @pytest.mark.parametrize(

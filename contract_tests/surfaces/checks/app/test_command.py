@@ -133,12 +133,6 @@ with open({str(log)!r}, "a") as log:
     assert log.read_text() == "2026-01-03 " * 3, "two baselines, and the application that was started again"
 
 
-def test_a_command_that_has_ended_is_not_reached() -> None:
-    """It ends without the interpreter's own work, which takes longer than the killer waits where the cores are busy."""
-    ended = sweep("--only", "1:killed-answered", *scenario("make()\nos._exit(0)"))
-    assert "Not reached by the scenario: 1:killed-answered." in ended.output, ended
-
-
 @pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PATIENCE", 5.0)

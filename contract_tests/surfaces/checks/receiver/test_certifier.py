@@ -218,21 +218,6 @@ def test_the_report_begins_with_the_worst_and_its_advice_follows_the_response() 
     assert [*advice(mixed)] == [*(name for name in CHECKS_OF_HMAC if name in BAD), "unknown", "events"]
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    ("status", "message"), [(302, certifier.REDIRECTED), (404, certifier.WRONG_URL), (-1, certifier.NO_ANSWER)]
-)
-def test_what_is_said_of_other_answers(status: int, message: str) -> None:
-    """A redirect is not followed; a connection that is cut is no answer, and nothing more of that check is sent."""
-    receiver = Receiver(defect=of_type("invoice.paid", status=status))
-    (result,) = [result for result in certify(receiver) if not result.passed]
-    assert result.check.name == "events"
-    assert [reply.event for reply in result.wrong_answers] == ["invoice.paid"]
-    assert (certifier.advice_for(result) or "").startswith(message)
-    sent = [request.event["type"] for request in receiver.received]
-    assert ("invoice.payment_overdue" in sent) == (status > 0)
-
-
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     """It would reject the bad ones too, and look good; one that hangs up on the ping is none."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.service.second import KEY, NOTHING, serving
 from emulator.cli.main import cli
-from emulator.document.profile import Profile, Refuted, differences, load, save
+from emulator.document.profile import Profile, Refuted, load, save
 
 OLD = Profile(
     service="https://sandbox.example.com",
@@ -54,24 +54,6 @@ def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> No
     for text in (plain, english):
         assert "2 of 78 assumptions confirmed at https://sandbox.example.com on 2026-01-02" in text
     assert "2 hypothèses sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in french
-
-
-def test_a_later_profile_is_compared_with_an_earlier_one() -> None:
-    new = Profile(
-        service=OLD.service,
-        date="2026-02-01",
-        of=78,
-        settings={"tax_rate": 19},
-        assumptions={"unknown_fields": "ignore"},
-        confirmed=["B-12"],
-        refuted=[Refuted(number="B-30", probe="one-word-name", asked="How?", observed={"lastname": "Awa"})],
-    )
-    assert differences(OLD, OLD) == []
-    assert differences(OLD, new) == [
-        "tax_rate: is 19, was 18",
-        "B-30 one-word-name: How? Observed {'lastname': 'Awa'}",
-        "B-12: holds now",
-    ]
 
 
 def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -> None:

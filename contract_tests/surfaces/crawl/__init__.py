@@ -1,1 +1,0 @@
-"""A crawl of every page of console, buyers and documentation, over worlds in which everything has happened."""
