@@ -16,7 +16,7 @@ from emulator.core.handlers import Body, Page, Query
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Failure, LoggedRequest, NumberedUnit
+from emulator.engine.journal import Failure, LoggedRequest
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepTexts
@@ -101,18 +101,18 @@ def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
         "account": posting.name,
         "amount": posting.amount,
         "currency": posting.currency,
-        "at": _logged(failure.unit).at,
-        "undone": failure.unit.is_undone,
-        "cause": _cause(_logged(failure.unit), failure.unit.request),
+        "at": LoggedUnit(failure.number, failure.unit).at,
+        "undone": failure.is_undone,
+        "cause": _cause_of(failure),
         "earlier": _earlier(runtime, failure, posting),
     }
 
 
 def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, Any] | None:
     """Return the request or the job before it; of one that the journal has dropped, what its last event says."""
-    if failure.earlier is not None:
-        return _cause(_logged(failure.earlier), failure.earlier.request)
-    event = _last_event(runtime.world, failure.unit.unit, posting.owner) if posting.owner else None
+    if (earlier := runtime.journal.before(failure)) is not None:
+        return _cause_of(earlier)
+    event = _last_event(runtime.world, failure.unit, posting.owner) if posting.owner else None
     if event is None:
         return None
     cause = "a job" if event.request is None else "a request"
@@ -127,8 +127,8 @@ def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
     return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
 
 
-def _logged(numbered: NumberedUnit) -> LoggedUnit:
-    return LoggedUnit(numbered.number, numbered.unit)
+def _cause_of(failure: Failure) -> dict[str, Any]:
+    return _cause(LoggedUnit(failure.number, failure.unit), failure.request)
 
 
 def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:

@@ -121,42 +121,23 @@ def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 # -- units of work that failed a check
 
 
-class NumberedUnit(msgspec.Struct):
-    """A unit of work with its number in the world's history, and the request it belongs to, once that is known.
+class Failure(msgspec.Struct):
+    """A check that a unit of work failed: the unit's number in the world's history, and its request once that is answered.
 
-    One that was undone has the number that it would have had.
+    A unit that was undone because of it has the number that it would have had.
     """
 
+    error: CheckFailed
     number: int
     unit: UnitOfWork
     is_undone: bool = False
     request: LoggedRequest | None = None
 
     def note(self, entry: LoggedRequest) -> None:
-        """Note a request that was answered, if the unit of work belongs to it.
-
-        Units of work of the control API have no cause. Theirs is the request during which they ran.
-        """
-        if self.request is None and (entry.id == self.unit.cause or self._ran_during(entry)):
+        """Note a request if the unit of work belongs to it; one without a cause belongs to that during which it ran."""
+        ran_during = entry.checkpoint.units < self.number <= entry.last_unit + self.is_undone
+        if self.request is None and (entry.id == self.unit.cause or (self.unit.cause is None and ran_during)):
             self.request = entry
-
-    def _ran_during(self, entry: LoggedRequest) -> bool:
-        last = entry.last_unit + self.is_undone
-        return self.unit.cause is None and entry.checkpoint.units < self.number <= last
-
-
-class Failure(msgspec.Struct):
-    """A check that a unit of work failed. ``earlier``: the last one before it that changed what is wrong now."""
-
-    error: CheckFailed
-    unit: NumberedUnit
-    earlier: NumberedUnit | None
-
-    def note(self, entry: LoggedRequest) -> None:
-        """Note a request that was answered, if it is one of the two causes."""
-        self.unit.note(entry)
-        if self.earlier is not None:
-            self.earlier.note(entry)
 
 
 # -- what was exercised of the document
@@ -306,21 +287,21 @@ class Journal:
             self._units.append(unit)
             self.coverage.note_unit(unit)
             if unit.failed_checks:
-                self._add_failures(NumberedUnit(self.count, unit))
+                self._add_failures(self.count, unit)
 
     def add_undone(self, unit: UnitOfWork) -> None:
         """Add the failed checks of a unit of work that was undone because of them."""
-        self._add_failures(NumberedUnit(self.count + 1, unit, is_undone=True))
+        self._add_failures(self.count + 1, unit, is_undone=True)
 
-    def _add_failures(self, failed: NumberedUnit) -> None:
-        for error in failed.unit.failed_checks[: MAX_FAILURES - len(self.failures)]:
-            self.failures.append(Failure(error, failed, self._before(failed, error)))
+    def _add_failures(self, number: int, unit: UnitOfWork, *, is_undone: bool = False) -> None:
+        for error in unit.failed_checks[: MAX_FAILURES - len(self.failures)]:
+            self.failures.append(Failure(error, number, unit, is_undone))
 
-    def _before(self, failed: NumberedUnit, error: CheckFailed) -> NumberedUnit | None:
-        """Return the last unit of work before it that changed what is wrong now; its request may be answered already."""
+    def before(self, failure: Failure) -> Failure | None:
+        """Return the last unit of work before it that changed what is wrong now."""
         for number, unit in reversed([*self.enumerate()]):
-            if number < failed.number and error.concerns(unit):
-                earlier = NumberedUnit(number, unit)
+            if number < failure.number and failure.error.concerns(unit):
+                earlier = Failure(failure.error, number, unit)
                 for entry in self.entries:
                     earlier.note(entry)
                 return earlier
@@ -376,7 +357,7 @@ class Journal:
         for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
         self.count = to.units
-        self.failures = [failure for failure in self.failures if failure.unit.number <= to.units]
+        self.failures = [failure for failure in self.failures if failure.number <= to.units]
         # Also those that changed nothing: their ids are given out again.
         drawn = to.counters.get("draw", 0)
         while (
