@@ -337,7 +337,7 @@ class TriggerRun:
         if isinstance(own, dict):
             self._unused.discard(kind)
         objects = {name for name in self._unused & kinds().keys() if self._overrides[name] is not None}
-        flat = {name for name in self._unused - objects if schema.has(name)}
+        flat = {name for name in self._unused - objects if name in schema.names()}
         self._unused -= flat
         return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
 

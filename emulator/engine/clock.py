@@ -53,7 +53,7 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.storage.store import StorageError
 from emulator.engine.time_slices import TimeSlice
-from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState, reached
+from emulator.engine.world_clock import Clock, ClockMode, ClockState, reached
 
 logger = logging.getLogger("emulator")
 
@@ -143,20 +143,13 @@ class UnitRunner:
 
     # -- the clock
 
-    def freeze_here(self) -> None:
-        """Stop the clock at the instant this world has reached; what it was behind is not made up for."""
-        self._set_clock(self.clock.another(self.now(), FROZEN))
-
-    def run_at(self, rate: float) -> None:
-        """Run the clock from the instant this world has reached, ``rate`` seconds of the world for each real second."""
-        self._set_clock(self.clock.another(self.now(), RUNNING, rate))
-
     def advance_clock(self, to: Timestamp) -> None:
         self.clock.set(to)
         self.changed()
 
-    def _set_clock(self, clock: Clock) -> None:
-        self.clock = clock
+    def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
+        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for."""
+        self.clock = self.clock.another(self.now(), mode, rate)
         self.changed()
         self.scheduler.plan(self)
 
@@ -220,7 +213,7 @@ class UnitRunner:
     async def durable(self) -> None:
         """Wait until all that was done in the world is stored. Raises ``StorageError``."""
         if self.persistence:
-            await self.persistence.durable()
+            await self.persistence.durability.wait()
 
     def clock_state(self) -> ClockState:
         return self.clock.read(self.world)

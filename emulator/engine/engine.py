@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from heapq import nsmallest
 from operator import attrgetter
@@ -43,10 +43,6 @@ SWEEP_SECONDS = 600.0
 
 SAME_SECONDS = 1.0
 """Two clocks that differ by less show the same."""
-
-
-def longest_unused(runtimes: Iterable[Runtime], count: int) -> list[Runtime]:
-    return nsmallest(count, (each for each in runtimes if not each.is_in_use), key=attrgetter("last_used"))
 
 
 def may_be_empty(runtime: Runtime, now: float) -> bool:
@@ -275,7 +271,8 @@ class Engine:
     async def _make_room(self) -> None:
         """Close the worlds that are too many, and a hundredth more, so that not each new one makes us search."""
         too_many = len(self.runtimes) - self._max_worlds + self._max_worlds // 100
-        closed = [Key.of(runtime.world) for runtime in longest_unused(self.runtimes.values(), too_many)]
+        unused = (each for each in self.runtimes.values() if not each.is_in_use)
+        closed = [Key.of(each.world) for each in nsmallest(too_many, unused, key=attrgetter("last_used"))]
         for key in closed:
             await self.release(key)
         if closed:

@@ -119,7 +119,7 @@ class WorldPersistence:
         self._key = key
         self._stored_state: tuple[Any, ...] = ()
         self._ended = False
-        self._durability = store.durability(key)
+        self.durability = store.durability(key)
 
     def add(self, world: World, clock: Clock, unit: UnitOfWork) -> None:
         """Store a unit of work with clock and counters; one that cannot be stored is undone."""
@@ -146,16 +146,6 @@ class WorldPersistence:
     def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes it."""
         self._open_store.put_snapshot(self._key, name, None if snapshot is None else saved(snapshot))
-
-    async def durable(self) -> None:
-        """Wait until all that was done in the world is stored. Raises ``StorageError``."""
-        if self._durability is not None:
-            await self._durability.wait()
-
-    def require(self) -> None:
-        """Raise ``StorageError`` if the world may be another process's by now; asked before anything is done."""
-        if self._durability is not None:
-            self._durability.require()
 
     def end(self) -> None:
         """Store nothing more: the world may be read again from now on, here or by another process."""

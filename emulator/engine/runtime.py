@@ -25,7 +25,7 @@ from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError, WorldClosed
 from emulator.engine.time_slices import in_slices
-from emulator.engine.world_clock import Clock
+from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.app.settings import RateLimit, Settings
 
 # -- limits on the requests of one key (B-25)
@@ -361,19 +361,19 @@ class Runtime(UnitRunner):
     async def freeze(self) -> None:
         """Stop the clock, after a moment for jobs that are due, at the instant this world has reached."""
         await self.catch_up(MOMENT)
-        self.freeze_here()
+        self.set_clock(FROZEN)
 
     async def run_clock(self, rate: float) -> None:
         """Run the clock on from the instant this world has reached, at ``rate`` times real time."""
         await self.catch_up(MOMENT)
-        self.run_at(rate)
+        self.set_clock(RUNNING, rate)
 
     # -- the end
 
     def require_store(self) -> None:
         """Raise ``StorageError`` if the world may be another process's by now."""
         if self.persistence:
-            self.persistence.require()
+            self.persistence.durability.require()
 
     async def close(self) -> None:
         self.broker.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 from starlette.requests import ClientDisconnect
@@ -86,38 +87,28 @@ class FaultInjection:
     async def _inject(
         self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
+        answer = partial(self._answer, context, scope, receive)
         if effect.repeat:
             await self._repeat(context, scope, receive, send)
-        elif effect.executed and effect.delay_ms is not None:
-            await self._answer(context, scope, receive, _delayed(send, effect.delay_ms / 1000))
-        else:
-            if effect.executed:
-                await self._answer(context, scope, receive, _discard)
-            await self._fail(effect, context, scope, receive, send)
-
-    async def _fail(
-        self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+            return
+        if effect.executed and effect.delay_ms is not None:
+            await answer(_delayed(send, effect.delay_ms / 1000))
+            return
+        if effect.executed or effect.hang_ms is not None or effect.drop == "after":
+            await answer(_discard)
         if effect.code is not None:
             raise forced(effect.code, context)
-        if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
-            raise forced("RATE_LIMIT_EXCEEDED", context)
+        is_cut = effect.drop is not None
         if effect.hang_ms is not None:
-            await self._answer(context, scope, receive, _discard)
-            has_given_up = await _silence(effect.hang_ms / 1000, receive)
-            if has_given_up or effect.status is None:
-                await cut(context, receive)
-            else:
-                await send_response(_custom_response(effect.status, effect.body), send)
+            is_cut = await _silence(effect.hang_ms / 1000, receive) or effect.status is None
+        if is_cut:
+            await cut(context, receive)
+        elif effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
+            raise forced("RATE_LIMIT_EXCEEDED", context)
         elif effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
-        elif effect.drop == "before":
-            await cut(context, receive)
-        elif effect.drop == "after":
-            await self._answer(context, scope, receive, _discard)
-            await cut(context, receive)
         elif effect.garble:
-            await self._answer(context, scope, receive, _garbling(send))
+            await answer(_garbling(send))
         else:
             context.hold_ms = effect.hold_ms or 0
             await asyncio.sleep((effect.delay_ms or 0) / 1000)

@@ -80,18 +80,6 @@ def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
     return [cast(text, schema["items"]) for text in texts]
 
 
-def unknown_parameter(known: Iterable[str]) -> str:
-    """Return the message on a parameter that the operation does not have; it names those that it has."""
-    names = ", ".join(known)
-    return f"unknown parameter; must be one of {names}" if names else "unknown parameter"
-
-
-def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
-    """Return the rule of a parameter; for an instant with a hint where a ``+`` was sent unencoded and became a space."""
-    hint = schema.get("format") == "date-time" and " " in text
-    return f"{message}; a + in a URL is written %2B" if hint else message
-
-
 def _integer(text: str) -> int | str:
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
@@ -225,16 +213,18 @@ class OperationHandler:
         for name, texts in grouped(fields(raw)).items():
             schema = self._parameters.get(name)
             if schema is None:
-                violations.append(_bad(name[:60], unknown_parameter(self._parameters)))
+                names = ", ".join(self._parameters)
+                known = f"; must be one of {names}" if names else ""
+                violations.append(_bad(name[:60], f"unknown parameter{known}"))
             elif len(texts) > 1 and name not in self._repeatable:
                 violations.append(_bad(name, "is given more than once"))
             else:
                 source = schema.source
                 given[name] = value = cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
                 if not schema.accepts(value):
-                    violations.extend(
-                        _bad(name, explain(each.message, texts[0], source)) for each in schema.violations(value)
-                    )
+                    is_unencoded = source.get("format") == "date-time" and " " in texts[0]
+                    hint = "; a + in a URL is written %2B" if is_unencoded else ""
+                    violations.extend(_bad(name, each.message + hint) for each in schema.violations(value))
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
 
@@ -272,7 +262,7 @@ class OperationHandler:
     def _explain(self, violation: Violation) -> Violation:
         """Say "cannot be changed" of a field that the object has and a PATCH does not take, not "unknown" (B-13)."""
         immutable = violation.keyword == "unknown" and self._method == "patch"
-        if immutable and self._response and self._response.has(violation.path):
+        if immutable and self._response and violation.path in self._response.names():
             return violation._replace(message="cannot be changed")
         return violation
 

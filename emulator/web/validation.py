@@ -291,10 +291,6 @@ class CompiledSchema:
         """
         return cast("dict[str, Any]", _without_nulls(value, self.source, in_lists_only))
 
-    def has(self, name: str) -> bool:
-        """Return whether objects of this schema have a property of this name."""
-        return name in self.names()
-
     def names(self) -> frozenset[str]:
         """Return the properties of objects of this schema."""
         return frozenset(_properties(self.source))

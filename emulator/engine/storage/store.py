@@ -50,8 +50,8 @@ class Unknown(StorageError):
         ApiError.__init__(self, "DATABASE_ERROR", message=message)
 
 
-class Durability(Protocol):
-    """What a world knows of a store on another process."""
+class Durability:
+    """What a world knows of its store: here of one in which each change is stored at once."""
 
     def require(self) -> None:
         """Raise :class:`Away` unless the store is certainly this process's; asked before anything is done."""
@@ -115,9 +115,9 @@ class Store(Protocol):
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         """Store a snapshot as the newest; None deletes the one of this name."""
 
-    def durability(self, key: Key) -> Durability | None:
-        """Return what the world of a key, opened now, is to know, or None if each change is stored at once."""
-        return None
+    def durability(self, key: Key) -> Durability:
+        """Return what the world of a key, opened now, is to know."""
+        return Durability()
 
     def wait(self) -> None:
         """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
