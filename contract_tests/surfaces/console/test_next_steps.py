@@ -323,22 +323,6 @@ def test_money_is_refunded_as_people_write_it(sandbox: Sandbox, language: str, t
     assert [refund["amount"] for refund in sandbox.api.get("/refunds/")["data"]] == [amount]
 
 
-def test_an_object_is_compared_with_itself_after_any_of_its_changes(sandbox: Sandbox) -> None:
-    """Those of one advance included; a change of the status says which."""
-    id = sandbox.subscribe(trial_period_days=14)["id"]
-    sandbox.advance("100d")
-    ends = [change["then"]["current_period_end"] for change in sandbox.control.pages(f"/objects/{id}/changes")]
-    with visiting(sandbox) as visitor:
-        page = visitor.open(f"objects/{id}/compare")
-        choices = dict(findall(r'<option value="(\d+)"[^>]*>([^<]+)</option>', page.html.partition('name="right"')[0]))
-        assert [*choices] == [str(number) for number in reversed(range(len(ends)))]
-        assert any(text.endswith("trialing → active") for text in choices.values())
-        assert [text for text in choices.values() if text.endswith("created")] == [choices["0"]]
-        shown = visitor.open(f"objects/{id}/compare", left="1", right=str(len(ends) - 2)).said("differences")
-    assert ends[-2] in shown
-    assert ends[1] in shown
-
-
 # -- A request of the journal is sent again from its page, changed or not; only the two APIs can be sent to
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from contract_tests.support.client import Client
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, START, Sandbox, compare_events
 from emulator.engine.advances import MAX_ADVANCES
@@ -85,31 +84,6 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
     done = ended(sandbox, begin(sandbox, until_event="invoice.paid"))
     assert (done["status"], done["now"], done["progress"]) == ("completed", "2026-03-01T00:00:00.000Z", 1)
     assert done["to"] == "2027-02-10T00:00:00.000Z"
-
-
-def test_the_preference_may_stand_among_others(sandbox: Sandbox) -> None:
-    """RFC 7240. Where the request names the App, the address names it too."""
-    keyless = Client(sandbox.url, sandbox.control.contract, None)
-    path = f"/clock/advance?app={sandbox.key.removeprefix('sk_test_')}"
-    preferences = (["Respond-Async"], ["wait=10, respond-async,return=minimal"], ["wait=10", "respond-async"])
-    for prefer in (*preferences, ["respond-asynchronously"]):
-        answer = keyless.request("POST", path, json={"by": "1d"}, headers=[("Prefer", each) for each in prefer])
-        assert answer.status_code == (202 if prefer in preferences else 200)
-        if prefer in preferences:
-            followed = keyless.http.get(sandbox.url + answer.headers["location"])
-            assert followed.json()["id"] == answer.json()["id"]
-    keyless.close()
-
-
-def test_on_its_way_it_reports_its_progress_and_others_are_served(busy: Sandbox, long: str) -> None:
-    """Its own world too: a request finds it at the instant the clock has come to."""
-    before = ask(busy, long)
-    assert busy.customer()["created_at"] >= before["now"]
-    after = ask(busy, long)
-    assert (after["status"], after["from"], after["to"]) == ("running", START, END)
-    assert START < before["now"] < after["now"] < END
-    assert 0 < before["progress"] < after["progress"] < 1
-    assert before["jobs"] < after["jobs"]
 
 
 def test_stopped_it_ends_between_two_jobs_and_nothing_is_lost(busy: Sandbox, long: str) -> None:

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from contract_tests.contract.document.reader import (
     Document,
     Part,
@@ -20,7 +18,6 @@ from contract_tests.contract.document.reader import (
 )
 from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, Sandbox, compare_events
 from emulator.document import bundles
-from emulator.engine import journal
 from emulator.resources.registry import STATE_MACHINES
 
 SERVICE = bundles.load("service")
@@ -126,23 +123,3 @@ def test_no_value_that_was_sent_is_repeated(sandbox: Sandbox) -> None:
     text = json.dumps(coverage)
     for value in ("4242", "Awa", "sk_test", "secret", "1700000", "****", customer["email"], customer["id"]):
         assert value not in text
-
-
-def test_neither_a_full_journal_nor_going_back_takes_anything_away(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "MAX_REQUESTS", 20)
-    sandbox.control.post("/snapshots", {"name": "start"})
-    sandbox.customer()
-    sandbox.control.post("/rewind", {"steps": 1})
-    sandbox.plan()
-    sandbox.control.post("/snapshots/start/restore")
-    sandbox.api.post("/reset/")
-    for _ in range(journal.MAX_REQUESTS):
-        sandbox.api.http.get("/products/")
-    coverage = report(sandbox)
-    called = {"listCustomers", "createCustomer", "createSubscriptionPlan", "resetSandbox", "listProducts"}
-    assert (set(coverage["operations"]["exercised"]), coverage["request_count"]) == (called, 24)
-    assert "createCustomer email" in coverage["fields"]["exercised"]
-    assert coverage["events"]["exercised"] == ["customer.created"]
-    assert coverage["states"]["exercised"] == ["customer active"]

@@ -257,16 +257,3 @@ def test_other_peoples_words_are_no_markup(sandbox: Sandbox) -> None:
 
 
 # Reading
-
-
-def test_filters_and_paging(sandbox: Sandbox) -> None:
-    sandbox.subscribe()
-    to = sandbox.api.get(f"/customers/{sandbox.subscribe(FAILING_PHONE)['customer']}/")["email"]
-    receipt, failed = (each["id"] for each in outbox(sandbox))
-    for query, found in [
-        *(({}, [receipt, failed]), ({"kind": "receipt"}, [receipt]), ({"to": to, "kind": "receipt"}, [])),
-        *(({"to": to.upper()}, [failed]), ({"to": "nobody@example.com"}, [])),  # B-30
-    ]:
-        assert [email["id"] for email in outbox(sandbox, **query)] == found
-    page = sandbox.control.get("/emails", page_size=1, page=2)
-    assert (page["pagination"]["count"], page["data"]) == (2, [sandbox.control.get(f"/emails/{receipt}")])

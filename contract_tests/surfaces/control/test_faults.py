@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, NamedTuple
 
 import httpx
@@ -151,18 +150,6 @@ def test_how_often_a_fault_strikes(sandbox: Sandbox) -> None:
         sandbox.control.delete("/faults")
 
 
-def test_they_come_after_key_profile_and_limit_and_before_the_body(sandbox: Sandbox) -> None:
-    """B-05."""
-    arrange(sandbox, FAILING, times=2)
-    assert status(sandbox, headers={"Authorization": "Bearer nobody"}) == 401
-    assert status(sandbox, path="/nothing/") == 404
-    assert status(sandbox, headers={"Emulator-Answer": "PERMISSION_DENIED"}) == 403
-    assert status(sandbox, "POST", content=b"{") == 500
-    sandbox.settings(rate_limit={"per_second": 0.0001, "burst": 2})
-    assert [status(sandbox), status(sandbox), status(sandbox)] == [500, 200, 429]
-    assert arranged(sandbox) == []
-
-
 # -- what goes wrong with a request
 
 
@@ -284,29 +271,6 @@ def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> No
     for by, expected in (("59m", "requires_action"), ("1m", "succeeded")):
         sandbox.advance(by)
         assert payments(sandbox)[0]["status"] == expected
-
-
-@pytest.mark.parametrize("after", ["0s", "1h"])
-def test_one_buyer_is_refused_and_comes_back_all_the_same(sandbox: Sandbox, after: str) -> None:
-    """A page of another machine is not opened."""
-    opened = []
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            opened.append(self.path)
-            self.send_response(204)
-            self.end_headers()
-
-    with HTTPServer(("127.0.0.1", 0), Page) as page:
-        threading.Thread(target=page.serve_forever, daemon=True).start()
-        own = f"http://127.0.0.1:{page.server_port}/thanks/{{CHECKOUT_SESSION_ID}}"
-        for url in (own, "https://shop.example.com/thanks"):
-            arrange(sandbox, {"answer_after": after, "refused": True, "returns": True})
-            sandbox.buy(sandbox.session(success_url=url), {"type": "mobile_money", "phone": "+24177000000"})
-            sandbox.advance("2h")
-            assert [each["status"] for each in payments(sandbox)][-1] == "canceled"
-        page.shutdown()
-    assert [path.partition("sess_")[0] for path in opened] == ["/thanks/"]
 
 
 # -- arranged outcomes: the next matching payments and refunds end as the tester says

@@ -136,14 +136,6 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
 
 
-def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
-    """The emulator waits for itself without standing still."""
-    endpoint = impatient.endpoint(url(impatient))
-    impatient.inbox_answers("shop", delay_ms=3000)
-    impatient.customer()
-    assert impatient.deliveries(endpoint)[0]["attempts"][0]["error"] == "no answer within 1.5 s"
-
-
 def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
     """Those that received something, those that an endpoint sends to, and those whose response was set."""
     app = sandbox.key.removeprefix("sk_test_")

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from contract_tests.support.client import http_client
-from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.terminal import clean
 from emulator.control.requests import FORMS
@@ -183,24 +181,6 @@ def test_it_goes_back_step_by_step(sandbox: Sandbox) -> None:
     sandbox.api.get("/products/")
     ids = [row["id"] for row in journal(sandbox)]
     assert len(ids) == len({*ids})
-
-
-def test_steps_include_a_request_that_was_answered_last_but_began_first(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It waited for a webhook, and the receiver of the webhook sent a request of its own first."""
-    session = sandbox.session()
-
-    def call_back(_: Received) -> Reply:
-        with http_client(base_url=f"{sandbox.url}/v1", headers={"Authorization": f"Bearer {sandbox.key}"}) as http:
-            http.post("/customers/", json={"email": "receiver@example.com", "name": "R"}).raise_for_status()
-        return Reply()
-
-    sandbox.endpoint(receiver.url, "checkout.session.completed")
-    before = sandbox.api.get(f"/checkout-sessions/{session['id']}/")
-    receiver.reply = call_back
-    sandbox.buy(session)
-    assert [each["operation"] for each in journal(sandbox)[-2:]] == ["createCustomer", "payCheckoutSession"]
-    sandbox.control.post("/rewind", {"steps": 2})
-    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == before
 
 
 def test_going_back_by_a_rejected_request_undoes_nothing_before_it(live: Sandbox) -> None:

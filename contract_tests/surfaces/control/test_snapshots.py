@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from tinydb import Query, TinyDB
 
-from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 
 
@@ -125,23 +124,6 @@ def test_an_invalid_world_is_rejected(sandbox: Sandbox) -> None:
         assert (error.status_code, error.json()["code"]) == (422, "INVALID_FIELD"), why
         assert "\n" not in error.json()["message"]
     assert sandbox.control.get("/snapshots/saved") == before
-
-
-def test_a_restored_world_takes_up_what_was_under_way(sandbox: Sandbox, receiver: Receiver) -> None:
-    """A delivery that was pending when the snapshot was taken and that no job would attempt is attempted again."""
-    sandbox.endpoint(receiver.url, "customer.created")
-    arrived = threading.Event()
-    receiver.reply = lambda received: Reply(held=not received.is_ping)
-    receiver.react = lambda received: None if received.is_ping else arrived.set()
-    customer = sandbox.customer()
-    assert arrived.wait(30)
-    sandbox.control.post("/snapshots", {"name": "a"})
-    receiver.release()
-    sandbox.settle()
-    sandbox.control.post("/snapshots/a/restore")
-    sandbox.settle()
-    assert [event["data"]["object"]["id"] for event in receiver.events] == [customer["id"]] * 2
-    assert [item.headers["emulator-attempt"] for item in receiver.deliveries] == ["1", "1"]
 
 
 # -- shared: nothing personal or secret leaves, and what leaves can be restored and works

@@ -15,7 +15,11 @@ ENGLISH, FRENCH = language_of("en"), language_of("fr")
 
 @pytest.mark.parametrize(
     ("asked", "accepted", "code"),
-    [("fr", "en", "fr"), ("../fr", None, "en"), (None, "de, fr;q=0.5", "fr"), ("", "", "en"), ("de", "fr", "fr")],
+    [
+        *(("fr", "en", "fr"), ("../fr", None, "en"), ("", "", "en"), ("de", "fr", "fr")),
+        *((None, accepted, "fr") for accepted in ("de, fr;q=0.5", "fr-CA", "FR", "de, fr;q=0.8, en;q=0.7")),
+        *((None, accepted, "en") for accepted in ("de, fr;q=0.8, en;q=0.9", "fr;q=0", "fr;q=nonsense, en;q=0.1")),
+    ],
 )
 def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, code: str) -> None:
     assert preferred(asked, accepted).code == code

@@ -16,19 +16,7 @@ from emulator.ui.buyer.render import ERRORS
 MAGIC = {f"{type}.{value.name}": value for type, values in ReferenceData().magic.items() for value in values}
 
 
-@pytest.mark.parametrize(
-    ("accepted", "language"),
-    [
-        ("", "en"),
-        ("fr-CA", "fr"),
-        ("FR", "fr"),
-        ("de, fr;q=0.8, en;q=0.9", "en"),
-        ("de, fr;q=0.8, en;q=0.7", "fr"),
-        ("fr;q=0", "en"),
-        ("fr;q=nonsense, en;q=0.1", "en"),
-        (",;=" * 1000, "en"),
-    ],
-)
+@pytest.mark.parametrize(("accepted", "language"), [("", "en"), ("de, fr;q=0.8, en;q=0.7", "fr"), (",;=" * 1000, "en")])
 def test_accept_language_chooses_and_lang_outdoes_it_and_stays(sandbox: Sandbox, accepted: str, language: str) -> None:
     with buyer(sandbox, link(sandbox), **{"Accept-Language": accepted}) as awa:
         assert awa.open().language == language

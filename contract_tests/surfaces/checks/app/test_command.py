@@ -118,21 +118,6 @@ def test_a_case_that_there_is_not_is_a_usage_error(option: str, case: str, messa
 # -- how a command ends
 
 
-def test_it_is_killed_before_it_does_anything_more(tmp_path: Path) -> None:
-    """A world that had moved on by then would be blamed on the kill."""
-    log = tmp_path / "log"
-    moves_on = f"""
-make()
-now = post("/_emulator/clock/advance", {{"by": "2d"}})["now"]
-with open({str(log)!r}, "a") as log:
-    log.write(now[:10] + " ")
-"""
-    ended = sweep("--only", "1:killed-answered", "--clock", "frozen@2026-01-01T00:00:00Z", *scenario(moves_on))
-    assert ended.output.startswith("No problem in 1 case."), ended
-    assert "Not reached" not in ended.output
-    assert log.read_text() == "2026-01-03 " * 3, "two baselines, and the application that was started again"
-
-
 @pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PATIENCE", 5.0)

@@ -120,25 +120,6 @@ def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_
 # -- requests
 
 
-def test_a_repetition_that_is_refused_has_the_same_name_as_one_that_is_done_twice(payments: Emulator) -> None:
-    """The second refund of a whole payment is an error, with which this shop ends before its next refund."""
-
-    def play(payments: Emulator) -> None:
-        paid = []
-        for name in ("awa", "ben"):
-            method = {"customer": customer(payments, name), "type": "mobile_money", "phone": "+24177000000"}
-            saved = post(payments, "/v1/payment-methods/", method, f"{name} phone")["id"]
-            body = {"amount": 5000, "currency": "XAF", "payment_method": saved}
-            intent = post(payments, "/v1/payment-intents/", body, f"{name} order")["id"]
-            paid.append(post(payments, f"/v1/payment-intents/{intent}/confirm/", {}, f"{name} pays")["transaction"])
-        for transaction in paid:
-            assert "id" in post(payments, "/v1/refunds/", {"transaction": transaction})
-
-    text = failing(payments, play, "9:drop-after", "10:drop-after", "9:timeout")
-    assert text.splitlines()[2].startswith("1. A request is sent again without an Idempotency-Key: "), text
-    assert "\n2. " not in text, "one mistake is one paragraph"
-
-
 def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> None:
     """As many payments of as many customers, but two of the same."""
 
@@ -153,33 +134,7 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     assert "#wait-when-you-are-asked-to" in text
 
 
-def test_of_two_values_only_what_differs_is_shown_and_that_is_whole(payments: Emulator) -> None:
-    until = "2026-03-01T00:00:00.000Z" + "x" * 300
-
-    def play(payments: Emulator) -> Callable[[], Any]:
-        answer = payments.client.get("/v1/customers/")
-        seen = {"access": answer.is_success, "until": until, "mails": [answer.status_code, until]}
-        return lambda: {"equal": until, "member": seen}
-
-    lines = failing(payments, play, "1:throttled").splitlines()
-    assert "        the check returns member.access: False instead of True" in lines
-    assert "        the check returns member.mails[0]: 429 instead of 200" in lines
-    assert until not in "".join(lines)
-
-
 # -- payments that are answered later, or not at all
-
-
-def test_an_outage_is_tried_where_the_service_charges_and_no_buyer_pays(payments: Emulator) -> None:
-    """At the renewal only: a buyer pays in the hour of the first charge."""
-
-    def play(payments: Emulator) -> None:
-        payments.pay(order(payments))
-        body = {"customer": customer(payments, "ben"), "unit_amount": 5000, "interval": "month"}
-        post(payments, "/v1/subscriptions/", body, "subscription")
-        payments.clock.advance("31d")
-
-    assert payments.test_app(play, only=["outage"]).headline == "No problem in 1 case."
 
 
 @pytest.mark.parametrize("looks", [False, True])

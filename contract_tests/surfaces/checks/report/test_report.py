@@ -94,12 +94,6 @@ def test_the_page_escapes_all_and_loads_nothing() -> None:
     assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', page) == []
 
 
-def test_a_remark_is_no_problem_and_a_failure_is_one() -> None:
-    reports = (APP, FAILED, CLIENT, Report("test app", "No problem in 4 cases."))
-    assert [report.passed for report in reports] == [False, False, True, True]
-    assert [json.loads(as_json(report))["passed"] for report in reports] == [False, False, True, True]
-
-
 def test_of_several_examinations_the_worst_comes_first() -> None:
     report = joined("test all", [CLIENT, SUITE, APP])
     assert report.headline == "2 problems; worst: A request is sent again without a key: a double refund"
