@@ -16,10 +16,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from contract_tests import ROOT
 
@@ -28,16 +27,8 @@ CONFIG = Path(__file__).with_suffix(".toml")
 ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 """Changes of ``|``, which stands in annotations: nothing evaluates them."""
 
-
 MANY = 300
 """Tests that are run by their names; beyond them their modules are, for each name that pytest is given takes its time."""
-
-
-class Tried(NamedTuple):
-    """A mutant that was tried: its difference, and whether a test noticed it."""
-
-    diff: str
-    is_killed: bool
 
 
 def main() -> int:
@@ -57,22 +48,25 @@ def main() -> int:
         if not session.exists():
             # A session is there once it is whole: one that was interrupted before would have nothing left to try.
             begun = Path(temporary, "begun.sqlite")
-            subprocess.run(
-                [sys.executable, "-m", "cosmic_ray.cli", "init", str(CONFIG), str(begun)], cwd=clone, check=True
-            )
+            command = [sys.executable, "-m", "cosmic_ray.cli", "init", str(CONFIG), str(begun)]
+            subprocess.run(command, cwd=clone, check=True)
             _leave_out(begun, chosen.sample, chosen.seed)
             shutil.move(begun, session)
         with chdir(clone):  # modules are named from there
             _try_rest(session, executing)
-        return report(list(_tried(session)))
+        return _report(session)
 
 
-def report(tried: Sequence[Tried]) -> int:
+def _report(session: Path) -> int:
     """Print the difference of each mutant that survived, and how many did; the exit status."""
-    survivors = [mutant for mutant in tried if not mutant.is_killed]
-    print(*(mutant.diff for mutant in survivors), f"{len(survivors)} of {len(tried)} mutants survived", sep="\n")
-    if not tried:
-        print("Nothing was tried: the session holds no mutants. Remove it, and a new one begins.")
+    from cosmic_ray.work_db import use_db  # not among the requirements of the tests
+    from cosmic_ray.work_item import WorkerOutcome
+
+    with use_db(session) as database:
+        results = [result for _, result in database.completed_work_items]
+    tried = [result for result in results if result.worker_outcome is not WorkerOutcome.SKIPPED]
+    survivors = [str(result.diff) for result in tried if not result.is_killed]
+    print(*survivors, f"{len(survivors)} of {len(tried)} mutants survived", sep="\n")
     return int(bool(survivors) or not tried)
 
 
@@ -158,16 +152,6 @@ def _leave_out(session: Path, sample: int, seed: int) -> None:
         kept = {jobs[place] for place in random.Random(seed).sample(sorted(jobs), min(sample, len(jobs)))}
         left_out = [item.job_id for item in database.work_items if item.job_id not in kept]
         database.set_multiple_results(left_out, WorkResult(WorkerOutcome.SKIPPED))
-
-
-def _tried(session: Path) -> Iterable[Tried]:
-    from cosmic_ray.work_db import use_db  # as above
-    from cosmic_ray.work_item import WorkerOutcome
-
-    with use_db(session) as database:
-        for _, result in database.completed_work_items:
-            if result.worker_outcome is not WorkerOutcome.SKIPPED:
-                yield Tried(str(result.diff), result.is_killed)
 
 
 if __name__ == "__main__":

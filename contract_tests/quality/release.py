@@ -154,17 +154,13 @@ class Rehearsal:
         assert "1 passed" in self.call(commands / "python", "-W", "error", "-m", "pytest", "-q", cwd=empty)
         self.call(commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health")
 
-    def sdist(self) -> str:
-        """Return the source distribution, installed without a checkout."""
-        commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
-        assert "signature correct" in self.call(commands / "payments-emulator", "demo")
-        return "installed, demo"
-
     def runners(self) -> str:
-        """``uvx`` and ``pipx run``, by the package's name alone."""
-        for command in (["uvx"], ["pipx", "run"]):
-            assert "signature correct" in self.call(self.tools / command[0], *command[1:], "payments-emulator", "demo")
-        return "uvx payments-emulator demo, pipx run payments-emulator demo"
+        """Return a demo of the source distribution without a checkout, and of the package's name alone."""
+        commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
+        for command in ([commands / "payments-emulator"], *([self.tools / each] for each in ("uvx", "pipx"))):
+            own = {"uvx": ["payments-emulator"], "pipx": ["run", "payments-emulator"]}.get(command[0].name, [])
+            assert "signature correct" in self.call(*command, *own, "demo")
+        return "source distribution; uvx payments-emulator demo, pipx run payments-emulator demo"
 
     def node(self) -> str:
         """Return the tarball under each Node and runner, and ``npx`` where nothing is installed."""
@@ -253,8 +249,7 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "release": Rehearsal.prepare,
     "sdist and wheel": Rehearsal.build,
     "wheel": Rehearsal.pythons,
-    "sdist": Rehearsal.sdist,
-    "uvx and pipx": Rehearsal.runners,
+    "sdist, uvx and pipx": Rehearsal.runners,
     "npm": Rehearsal.node,
     "image": Rehearsal.image,
     "mcp": Rehearsal.assistants,
@@ -273,14 +268,13 @@ def main() -> int:
         rehearsal = Rehearsal(Path(folder))
         for name, step in STEPS.items():
             if name in skipped:
-                lines.append(f"{name:16} skipped")
                 continue
             began = time.monotonic()
             try:
                 done = step(rehearsal)
             except (AssertionError, subprocess.CalledProcessError) as error:
                 done = f"FAILED: {error}"
-            lines.append(f"{name:16} {done} ({time.monotonic() - began:.0f} s)")
+            lines.append(f"{name:20} {done} ({time.monotonic() - began:.0f} s)")
             print(lines[-1], flush=True)
     print("\n" + "\n".join(lines))
     return int(any("FAILED" in line for line in lines))

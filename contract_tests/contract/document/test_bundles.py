@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.contract.document.reader import Document
 from emulator.document import bundles
+from emulator.document.bundle import DocumentError, bundle
+from emulator.document.tree import fragment, pointer_of
 
 LOAD = "import sys; from emulator.document import bundles; "
 TITLE = LOAD + "print(bundles.load('service')['info']['title'].split()[0], 'yaml' in sys.modules)"
@@ -56,6 +59,7 @@ def entitle(tree: Path, title: str) -> None:
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+@pytest.mark.long
 def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed(checkout: Path) -> None:
     """Several processes may begin at once; current bundles are read without YAML, and a wheel carries them."""
     dist = checkout / "openapi" / "dist"
@@ -73,6 +77,7 @@ def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed
     assert run(TITLE, checkout) == "Paiments False"
 
 
+@pytest.mark.long
 def test_a_change_of_any_module_that_makes_them_makes_them_again(checkout: Path) -> None:
     made_from = run(FINGERPRINT, checkout)
     for file in map(Path, ast.literal_eval(run(MODULES, checkout))):
@@ -90,3 +95,82 @@ def test_a_checkout_that_may_only_be_read_has_its_documents(monkeypatch: pytest.
     monkeypatch.setattr(bundles, "fresh_bundles", lambda: {"service": '{"openapi": "3.0.3"}\n'})
     monkeypatch.setattr(bundles, "openapi_folder", lambda: tmp_path)
     assert bundles.load("service") == {"openapi": "3.0.3"}
+
+
+# -- the bundler on documents of a few lines: what it joins, and what it rejects
+
+
+Files = dict[str, str]
+Bundled = Callable[[Files], Any]
+HEAD = "openapi: 3.0.3\ninfo: {title: Tiny, version: v1}\n"
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Bundled:
+    """Writes the files of a document and bundles it; what is in ``service.yaml`` follows a minimal head."""
+
+    def made(files: Files) -> Any:
+        for name, text in ({"service.yaml": "paths: {}\n"} | files).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(HEAD * (name == "service.yaml") + text, encoding="utf-8")
+        return bundle(tmp_path / "service.yaml")
+
+    return made
+
+
+def hooked(reference: str) -> Files:
+    return {"service.yaml": f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {reference}}}}}\n"}
+
+
+def schemas(document: dict[str, Any]) -> Any:
+    return document["components"]["schemas"]
+
+
+def test_the_order_is_the_authors_components_are_sorted_and_dates_stay_strings(bundled: Bundled) -> None:
+    dates = "example:\n  day: 2026-01-31\n  instant: 2026-01-31T10:00:00Z\n  answer: 42\n"
+    files = {f"schemas/{name}.yaml": dates for name in ("B", "A")}
+    hooks = "x-webhooks:\n  second: {schema: {$ref: schemas/B.yaml}}\n  first: {schema: {$ref: schemas/A.yaml}}\n"
+    files["service.yaml"] = "paths: {}\n" + hooks
+    document = bundled(files)
+    assert list(document) == ["openapi", "info", "paths", "x-webhooks", "components"]
+    assert list(document["x-webhooks"]) == ["second", "first"]
+    assert list(schemas(document)) == ["A", "B"]
+    assert schemas(document)["A"]["example"] == {"day": "2026-01-31", "instant": "2026-01-31T10:00:00Z", "answer": 42}
+    assert json.dumps(document) == json.dumps(bundled(files))
+
+
+REJECTED = [
+    (hooked("schemas/Gone.yaml"), "service.yaml: schemas/Gone.yaml: there is no such file"),
+    (
+        hooked("resources/cats.yaml#/dogs") | {"resources/cats.yaml": "cats: {}\n"},
+        "service.yaml: resources/cats.yaml#/dogs: the file has no key dogs",
+    ),
+    (
+        {"service.yaml": "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml, description: Lost.}}\n"},
+        "service.yaml: schemas/A.yaml: a $ref stands alone",
+    ),
+    (
+        hooked("schemas/A.yaml") | {"schemas/A.yaml": "type: object\nproperties: {}\ntype: string\n"},
+        "schemas/A.yaml: the key type is written twice",
+    ),
+    (hooked("schemas/A.yaml") | {"schemas/A.yaml": "on: {}\n"}, "schemas/A.yaml: the key on is not a string"),
+]
+
+
+@pytest.mark.parametrize(("files", "message"), REJECTED)
+def test_an_error_names_its_file_and_reference(bundled: Bundled, files: Files, message: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(message)):
+        bundled(files)
+
+
+# -- References within a document lead where JSON pointers say
+
+
+def test_a_pointer_reads_the_escapes_and_a_fragment_writes_them() -> None:
+    pointers = {
+        "#": (),
+        "#/paths/~1reset": ("paths", "/reset"),
+        "#/paths/a~0b": ("paths", "a~b"),
+        "#/a/~01": ("a", "~1"),
+    }
+    assert {fragment(steps): pointer_of(reference) for reference, steps in pointers.items()} == pointers

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from jsonschema import Draft202012Validator
-from openapi_schema_validator import OAS30Validator
 
 from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import Document, Part, at, examples, operations, resolved, schemas
 from emulator.document import bundles
-from emulator.document.published import CODES, LIMITS, published, to_openapi_3_0, to_openapi_3_1
-from emulator.document.tree import fragment, resolve, with_if, with_kinds, with_not
+from emulator.document.published import CODES, LIMITS
+from emulator.document.tree import fragment, resolve
 from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
 from emulator.ui.buyer.request import KINDS
@@ -26,70 +24,9 @@ Schema = dict[str, Any]
 
 SERVED = [f"{source}-{version}" for source in bundles.SOURCES for version in ("3.0", "3.1")]
 STANDARD_FORMATS = {"date-time", "date", "email", "uri"}
-REF = {"$ref": "#/components/schemas/B"}
-
-
-def tiny(**named: Schema) -> Document:
-    info = {"title": "Tiny", "version": "v1"}
-    return {"openapi": "3.0.3", "info": info, "paths": {}, "components": {"schemas": named}}
-
-
-def schema_of(written: Schema, **others: Schema) -> Schema:
-    schema: Schema = to_openapi_3_0(with_not(published(tiny(A=written, **others))))["components"]["schemas"]["A"]
-    return schema
-
-
-def twin_of(written: Schema) -> Schema:
-    twin: Schema = to_openapi_3_1(with_if(published(tiny(A=written))))["components"]["schemas"]["A"]
-    return twin
 
 
 # -- schema by schema
-
-
-NULLABLE, NULLED = {"type": "string", "nullable": True}, {"type": ["string", "null"]}
-TWINS: list[tuple[Schema, Schema]] = [
-    (NULLABLE, NULLED),
-    ({"type": "string", "nullable": False}, {"type": "string"}),
-    ({"type": "string", "enum": ["a"], "nullable": True}, {"type": ["string", "null"], "enum": ["a", None]}),
-    ({"nullable": True, "allOf": [REF], "description": "D"}, {"description": "D", "anyOf": [REF, {"type": "null"}]}),
-    ({"nullable": True, "anyOf": [REF, {"type": "string"}]}, {"anyOf": [REF, {"type": "string"}, {"type": "null"}]}),
-    ({"nullable": True, "oneOf": [REF]}, {"anyOf": [{"oneOf": [REF]}, {"type": "null"}]}),
-    ({"nullable": True, "not": REF}, {"anyOf": [{"not": REF}, {"type": "null"}]}),
-    ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
-    ({"maximum": 9, "exclusiveMaximum": False}, {"maximum": 9}),
-    ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
-    ({"type": "string", "format": "binary"}, {"contentMediaType": "application/octet-stream"}),
-    ({"x-key-maxLength": 40, "x-key-minLength": 1}, {"propertyNames": {"maxLength": 40, "minLength": 1}}),
-    *(({word: NULLABLE}, {word: NULLED}) for word in ("items", "not", "additionalProperties")),
-    *(({word: [NULLABLE]}, {word: [NULLED]}) for word in ("allOf", "anyOf", "oneOf")),
-    ({"additionalProperties": False}, {"additionalProperties": False}),
-    # A property may be called as a keyword is, and an example may look like a schema.
-    ({"properties": {"nullable": {"type": "boolean"}}}, {"properties": {"nullable": {"type": "boolean"}}}),
-    ({"properties": {"example": NULLABLE}}, {"properties": {"example": NULLED}}),
-    ({"example": {"nullable": True, "example": 1}}, {"examples": [{"nullable": True, "example": 1}]}),
-    ({"default": {"example": 1}}, {"default": {"example": 1}}),
-]
-
-
-@pytest.mark.parametrize(("schema", "twin"), TWINS)
-def test_a_schema_and_its_twin(schema: Schema, twin: Schema) -> None:
-    original = tiny(A=schema)
-    assert to_openapi_3_1(original)["components"]["schemas"]["A"] == twin
-    assert original == tiny(A=schema)
-
-
-def test_schemas_are_found_in_parameters_headers_bodies_and_webhooks_and_nowhere_else() -> None:
-    node = {"schema": NULLABLE, "example": {"schema": {"nullable": True}}}
-    answer = {"200": {"headers": {"A": node}, "content": {"a/b": node}}}
-    hook = {"post": {"requestBody": {"content": {"a/b": node}}}}
-    paths = {"/a/": {"get": {"parameters": [node], "responses": answer}}}
-    document = to_openapi_3_1(tiny() | {"paths": paths, "x-webhooks": {"ping": hook}})
-    operation, twin = document["paths"]["/a/"]["get"], {**node, "schema": NULLED}
-    response = operation["responses"]["200"]
-    assert [operation["parameters"][0], response["headers"]["A"], response["content"]["a/b"]] == [twin] * 3
-    assert document["webhooks"]["ping"]["post"]["requestBody"]["content"]["a/b"] == twin
-    assert "x-webhooks" not in document
 
 
 STRANGERS: tuple[Any, ...] = (None, True, 0, -1, "", "x", [], [None], {}, {"x": None})
@@ -145,21 +82,6 @@ def nodes(node: Any) -> Iterator[Schema]:
         yield from nodes([*node.values()])
 
 
-OTHERS = [
-    {"type": "object", "properties": {"x": {"type": "string"}}},
-    {"type": "string", "enum": ["a"]},
-    {"type": "string", "format": "date-time"},
-]
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_a_strict_validator_allows_null_beside_a_reference(other: Schema) -> None:
-    schema = schema_of({"nullable": True, "allOf": [REF]}, B=other)
-    inlined = {**schema, "anyOf": [other, *schema["anyOf"][1:]]} if "anyOf" in schema else schema
-    assert OAS30Validator(inlined).is_valid(None)
-    assert not OAS30Validator(inlined).is_valid(0)
-
-
 @pytest.mark.parametrize("name", SERVED)
 def test_a_served_document_suits_generators(name: str) -> None:
     """Of each schema they make a type; linters warn of one that nothing uses.
@@ -189,13 +111,6 @@ def test_a_served_document_suits_generators(name: str) -> None:
                 assert not (isinstance(part.get("default"), dict) and "allOf" in part)
 
 
-def test_an_exclusive_bound_is_no_flag() -> None:
-    flags = {"exclusiveMinimum": True, "exclusiveMaximum": False}
-    schema = schema_of({"type": "number", "minimum": 0, "maximum": 9, **flags})
-    assert schema == {"type": "number", "minimum": 0, "maximum": 9, "not": {"enum": [0]}}
-    assert [value for value in (-1, 0, 0.1, 9) if OAS30Validator(schema).is_valid(value)] == [0.1, 9]
-
-
 @pytest.mark.parametrize("version", ["3.0", "3.1"])
 def test_where_a_date_will_do_for_an_instant_the_schema_says_so(version: str) -> None:
     """B-17, B-26: in bodies and in filters; an instant that is shown is a ``date-time``."""
@@ -220,45 +135,6 @@ def test_each_format_of_our_own_has_a_pattern_or_its_values() -> None:
 # -- conditions between fields
 
 
-IS_A, IS_B = ({"required": ["kind"], "properties": {"kind": {"enum": [kind]}}} for kind in "ab")
-UNLESS = {"x-required-unless": {"unit_amount": {"required": ["plan"]}, "interval": {"required": ["plan"]}}}
-CHAIN = {"x-conditions": [{"if": IS_A, "then": {"required": ["x"]}}, {"if": IS_B, "then": {"required": ["y"]}}]}
-
-
-@pytest.mark.parametrize(
-    ("conditions", "body", "is_valid"),
-    [
-        (UNLESS, {}, False),
-        (UNLESS, {"plan": "p"}, True),
-        (UNLESS, {"interval": "month"}, False),
-        (UNLESS, {"interval": "month", "unit_amount": 1}, True),
-        (CHAIN, {}, True),
-        (CHAIN, {"kind": "a"}, False),
-        (CHAIN, {"kind": "a", "x": 1}, True),
-        (CHAIN, {"kind": "b"}, False),
-        (CHAIN, {"kind": "c"}, True),
-    ],
-)
-def test_both_versions_say_a_condition(conditions: Schema, body: Schema, is_valid: bool) -> None:
-    """A field that is required unless another is given; and conditions that exclude each other, which are a chain."""
-    written = {"type": "object", **conditions}
-    assert OAS30Validator(schema_of(written)).is_valid(body) is is_valid
-    assert Draft202012Validator(twin_of(written)).is_valid(body) is is_valid
-
-
-@pytest.mark.parametrize(
-    ("then", "written"),
-    [
-        ({"not": {"required": ["y"]}}, {"required": ["x", "y"]}),
-        ({"not": {"anyOf": [{"required": ["y"]}]}}, {"required": ["x"], "anyOf": [{"required": ["y"]}]}),
-        ({"required": ["y"]}, {"required": ["x"], "not": {"required": ["y"]}}),
-    ],
-)
-def test_no_not_is_within_a_not_where_there_is_a_way(then: Schema, written: Schema) -> None:
-    condition = {"if": {"required": ["x"]}, "then": then}
-    assert schema_of({"type": "object", "x-conditions": [condition]})["not"]["anyOf"] == [written]
-
-
 @pytest.mark.parametrize("version", ["3.0", "3.1"])
 def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version: str) -> None:
     """Generators make a type of each of ``oneOf``; of a ``not`` they make nothing, or classes without a name."""
@@ -274,18 +150,6 @@ def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version:
     for kind in kinds:
         assert kind["properties"].keys() == {*kind["required"], "is_default", "metadata"}
         assert kind["additionalProperties"] is False
-
-
-@pytest.mark.parametrize(
-    "conditions",
-    [
-        [{"if": {"properties": {"kind": {"enum": ["a"]}}}, "then": {"required": ["x"]}}],
-        [{"if": {"required": ["kind"]}, "then": {"required": ["x"], "not": {"anyOf": [{"required": ["y"]}]}}}],
-    ],
-)
-def test_conditions_that_do_not_tell_kinds_apart_stay(conditions: list[Schema]) -> None:
-    document = {"components": {"schemas": {"A": {"type": "object", "x-conditions": conditions}}}}
-    assert with_kinds(document) == document
 
 
 def test_in_a_chain_of_conditions_only_one_can_apply() -> None:

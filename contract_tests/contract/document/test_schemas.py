@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 
 from contract_tests.contract.document.formats import FORMATS
@@ -22,23 +21,6 @@ from contract_tests.contract.document.reader import (
 )
 from emulator.document.bundle import BOUNDED, FINITE
 from emulator.document.tree import fragment
-
-TWO_KINDS = {
-    "amount": "an amount in minor units; the amount that a buyer types",
-    "body": "the text that an inbox received; anything that a fault answers",
-    "customer": "an id; who a buyer is",
-    "data": "the objects of a list; what an event carries",
-    "error": "the body of a nested error; the fault of one delivery attempt",
-    "merchant": "what papers say about the merchant; the name of the App that asks a phone",
-    "method": "an HTTP method; what a buyer pays with",
-    "object": "the kind of an object; the object that an event shows",
-    "payment_link": "an id; the link's metadata that an event carries",
-    "plan": "an id; the plan's metadata that an event carries",
-    "product": "an id; the product's metadata that an event carries",
-    "seed": "the number that a world is reset with; the text that the ids of a saved world are drawn from",
-    "status": "the state of an object; the HTTP status of an error",
-}
-"""Names that mean different kinds of things in different schemas, and which; this should stay short."""
 
 VARYING = {
     "NextAction": "its keys depend on its type",
@@ -67,32 +49,6 @@ def test_every_property_has_a_name_in_snake_case_and_a_description(document: Doc
     for part, name, child in found:
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name), fragment(part.pointer)
         assert "description" in resolved(document, Part((), child)).node, f"{fragment(part.pointer)}: {name}"
-
-
-def test_one_property_name_means_one_kind_of_thing(documents: dict[str, Document]) -> None:
-    """And the exceptions are still needed."""
-    found = {name: of for each in documents.values() for name, of in _of_two_kinds(each).items()}
-    assert {name: of for name, of in found.items() if name not in TWO_KINDS} == {}
-    assert TWO_KINDS.keys() - found.keys() == set()
-    assert VARYING.keys() - documents["service"]["components"]["schemas"].keys() == set()
-
-
-def _of_two_kinds(document: Document) -> dict[str, set[str]]:
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for part in schemas(document):
-        for name, child in part.node.get("properties", {}).items():
-            place = Part((*part.pointer, "properties", name), child)
-            kinds[name] |= {"/".join(sorted(_types(document, place)))}
-    assert len(kinds) > 10
-    return {name: of for name, of in kinds.items() if len(of) > 1}
-
-
-def _types(document: Document, schema: Part) -> set[str]:
-    """Return the JSON types that a schema allows, null aside."""
-    pointer, node = resolved(document, schema)
-    if "type" in node:
-        return {node["type"]}
-    return set().union(*(_types(document, each) for each in alternatives(Part(pointer, node))))
 
 
 def test_formats_are_checked_patterns_anchored_and_enums_without_null(document: Document) -> None:

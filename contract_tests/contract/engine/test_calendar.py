@@ -1,15 +1,19 @@
-"""The calendar: instants as text, periods from an anchor, and where it all ends."""
+"""The calendar and the sums: instants as text, periods from an anchor, where it all ends, and rates in per cent."""
 
 from __future__ import annotations
 
 import calendar as almanac
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core import calendar
+from emulator.resources.app.amounts import percent
 
 ANY = st.datetimes(timezones=st.just(UTC))
 MOMENTS = ANY.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
@@ -49,16 +53,6 @@ def test_months_and_years_keep_the_anchors_day_or_the_months_last(year: int, day
             assert calendar.step(anchor, interval, count) == f"{at_year}-{at_month:02d}-{at_day:02d}T10:20:30.456Z"
 
 
-@given(PRESENT, st.sampled_from(["day", "week", "month", "year"]), st.integers(1, 12), st.integers(0, 60))
-def test_periods_follow_each_other_without_gap_or_overlap(moment: datetime, interval: str, each: int, n: int) -> None:
-    """Every boundary is after the one before, also across the ends of short months; days and weeks are of one length."""
-    anchor = calendar.stamp(moment)
-    here, after = (calendar.step(anchor, interval, each * number) for number in (n, n + 1))
-    assert here < after
-    if interval in ("day", "week"):
-        assert after == calendar.plus(here, days=each * (7 if interval == "week" else 1))
-
-
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])
 def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval: str) -> None:
     for count in (10**7, 10**24):
@@ -66,3 +60,26 @@ def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval
         assert calendar.plus("2026-01-01T00:00:00.000Z", days=float(count)) == calendar.LAST
     assert calendar.step("9999-11-30T00:00:00.000Z", "month", 1) == "9999-12-30T00:00:00.000Z"
     assert calendar.END < calendar.LAST
+
+
+# -- rates in per cent against exact fractions
+
+
+AMOUNTS = st.integers(0, 10**15)
+RATES = st.one_of(
+    st.decimals(0, 100, places=4).map(float),
+    st.floats(0, 100),
+    st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100]),
+)
+
+
+@given(AMOUNTS, RATES)
+def test_a_rate_is_computed_in_decimal_and_rounded_half_up(amount: int, rate: float) -> None:
+    """B-23. The rate is the decimal number a reader sees, not the binary one that is nearest to it."""
+    exact = amount * Fraction(Decimal(str(rate))) / 100
+    assert percent(amount, rate) == floor(exact + Fraction(1, 2))
+
+
+def test_halves_go_up() -> None:
+    """Not to the even neighbour; 11.5 is one that binary arithmetic takes for less."""
+    assert [percent(amount, rate) for amount, rate in ((50, 1), (250, 1), (1000, 1.15))] == [1, 3, 12]

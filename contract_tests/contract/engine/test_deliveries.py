@@ -13,9 +13,6 @@ import pytest
 
 from contract_tests.support.receiver import Received, Receiver
 from contract_tests.support.sandbox import START, Sandbox
-from emulator.core.unit_of_work import DeliverWebhook
-from emulator.core.world import World
-from emulator.resources.webhooks import deliveries
 
 
 class Gate:
@@ -43,16 +40,6 @@ def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None
     """Return when each delivery of an endpoint was tried and what came of it, oldest delivery first."""
     found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
     return [[(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)]
-
-
-def test_a_retry_comes_before_later_jobs(sandbox: Sandbox, receiver: Receiver) -> None:
-    """The order of what happens is the order of time, also where the first try was made by a job."""
-    sandbox.endpoint(receiver.url, "subscription.trial_will_end")
-    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 4}
-    sandbox.api.post("/subscriptions/", body)
-    receiver.statuses = [500]
-    advances = [sandbox.control.post("/clock/advance", {"until": "next"})["now"] for _ in range(3)]
-    assert advances == ["2026-01-02T00:00:00.000Z", "2026-01-02T00:01:00.000Z", "2026-01-05T00:00:00.000Z"]
 
 
 def test_an_advance_waits_for_what_is_under_way(
@@ -125,24 +112,3 @@ def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiv
         assert gate.reached.wait(30)
     gate.open()
     assert sandbox.advance("1d")["now"] == "2026-01-12T00:00:00.000Z"
-
-
-def test_an_attempt_that_fails_in_our_own_code_does_not_stop_those_behind_it(
-    sandbox: Sandbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The deliveries behind it in the queue are made, and an advance ends."""
-    sandbox.endpoint(receiver.url)
-    broken: set[str] = set()
-    sound = deliveries.outgoing
-
-    def fail_once(world: World, post: DeliverWebhook, *rest: Any, **named: Any) -> Any:
-        broken.add(post.delivery)
-        if len(broken) == 1:
-            raise ZeroDivisionError
-        return sound(world, post, *rest, **named)
-
-    monkeypatch.setattr(deliveries, "outgoing", fail_once)
-    sandbox.customer()
-    second = sandbox.customer()
-    assert sandbox.advance("1d")["failures"] == []
-    assert [event["data"]["object"]["id"] for event in receiver.events] == [second["id"]]

@@ -99,19 +99,17 @@ def test_an_answer_may_come_before_the_body_was_read() -> None:
     assert (result.status_code, result.body) == (413, "big")
 
 
-@pytest.mark.parametrize(
-    ("url", "error"),
-    [
-        ("http://{}:notaport/", "the URL cannot be called"),
-        ("ftp://{}/", "the URL cannot be called"),
-        ("http:///", "the URL cannot be called"),
-        ("http://unknown.invalid/", "the host name is not known"),
-        (f"http://{'a' * 64}.example/", "the host name is not known"),
-        ("http://169.254.169.254/", "link-local and cloud metadata addresses are never called"),
-        ("http://[::ffff:169.254.169.254]/", "link-local and cloud metadata addresses are never called"),
-        ("http://2852039166/", "link-local and cloud metadata addresses are never called"),
-    ],
-)
+NOWHERE = {
+    **dict.fromkeys(("http://{}:notaport/", "ftp://{}/", "http:///"), "the URL cannot be called"),
+    **dict.fromkeys(("http://unknown.invalid/", f"http://{'a' * 64}.example/"), "the host name is not known"),
+    **dict.fromkeys(
+        ("http://169.254.169.254/", "http://[::ffff:169.254.169.254]/", "http://2852039166/"),
+        "link-local and cloud metadata addresses are never called",
+    ),
+}
+
+
+@pytest.mark.parametrize(("url", "error"), NOWHERE.items())
 def test_a_url_that_leads_nowhere_is_a_connection_error(url: str, error: str) -> None:
     result, head = send(url=url)
     assert (result.error, head) == (error, b"")
@@ -147,12 +145,11 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(resolve: Resolve
     assert (result.status_code, b"\r\nHost: shop.example:" in head) == (200, True)
 
 
-@pytest.mark.parametrize("addresses", [["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["100.100.100.200"]])
-def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resolve, addresses: list[str]) -> None:
-    resolve(addresses)
-    result, head = send(url=SHOP)
-    assert result.error == "link-local and cloud metadata addresses are never called"
-    assert head == b""
+def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resolve) -> None:
+    for addresses in (["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["100.100.100.200"]):
+        resolve(addresses)
+        result, head = send(url=SHOP)
+        assert (result.error, head) == ("link-local and cloud metadata addresses are never called", b"")
 
 
 def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_says_why(resolve: Resolve) -> None:
@@ -161,13 +158,13 @@ def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_
     assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-@pytest.mark.parametrize("host", ["localhost", "shop.localhost"])
-def test_localhost_is_both_loopback_addresses_whatever_is_looked_up(resolve: Resolve, host: str, address: str) -> None:
+def test_localhost_is_both_loopback_addresses_whatever_is_looked_up(resolve: Resolve) -> None:
     """Also where no network of the machine has IPv6, or no name server answers (B-82)."""
     resolve()
-    result, _ = send(url=f"http://{host}:{{port}}/", at=address)
-    assert (result.status_code, result.error) == (200, None)
+    for host in ("localhost", "shop.localhost"):
+        for address in ("127.0.0.1", "::1"):
+            result, _ = send(url=f"http://{host}:{{port}}/", at=address)
+            assert (result.status_code, result.error) == (200, None)
 
 
 def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(

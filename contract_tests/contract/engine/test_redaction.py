@@ -101,30 +101,25 @@ def secrets_in(text: str) -> set[str]:
     return {core for core in CORES if core.lower() in read}
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
-def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
-    assert secrets_in(json.dumps(text)), "the search finds it"
-    bodies = {
-        "value": json.dumps({"metadata": {"note": text}}),
-        "letters as they are": json.dumps([text], ensure_ascii=False),
-        "name": json.dumps({"metadata": {text: 1}}),
-        "JSON in JSON": json.dumps({"body": json.dumps({"note": text})}),
-        "damaged JSON": json.dumps({"note": text, "x": ""})[:-2],
-        "form": f"a=1&note={quote(text, safe='')}",
-        "path": f"/v1/customers/{quote(text)}/",
-        "text": text,
-    }
-    shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
-        shown[encoding] = redact(text.encode(encoding)).decode("utf-8", "replace")
-    assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
-    assert secrets_in(redact_header("x-note", text)) == set()
+def test_a_spelling_is_masked_in_whatever_holds_it() -> None:
+    for text in SPELLINGS:
+        assert secrets_in(json.dumps(text)), "the search finds it"
+        bodies = (
+            *(json.dumps({"metadata": {"note": text}}), json.dumps([text], ensure_ascii=False)),
+            *(json.dumps({"metadata": {text: 1}}), json.dumps({"body": json.dumps({"note": text})})),
+            *(json.dumps({"note": text, "x": ""})[:-2], f"a=1&note={quote(text, safe='')}"),
+            *(f"/v1/customers/{quote(text)}/", text),
+        )
+        shown = [redact(body.encode()).decode() for body in bodies]
+        encodings = ("utf-16", "utf-16-le", "utf-16-be")
+        shown += [redact(text.encode(encoding)).decode("utf-8", "replace") for encoding in encodings]
+        assert [body for body in (*shown, redact_header("x-note", text)) if secrets_in(body)] == []
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_what_is_no_secret_stays_readable(text: str) -> None:
-    for body in (text, json.dumps({"note": text, "at": [text], text: None})):
-        assert redact(body.encode()).decode() == body
+def test_what_is_no_secret_stays_readable() -> None:
+    for text in ORDINARY:
+        for body in (text, json.dumps({"note": text, "at": [text], text: None})):
+            assert redact(body.encode()).decode() == body
 
 
 ESCAPED = "".join(f"\\u{ord(digit):04x}" for digit in "4242424242424242")
@@ -181,13 +176,12 @@ def test_no_number_is_left_half_where_a_body_is_cut() -> None:
         assert "42424" not in redacted_text(body + b" ".ljust(100))
 
 
-@pytest.mark.parametrize("name", ["authorization", "tokens", "accessToken", "client_secret", "x-api-key", "signature"])
-def test_a_secret_by_its_name_is_masked_however_deep(name: str) -> None:
-    for value in (12345678, WORD, {"bearer": WORD}, [WORD, {"x": [WORD]}]):
-        shown = redact(json.dumps({name: value, "ok": True}).encode()).decode()
-        assert WORD not in shown
-        assert "12345678" not in shown
-        assert json.loads(shown)["ok"] is True
+def test_a_secret_by_its_name_is_masked_however_deep() -> None:
+    for name in ("authorization", "tokens", "accessToken", "client_secret", "x-api-key", "signature"):
+        for value in (12345678, WORD, {"bearer": WORD}, [WORD, {"x": [WORD]}]):
+            shown = redact(json.dumps({name: value, "ok": True}).encode()).decode()
+            assert [secret for secret in (WORD, "12345678") if secret in shown] == []
+            assert json.loads(shown)["ok"] is True
 
 
 LIVE = f"sk_prod_{WORD}"

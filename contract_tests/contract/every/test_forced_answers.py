@@ -52,14 +52,6 @@ def test_every_operation_answers_a_code_whatever_it_is_sent(sandbox: Sandbox, co
             assert sandbox.api.http.post(path, json=body, headers=headers).status_code == status
 
 
-def test_the_message_is_that_of_the_table(sandbox: Sandbox) -> None:
-    """A forced error is about no field and no record: what a real one says of them is in brackets."""
-    headers = {"Emulator-Answer": "CUSTOMER_NOT_FOUND"}
-    answer = sandbox.api.rejected("GET", "/customers/cus_1/", 404, "CUSTOMER_NOT_FOUND", headers=headers)
-    assert answer["message"] == "There is no customer (id)."
-    assert answer.keys().isdisjoint(("param", "errors"))
-
-
 def test_it_comes_after_the_key_and_before_the_body(sandbox: Sandbox) -> None:
     """B-05: key, state of App and company, forced answer, form of the body. B-95: an unknown code is itself rejected."""
     forced = {"Emulator-Answer": "DATABASE_ERROR"}

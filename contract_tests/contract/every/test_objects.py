@@ -40,7 +40,7 @@ CREATING = {id_of(each): ONE[each.path] for each in of_service("POST") if each.p
 
 @pytest.mark.parametrize("id", CREATING)
 def test_what_is_made_is_read_as_it_was_shown(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
-    """B-17, B-18: with an id of its kind, and both times those of the world's clock; it is in its list."""
+    """B-17, B-18, B-27: all fields are there, with an id of its kind and the times of the clock; it is in its list."""
     sandbox.advance("1h")
     path, body = valid_request(factory, BY_ID[id], {})
     answer = sandbox.api.request("POST", path, json=body)

@@ -26,22 +26,15 @@ def _still_there(sandbox: Sandbox) -> object:
     assert sandbox.api.get("/customers/")["object"] == "list"
 
 
-def test_http_1_0_is_answered_and_closed(line: Line) -> None:
-    line.say(b"GET /openapi.json HTTP/1.0\r\n\r\n")
-    answer = line.answer()
-    # Without the header a connection of HTTP/1.0 closes as well (RFC 9112, 9.3); newer versions of uvicorn send it.
-    assert (answer.status, answer.headers.get("connection", "close")) == (200, "close")
-    assert line.ended()
-
-
-@pytest.mark.parametrize("hosts", [b"", b"Host: a.example\r\nHost: b.example\r\n"], ids=["none", "two"])
-def test_http_1_1_has_one_host(line: Line, hosts: bytes) -> None:
+def test_http_1_1_has_one_host(sandbox: Sandbox) -> None:
     """RFC 9112, 3.2."""
-    line.say(b"GET /openapi.json HTTP/1.1\r\n" + hosts + b"\r\n")
-    answer = line.answer()
-    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
-    assert json.loads(answer.body)["message"] == "A request of HTTP/1.1 must have one Host header."
-    assert line.ended()
+    for hosts in (b"", b"Host: a.example\r\nHost: b.example\r\n"):
+        with Line(sandbox.url) as line:
+            line.say(b"GET /openapi.json HTTP/1.1\r\n" + hosts + b"\r\n")
+            answer = line.answer()
+            assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+            assert json.loads(answer.body)["message"] == "A request of HTTP/1.1 must have one Host header."
+            assert line.ended()
 
 
 def client_hello() -> bytes:
@@ -155,14 +148,15 @@ def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbo
     assert sandbox.api.get("/customers/")["data"] == []
 
 
-@pytest.mark.parametrize("started", [True, False], ids=["during the stream", "before it starts"])
-def test_a_stream_ends_at_once_with_its_client(line: Line, started: bool) -> None:
+def test_a_stream_ends_at_once_with_its_client(sandbox: Sandbox) -> None:
     """Not only once something is sent to a client that is gone: a line that does not end here times out."""
-    line.request(STREAM)
-    if started:
-        assert line.answer().status == 200
-    line.hang_up()
-    line.everything()
+    for started in (True, False):
+        with Line(sandbox.url, sandbox.key) as line:
+            line.request(STREAM)
+            if started:
+                assert line.answer().status == 200
+            line.hang_up()
+            line.everything()
 
 
 def test_a_slow_request_is_waited_for(line: Line) -> None:
@@ -198,42 +192,27 @@ def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
     assert line.ended()
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"GET\r\n\r\n",
-        b"Get /v1/customers/ HTTP/1.1\r\n\r\n",
-        b"FOO /v1/customers/ HTTP/1.1\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET nothing HTTP/1.1\r\n\r\n",
-        b"GET /v1/customers/\xc3\xa9/ HTTP/1.1\r\n\r\n",
-        b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n",
-        b"CONNECT sandbox:80 HTTP/1.1\r\n\r\n",
-        LIST + b"\r\nno colon\r\n\r\n",
-        LIST + b"\r\nX: a\x00b\r\n\r\n",
-        POST + b"\r\nContent-Length: -1\r\n\r\n",
-        POST + b"\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        POST + b"\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
-        POST + b"\r\nTransfer-Encoding: gzip\r\n\r\n",
-    ],
+NO_REQUESTS = (
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    *(b"GET\r\n\r\n", b"Get /v1/customers/ HTTP/1.1\r\n\r\n", b"FOO /v1/customers/ HTTP/1.1\r\n\r\n"),
+    *(b"GET / HTTP/9.9\r\n\r\n", b"GET nothing HTTP/1.1\r\n\r\n", b"CONNECT sandbox:80 HTTP/1.1\r\n\r\n"),
+    *(b"GET /v1/customers/\xc3\xa9/ HTTP/1.1\r\n\r\n", b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n"),
+    *(LIST + b"\r\nno colon\r\n\r\n", LIST + b"\r\nX: a\x00b\r\n\r\n"),
+    *(POST + b"\r\nContent-Length: -1\r\n\r\n", POST + b"\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n"),
+    POST + b"\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    POST + b"\r\nTransfer-Encoding: gzip\r\n\r\n",
 )
-def test_what_makes_no_request_is_400_in_the_form_of_all_errors(line: Line, head: bytes) -> None:
+
+
+def test_what_makes_no_request_is_400_in_the_form_of_all_errors(sandbox: Sandbox) -> None:
     """HTTP statuses: 400 wrong headers; B-11."""
-    line.say(head)
-    answer = line.answer()
-    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
-    assert answer.headers["request-id"].encode() in answer.body
-    assert line.ended()
-
-
-def test_nothing_is_upgraded(line: Line, caplog: pytest.LogCaptureFixture) -> None:
-    """RFC 9110, 7.8: a server may ignore it; the request is answered as it stands, and nothing is logged."""
-    for upgrade in (b"websocket", b"h2c", b"nothing"):
-        headers = (b"Connection: Upgrade", b"Upgrade: " + upgrade, b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
-        line.request(LIST, *headers, b"Sec-WebSocket-Version: 13")
-        assert line.answer().status == 200
-    assert not caplog.records
+    for head in NO_REQUESTS:
+        with Line(sandbox.url, sandbox.key) as line:
+            line.say(head)
+            answer = line.answer()
+            assert (answer.status, answer.code) == (400, "VALIDATION_ERROR"), head[:60]
+            assert answer.headers["request-id"].encode() in answer.body
+            assert line.ended()
 
 
 UPGRADE = (b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk", b"Upgrade: h2c")

@@ -13,7 +13,6 @@ from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer
 from emulator.core.event_types import EVENTS
 
-JSON = {"Content-Type": "application/json"}
 SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", "other"))
 
 
@@ -93,16 +92,3 @@ def test_the_same_requests_give_the_same_bytes(start: Callable[..., Player], rec
     body = {"email": "a@example.com", "name": "A"}
     ids = [start(seed).ask("POST", "/v1/customers/", SHOP, json=body)["id"] for seed in (7, 8)]
     assert ids[0] != ids[1]
-
-
-def test_a_reset_repeats_the_ids_of_requests_that_reach_no_operation(start: Callable[..., Player]) -> None:
-    player, runs = start(), []
-    for _ in range(2):
-        player.ask("POST", "/_emulator/reset", SHOP, json={"seed": 42, "clock": "frozen@2028-01-01T00:00:00Z"})
-        player.heard.clear()
-        for method, path in (("GET", "/v1/nope/"), ("PUT", "/v1/customers/"), ("GET", "/v1/customers")):
-            player.ask(method, path, SHOP)
-        player.ask("GET", "/v1/customers/", {"Authorization": "Bearer pk_test_shop"})
-        player.ask("POST", "/v1/customers/", SHOP, json={"email": "a@example.com", "name": "A"})
-        runs.append([*player.heard])
-    assert runs[0] == runs[1]

@@ -33,22 +33,18 @@ def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any
 
 
 @pytest.mark.parametrize(
-    ("allowed", "address", "expected"),
+    ("allowed", "inside", "outside"),
     [
-        (["203.0.113.7"], "203.0.113.7", 200),
-        (["203.0.113.7"], "203.0.113.8", 403),
-        (["203.0.113.0/24"], "203.0.113.255", 200),
-        (["203.0.113.0/24"], "203.0.114.0", 403),
-        (["198.51.100.1", "203.0.113.0/24"], "203.0.113.9", 200),
-        (["0.0.0.0/0"], "2001:db8::1", 403),
-        (["203.0.113.7"], "::ffff:203.0.113.7", 200),
-        ([], "8.8.8.8", 200),
+        (["203.0.113.7"], ("203.0.113.7", "::ffff:203.0.113.7"), ("203.0.113.8",)),
+        (["198.51.100.1", "203.0.113.0/24"], ("203.0.113.255", "198.51.100.1"), ("203.0.114.0",)),
+        (["0.0.0.0/0"], ("8.8.8.8",), ("2001:db8::1",)),
+        ([], ("8.8.8.8",), ()),
     ],
 )
-def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], address: str, expected: int) -> None:
+def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], inside: Any, outside: Any) -> None:
     """Rule 1: a request from an unlisted IP is rejected with 403; an empty list lets everyone in."""
     profile(sandbox, allowed_ips=allowed)
-    assert status(sandbox, address) == expected
+    assert [status(sandbox, each) for each in (*inside, *outside)] == [200] * len(inside) + [403] * len(outside)
 
 
 def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
@@ -103,25 +99,21 @@ def test_only_a_trusted_proxy_can_speak_for_others(sandbox: Sandbox) -> None:
 # -- rule 2: origins
 
 
-@pytest.mark.parametrize(
-    ("origin", "expected"),
-    [
-        (None, 200),
-        ("https://shop.example.com", 200),
-        ("http://shop.example.com", 200),
-        ("https://shop.example.com:8443", 200),
-        ("https://SHOP.example.com", 200),
-        ("https://www.shop.example.com", 403),
-        ("https://shop.example.com.evil.example", 403),
-        ("null", 403),
-        ("chrome-extension://shop.example.com", 403),
-        ("", 403),
-    ],
+LISTED = (
+    *(None, "https://shop.example.com", "http://shop.example.com", "https://shop.example.com:8443"),
+    "https://SHOP.example.com",
 )
-def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox, origin: str | None, expected: int) -> None:
+UNLISTED = (
+    *("https://www.shop.example.com", "https://shop.example.com.evil.example", "null", ""),
+    "chrome-extension://shop.example.com",
+)
+
+
+def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox) -> None:
     """Rule 2, B-71: an Origin's port is not compared; subdomains are listed explicitly; servers send no Origin."""
     profile(sandbox, allowed_domains=["Shop.Example.com"])
-    assert status(sandbox, origin=origin) == expected
+    found = [status(sandbox, origin=origin) for origin in (*LISTED, *UNLISTED)]
+    assert found == [200] * len(LISTED) + [403] * len(UNLISTED)
 
 
 # -- rule 5: countries
@@ -186,20 +178,19 @@ def granted(response: Any) -> bool:
     return "access-control-allow-origin" in response.headers
 
 
-@pytest.mark.parametrize("with_key", [True, False])
-def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox, with_key: bool) -> None:
+def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
     """Rule 2 (CORS). A browser's preflight carries no key: then it is enough that some App lists the domain."""
     domain = f"{sandbox.key.rsplit('_', 1)[1]}.example.com"
     profile(sandbox, allowed_domains=[domain])
     origin, wanted = f"https://{domain}:8443", "authorization,content-type,idempotency-key"
-    key = {} if with_key else {"Authorization": ""}
-    answer = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert answer.headers["access-control-allow-origin"] == origin
-    assert answer.headers["access-control-allow-credentials"] == "true"
-    assert answer.headers["access-control-allow-headers"] == wanted
-    assert {"POST", "PATCH", "DELETE"} <= set(answer.headers["access-control-allow-methods"].split(", "))
-    assert answer.headers["vary"] == "Origin"
+    for key in ({}, {"Authorization": ""}):
+        answer = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
+        assert (answer.status_code, answer.content) == (204, b"")
+        assert answer.headers["access-control-allow-origin"] == origin
+        assert answer.headers["access-control-allow-credentials"] == "true"
+        assert answer.headers["access-control-allow-headers"] == wanted
+        assert {"POST", "PATCH", "DELETE"} <= set(answer.headers["access-control-allow-methods"].split(", "))
+        assert answer.headers["vary"] == "Origin"
 
 
 def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:

@@ -47,13 +47,11 @@ REJECTED = [
 ]
 
 
-@pytest.mark.parametrize(("value", "status", "code"), REJECTED)
-def test_the_error_for_each_unusable_key_says_why(
-    server: RunningServer, service_contract: Contract, value: bytes, status: int, code: str
-) -> None:
+def test_the_error_for_each_unusable_key_says_why(server: RunningServer, service_contract: Contract) -> None:
     """B-03, B-04: the five 401s, and 403 for a public key."""
-    answer = ask(server, service_contract, b"Authorization: " + value)
-    assert (answer.status, answer.code) == (status, code)
+    for value, status, code in REJECTED:
+        answer = ask(server, service_contract, b"Authorization: " + value)
+        assert (answer.status, answer.code) == (status, code), value[:60]
 
 
 def test_no_key_is_missing_and_two_are_none(server: RunningServer, service_contract: Contract) -> None:
@@ -70,15 +68,14 @@ def test_schemes_are_case_blind_and_spaces_do_not_count(server: RunningServer, s
         assert ask(server, service_contract, b"AUTHORIZATION:" + value).status == 200
 
 
-@pytest.mark.parametrize("kind", ["sk_test_", "sk_prod_"])
-def test_a_name_has_1_to_64_characters(server: RunningServer, service_contract: Contract, kind: str) -> None:
+def test_a_name_has_1_to_64_characters(server: RunningServer, service_contract: Contract) -> None:
     """B-02."""
     for name in ("", "a" * 65):
-        answer = ask(server, service_contract, f"Authorization: Bearer {kind}{name}".encode())
+        answer = ask(server, service_contract, f"Authorization: Bearer sk_prod_{name}".encode())
         assert (answer.status, answer.code) == (401, "INVALID_TOKEN")
         assert b"NAME is 1 to 64 characters of A-Z a-z 0-9 _ -" in answer.body
     for name in ("a", "a" * 64, "A-Z_a-z_0-9", "____"):
-        assert ask(server, service_contract, f"Authorization: Bearer {kind}{name}".encode()).status == 200
+        assert ask(server, service_contract, f"Authorization: Bearer sk_test_{name}".encode()).status == 200
 
 
 def test_the_control_api_takes_a_name_instead_of_a_key(sandbox: Sandbox) -> None:
@@ -90,13 +87,12 @@ def test_the_control_api_takes_a_name_instead_of_a_key(sandbox: Sandbox) -> None
         sandbox.control.get(f"/clock{query}")
 
 
-@pytest.mark.parametrize(("value", "status", "code"), [case for case in REJECTED if case[0][-1:] != b"1"])
-def test_a_key_given_to_the_control_api_must_be_one(
-    server: RunningServer, control_contract: Contract, value: bytes, status: int, code: str
-) -> None:
+def test_a_key_given_to_the_control_api_must_be_one(server: RunningServer, control_contract: Contract) -> None:
     """An ``Authorization`` header is never passed over for ``app`` or ``demo``."""
-    answer = ask(server, control_contract, b"Authorization: " + value, path="/_emulator/clock")
-    assert (answer.status, answer.code) == (status, code)
+    for value, status, code in REJECTED:
+        if not value.endswith(b"1"):  # it may be used to look at an App whose key does not work
+            answer = ask(server, control_contract, b"Authorization: " + value, path="/_emulator/clock")
+            assert (answer.status, answer.code) == (status, code), value[:60]
 
 
 # -- names that put the App, the company or the key into a special state
@@ -129,16 +125,13 @@ PAYMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("begins", "status", "code"), ALWAYS)
-def test_some_names_cannot_be_used_for_anything(calling: Calling, begins: str, status: int, code: str) -> None:
+def test_some_names_cannot_be_used_for_anything_or_have_no_live_side(calling: Calling) -> None:
     """The message says that it is because of the name."""
-    for key in (f"sk_test_{begins}", f"sk_test_{begins}2026", f"sk_prod_{begins}7"):
-        rejected = calling(key).rejected("GET", "/customers/", status, code)
-        assert f"The name of the App is the cause: '{begins}'" in rejected["message"]
-        calling(key).rejected("POST", "/customers/", status, code, content=b"{")
-
-
-def test_some_names_have_no_live_side(calling: Calling) -> None:
+    for begins, status, code in ALWAYS:
+        for key in (f"sk_test_{begins}", f"sk_test_{begins}2026", f"sk_prod_{begins}7"):
+            rejected = calling(key).rejected("GET", "/customers/", status, code)
+            assert f"The name of the App is the cause: '{begins}'" in rejected["message"]
+            calling(key).rejected("POST", "/customers/", status, code, content=b"{")
     for begins, code in (("sandboxonly", "COMPANY_SANDBOX_ONLY"), ("kycrequired", "COMPANY_KYC_REQUIRED")):
         calling(f"sk_prod_{begins}").rejected("GET", "/customers/", 403, code)
         assert calling(f"sk_test_{begins}").get("/customers/")["data"] == []
@@ -154,13 +147,10 @@ def test_without_payments_nothing_that_makes_or_takes_one_works(server: RunningS
     assert (journal[-1]["operation"], journal[-1]["status"]) == ("createCheckoutSession", 403)
 
 
-def test_without_payouts_refunds_are_rejected(calling: Calling) -> None:
+def test_without_payouts_refunds_are_rejected_and_a_read_only_key_may_read(calling: Calling) -> None:
     client = calling("sk_test_payoutsoff")
     client.rejected("POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"})
     client.get("/transactions/")
-
-
-def test_a_read_only_key_may_read(calling: Calling) -> None:
     client = calling("sk_test_readonly")
     assert client.get("/customers/")["data"] == []
     for method, path in (("POST", "/customers/"), ("PATCH", "/customers/x/"), ("DELETE", "/customers/x/")):

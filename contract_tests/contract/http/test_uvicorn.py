@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator
-from typing import Any
-from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -19,7 +15,6 @@ from emulator.server import server, uvicorn_parts
 from emulator.server.uvicorn_parts import PROTOCOL, SERVER, Part
 from emulator.testing import LocalServer
 from emulator.web.connection import Connection
-from emulator.web.context import Stream, send_stream
 
 
 def overridden(ours: type, theirs: type) -> set[str]:
@@ -37,22 +32,6 @@ def test_the_parts_are_complete_and_name_nothing_private(part: Part, ours: type,
     assert not [name for name in part.methods if name.startswith("_")]
     assert [*part._replace(attributes={}).missing(ours)] == [], "ours takes what theirs takes"
     assert uvicorn_parts.missing() == [], "the installed release has all parts"
-
-
-class WithoutBody(HttpToolsProtocol):
-    on_body = None  # type: ignore[assignment]  # as in a release that has another name for it
-
-
-@pytest.mark.parametrize(
-    ("name", "release", "missing"),
-    [
-        ("HttpToolsProtocol", WithoutBody, ["HttpToolsProtocol.on_body"]),
-        ("ServerState", object, ["ServerState.connections", "ServerState.tasks"]),
-    ],
-)
-def test_a_release_without_a_part_is_noticed(name: str, release: type, missing: list[str]) -> None:
-    found = uvicorn_parts.missing(lambda part: release if part.name == name else uvicorn_parts.installed(part))
-    assert found == missing
 
 
 def test_uvicorns_own_classes_serve_where_a_part_is_missing(
@@ -76,40 +55,6 @@ def test_uvicorns_own_classes_serve_where_a_part_is_missing(
         assert f"uvicorn {uvicorn.__version__} has no Server.main_loop" in said
     finally:
         local.stop()
-
-
-def test_a_server_without_requests_ends_at_once() -> None:
-    """uvicorn's own takes a tenth of a second at least, for each of the sandboxes that a test run starts."""
-    seconds = []
-    for _ in range(5):
-        local = LocalServer()
-        started = time.perf_counter()
-        local.stop()
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.1
-
-
-def test_a_reader_that_does_not_read_is_cut_off_once_its_stream_is_over() -> None:
-    over, connection = asyncio.Event(), Mock()
-
-    async def parts() -> AsyncGenerator[bytes, None]:
-        yield b"first"
-        await over.wait()
-
-    async def send(message: Any) -> None:
-        if message["type"] == "http.response.body":
-            over.set()
-            await asyncio.Event().wait()
-
-    async def receive() -> Any:
-        await asyncio.Event().wait()
-
-    async def play() -> None:
-        stream = Stream(parts, over, "text/plain", asyncio.Lock())
-        await asyncio.wait_for(send_stream(stream, connection, receive, send), 30)
-
-    asyncio.run(play())
-    connection.abort.assert_called_once()
 
 
 SERVED = """

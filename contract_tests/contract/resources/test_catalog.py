@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import FAILING_PHONE, START, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 
 BASKET = {"name": "Basket", "unit_amount": 2000, "currency": "XAF"}
 
@@ -18,31 +18,16 @@ def path_of(made: Any) -> str:
 # -- products
 
 
-def test_the_least_and_the_most_that_may_be_charged(sandbox: Sandbox) -> None:
-    """B-23: 100 in the main currency, 1 in others; of a free price the amount is a suggestion and may be 0 (B-33). On
-    creation and on PATCH; the bounds are settings (B-90).
-    """
-    for price_type, currency, amount, code in (
-        ("fixed", "EUR", 1, None),
-        ("free", "XAF", 0, None),
-        ("free", "XAF", 99_999_999, None),
-        ("fixed", "XAF", 0, "AMOUNT_TOO_SMALL"),
-        ("fixed", "XAF", -1, "AMOUNT_TOO_SMALL"),
-        ("fixed", "EUR", 0, "AMOUNT_TOO_SMALL"),
-        ("free", "XAF", -1, "INVALID_FIELD"),
-        ("free", "XAF", 100_000_000, "AMOUNT_TOO_LARGE"),
-    ):
-        fields = {"price_type": price_type, "currency": currency}
-        product = sandbox.product(**fields)
+def test_of_a_free_price_the_amount_is_a_suggestion(sandbox: Sandbox) -> None:
+    """B-23, B-33: it may be 0, or what is below the least charge; the bounds are settings (B-90)."""
+    product = sandbox.product(price_type="free")
+    for amount, code in ((0, None), (99_999_999, None), (-1, "INVALID_FIELD"), (100_000_000, "AMOUNT_TOO_LARGE")):
         for method, path, body in (
-            ("POST", "/products/", {**BASKET, **fields, "unit_amount": amount}),
+            ("POST", "/products/", {**BASKET, "price_type": "free", "unit_amount": amount}),
             ("PATCH", path_of(product), {"unit_amount": amount}),
         ):
-            if code is None:
-                assert sandbox.api.request(method, path, json=body).json()["unit_amount"] == amount
-            else:
-                assert sandbox.api.rejected(method, path, 422, code, json=body)["param"] == "unit_amount"
-                assert sandbox.api.get(path_of(product)) == product
+            answer = sandbox.api.request(method, path, json=body).json()
+            assert (answer.get("code"), answer.get("param")) == (code, code and "unit_amount")
     sandbox.settings(minimum_amount=500, maximum_amount=600)
     for amount, code in ((500, None), (600, None), (499, "AMOUNT_TOO_SMALL"), (601, "AMOUNT_TOO_LARGE")):
         answer = sandbox.api.request("POST", "/products/", json={**BASKET, "unit_amount": amount}).json()
@@ -72,20 +57,7 @@ def test_a_sku_is_taken_once(sandbox: Sandbox, sku: Any, again: Any) -> None:
         holder = sandbox.product(metadata={"sku": again})
 
 
-def test_an_archived_product_comes_back(sandbox: Sandbox) -> None:
-    """PATCH active: true reactivates."""
-    path = path_of(sandbox.product())
-    sandbox.api.delete(path)
-    assert sandbox.api.patch(path, {"active": True})["active"] is True
-
-
 # -- plans
-
-
-@pytest.mark.parametrize("interval", ["day", "week", "month", "year"])
-def test_the_longest_period_stays_within_the_calendar(sandbox: Sandbox, interval: str) -> None:
-    plan = sandbox.plan(interval=interval, interval_count=365)
-    assert START < sandbox.subscribe(plan=plan["id"])["current_period_end"] < "2391-01-02"
 
 
 def test_a_plan_goes_once_none_of_its_subscriptions_is_active_or_trialing(sandbox: Sandbox) -> None:

@@ -187,16 +187,6 @@ def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: in
     )]]  # fmt: skip
 
 
-def test_a_plan_deactivated_meanwhile_is_still_subscribed_to(sandbox: Sandbox) -> None:
-    """B-58: the session copied its terms."""
-    plan = sandbox.plan()["id"]
-    session = sandbox.session(mode="subscription", customer_email="a@example.com", line_items=[{"plan": plan}])
-    sandbox.api.delete(f"/subscription-plans/{plan}/")
-    sandbox.buy(session)
-    made = subscription_of(sandbox)
-    assert (made["plan"], made["status"]) == (plan, "active")
-
-
 # -- anonymous buyers
 
 

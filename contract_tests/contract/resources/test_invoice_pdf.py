@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pypdf.filters import FlateDecode
-from pypdf.generic import DictionaryObject, NameObject, NumberObject
 
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
@@ -201,6 +199,7 @@ def test_the_same_invoice_gives_the_same_bytes(sandbox: Sandbox) -> None:
     assert pdfs.read(before).metadata.creation_date_raw == "D:20260101000000Z"  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 @given(
     description=st.text(max_size=500),
     footer=st.text(max_size=500),
@@ -271,29 +270,6 @@ def test_it_shows_the_merchants_logo(sandbox: Sandbox, name: str) -> None:
     assert ("/SMask" in image) == name.endswith("with transparency")
 
 
-def test_a_jpeg_is_as_large_as_its_frame_says(sandbox: Sandbox) -> None:
-    """Both bytes of each side count."""
-    start = JPEG.index(b"\xff\xc0") + 5
-    image = logo_on_it(sandbox, uri(JPEG[:start] + struct.pack(">HH", 258, 300) + JPEG[start + 4 :], "jpeg"))
-    assert (image["/Width"], image["/Height"]) == (300, 258)
-
-
-@pytest.mark.parametrize(("colour", "colours"), [(2, 3), (4, 1), (6, 3)])
-def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox, colour: int, colours: int) -> None:
-    """Every filter of PNG, undone by our code and by pypdf's own reader of predictors; opacities become the soft mask."""
-    image = logo_on_it(sandbox, uri(picture(40, 20, colour)))
-    channels = CHANNELS[colour]
-    packed = zlib.compress(zlib.decompressobj().decompress(picture(40, 20, colour).partition(b"IDAT")[2]))
-    names = {"/Predictor": 15, "/Colors": channels, "/Columns": 40, "/BitsPerComponent": 8}
-    parameters = DictionaryObject({NameObject(name): NumberObject(value) for name, value in names.items()})
-    decoded = FlateDecode.decode(packed, parameters)
-    pixels = [decoded[at : at + channels] for at in range(0, len(decoded), channels)]
-    assert image.get_data() == b"".join(pixel[:colours] for pixel in pixels)
-    assert ("/SMask" in image) == (channels > colours)
-    if channels > colours:
-        assert image["/SMask"].get_data() == b"".join(pixel[colours:] for pixel in pixels)
-
-
 FORMS = "must begin with data:image/png;base64, or data:image/jpeg;base64,"
 READABLE = " is not a PNG (8 bits a channel, not interlaced) or JPEG that can be read"
 
@@ -312,17 +288,6 @@ def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox) -> None:
     ):
         answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}})
         assert (answer.status_code, said in answer.json()["message"]) == (422, True), logo[:60]
-
-
-def test_it_says_the_rate_of_its_tax(sandbox: Sandbox) -> None:
-    """The rate when it was finalized, whatever the setting is now; none where the amount was set in another way."""
-    sandbox.settings(tax_rate=19.25)
-    invoice = an_invoice(sandbox)
-    sandbox.settings(tax_rate=5)
-    assert "Tax (19.25%) 963 XAF" in pdfs.text(pdf_of(sandbox, invoice))
-    for tax in ("7", "1,000"):
-        changed = sandbox.control.patch(f"/objects/{invoice['id']}", {"tax_amount": int(tax.replace(",", ""))})
-        assert f"Tax {tax} XAF" in pdfs.text(pdf_of(sandbox, changed))
 
 
 @pytest.mark.parametrize(("lines", "status"), [(1, "open"), (60, "void")])

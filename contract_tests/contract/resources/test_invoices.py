@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from contract_tests.surfaces.pages.buyer import buyer
 from emulator.core.errors import ApiError
-from emulator.resources.app import amounts
 from emulator.resources.billing import invoices
 
 LINE = {"description": "Delivery", "unit_amount": 2500}
@@ -70,53 +66,7 @@ def test_a_product_line_has_its_name_and_price() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("product", "line", "param", "why"),
-    [
-        ({"price_type": "free"}, {}, "unit_amount", "is required beside a product whose price is free"),
-        ({}, {"unit_amount": 5}, "unit_amount", "cannot be given beside a product whose price is fixed"),
-        ({}, {"description": "Mine"}, "description", "cannot be given beside a product, whose name is billed"),
-        ({"currency": "EUR"}, {}, "product", "is sold in EUR, not in XAF"),
-    ],
-)
-def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str, why: str) -> None:
-    """B-15, B-66: free without a price, fixed with one, in another currency."""
-    harness = RulesHarness()
-    id = harness.product(**product).id
-    with pytest.raises(ApiError) as raised:
-        product_draft(harness, {"product": id, **line})
-    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
-    assert raised.value.message.endswith(why)
-
-
-def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:
-    """PATCH currency alone: the products must be sold in the new one."""
-    harness = RulesHarness()
-    invoice = product_draft(harness, {"product": harness.product().id})
-    with pytest.raises(ApiError) as raised:
-        harness.do("updateInvoice", invoice.id, currency="EUR")
-    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", "currency")
-    in_euro = [{"product": harness.product(currency="EUR").id, "quantity": 1}]
-    assert harness.do("updateInvoice", invoice.id, currency="EUR", line_items=in_euro).currency == "EUR"
-
-
 # -- tax
-
-
-@given(
-    lines=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 90)), min_size=1, max_size=8),
-    basis_points=st.integers(0, 10_000),
-)
-def test_totals_add_up(lines: list[tuple[int, int]], basis_points: int) -> None:
-    """B-23, B-65: integers end to end; the tax is the nearest integer, the upper one from the half on."""
-    subtotal = sum(amount * quantity for amount, quantity in lines)
-    exact = Fraction(subtotal * basis_points, 10_000)
-    tax = amounts.percent(subtotal, basis_points / 100)
-    assert Fraction(-1, 2) < tax - exact <= Fraction(1, 2)
-    harness = RulesHarness(tax_rate=basis_points / 100, maximum_amount=10**10)
-    items = [{"description": "x", "unit_amount": amount, "quantity": quantity} for amount, quantity in lines]
-    invoice = product_draft(harness, *items)
-    assert (invoice.subtotal, invoice.tax_amount, invoice.total) == (subtotal, tax, subtotal + tax)
 
 
 @pytest.mark.parametrize("change", [{}, {"line_items": [BASKET, BASKET]}], ids=["as it is", "new lines"])
@@ -306,20 +256,6 @@ def test_the_plan_is_named_in_every_renewals_email_and_on_its_page(sandbox: Sand
         with buyer(sandbox, sandbox.api.get("/invoices/")["data"][0]) as awa:
             read.append(awa.open().text)
     assert all(name in text for name in ("Gold membership", "Raphia club") for text in read)
-
-
-def test_total_spent_is_in_the_customers_currency_alone(sandbox: Sandbox) -> None:
-    """B-30: deposits in another currency are counted, not summed; so are their refunds."""
-    customer = sandbox.customer()
-    method = sandbox.method(customer)
-    for currency in ("XAF", "EUR"):
-        sandbox.pay(method, customer=customer["id"], amount=1000, currency=currency)
-    now = sandbox.api.get(f"/customers/{customer['id']}/")
-    assert (now["total_spent"], now["currency"], now["transactions_count"]) == (1000, "XAF", 2)
-    sandbox.settings(refund_timing="instant")
-    for deposit in sandbox.api.get("/transactions/")["data"]:
-        sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 400})
-    assert sandbox.api.get(f"/customers/{customer['id']}/")["total_spent"] == 600
 
 
 def test_a_renewal_is_refunded_by_way_of_its_invoice(sandbox: Sandbox) -> None:

@@ -144,31 +144,6 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/payment-intents/")["data"][0]["next_action"] == sent_on
 
 
-def test_a_phone_in_the_buyers_hand_is_answered_there_or_times_out(sandbox: Sandbox) -> None:
-    """⚙ ``mobile_money: handset``: no answer comes by itself; after three minutes it is ``MOBILE_MONEY_TIMEOUT``."""
-    sandbox.settings(mobile_money="handset")
-    method = phone(sandbox)
-    paid, rejected, left = (sandbox.pay(method) for _ in range(3))
-    with sandbox.expect(*PAID, "payment_intent.failed"):
-        answer(sandbox, paid, result="succeeded")
-        answered = answer(sandbox, rejected, result="failed", code="MOBILE_MONEY_REJECTED")
-    assert answered["last_error"]["code"] == "MOBILE_MONEY_REJECTED"
-    with sandbox.expect("payment_intent.failed"):
-        sandbox.advance("3m")
-    assert shown(sandbox, left)["last_error"]["code"] == "MOBILE_MONEY_TIMEOUT"
-
-
-def test_a_bank_transfer_that_is_not_funded_fails_with_its_transaction(sandbox: Sandbox) -> None:
-    """B-56."""
-    intent = sandbox.pay(sandbox.method(None, "bank_transfer", iban=IBAN))
-    assert (intent["status"], transaction(sandbox, intent)["status"]) == ("processing", "pending")
-    with sandbox.expect("payment_intent.failed"):
-        answer(sandbox, intent, result="failed")
-        sandbox.advance("1d")
-    failed = transaction(sandbox, intent)
-    assert (failed["status"], failed["processed_at"]) == ("failed", failed["created_at"])
-
-
 # -- manual capture
 
 
@@ -192,16 +167,6 @@ def test_what_was_authorised_may_be_captured_in_part(sandbox: Sandbox, amount: i
     assert (taken["status"], taken["amount"]) == ("succeeded", 5000)
     assert (taken["amount_capturable"], taken["amount_received"]) == (0, received)
     assert transaction(sandbox, taken)["amount"] == received
-
-
-def test_mobile_money_and_transfers_may_be_captured_manually_too(sandbox: Sandbox) -> None:
-    mobile = authorised(sandbox, type="mobile_money", phone="+24177123456")
-    transfer = authorised(sandbox, type="bank_transfer", iban=IBAN)
-    assert (mobile["status"], transfer["status"]) == ("requires_capture", "processing")
-    with sandbox.expect():
-        sandbox.advance("1d")
-    assert shown(sandbox, transfer)["status"] == "requires_capture"
-    assert sandbox.api.get("/transactions/")["data"] == []
 
 
 # -- every state and every action

@@ -144,15 +144,6 @@ def test_many_buyers_pay_one_link(sandbox: Sandbox) -> None:
     assert uses(sandbox, link) == 3
 
 
-def test_a_price_change_is_for_new_links(sandbox: Sandbox) -> None:
-    """Products, PATCH; an archived product still works in existing links (Products, DELETE)."""
-    product = sandbox.product()
-    link = link_of(sandbox, product)
-    sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 9000})
-    sandbox.api.delete(f"/products/{product['id']}/")
-    assert sandbox.buy(link, customer=AWA)["amount"] == 2000
-
-
 def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandbox: Sandbox) -> None:
     """B-59; a fixed amount is not the buyer's to choose."""
     basket, hat, other = sandbox.product(), sandbox.product(name="Hat", unit_amount=700), sandbox.product()

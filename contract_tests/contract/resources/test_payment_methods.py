@@ -74,16 +74,6 @@ def test_a_number_that_is_none_is_rejected(sandbox: Sandbox) -> None:
         assert (error["param"], value in str(error)) == (field, False)
 
 
-def test_what_is_missing_is_named(sandbox: Sandbox) -> None:
-    """B-12."""
-    own = {"customer": sandbox.customer()["id"]}
-    bodies = {"iban": {"type": "bank_transfer"}, "phone": {"type": "mobile_money"}, "email": {"type": "paypal"}}
-    bodies |= {name: {key: CARD[key] for key in CARD if key != name} | {"type": "bank_card"} for name in CARD}
-    for name, body in bodies.items():
-        error = sandbox.api.rejected("POST", "/payment-methods/", 422, "MISSING_FIELD", json=own | body)
-        assert error["param"] == name
-
-
 def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     """B-52: ``expired``; it can be charged no longer, nor can one of last month be stored."""
     method = sandbox.method(exp_month=2, exp_year=2026)

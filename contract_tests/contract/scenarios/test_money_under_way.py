@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import CARD, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD as FORM_CARD
 from contract_tests.surfaces.pages.buyer import buyer
 
@@ -139,36 +139,3 @@ def test_void_and_pay_cancel_what_is_under_way(
     canceled = sandbox.api.get(f"/payment-intents/{intent['id']}/")
     assert (canceled["status"], canceled["last_error"]) == ("canceled", None)
     assert all(each[1] == "canceled" for each in deposits(sandbox))
-
-
-@pytest.mark.parametrize(
-    ("ends_after", "end", "at_once", "later"),
-    [
-        (None, None, (), CHARGED),
-        ("13h", "failed", (*CHARGED, "payment_intent.failed"), ()),
-        ("13h", "canceled", CHARGED, ()),
-        ("1h", "failed", ("payment_intent.failed",), CHARGED),
-    ],
-    ids=["succeeds", "fails", "is canceled", "fails before the retry"],
-)
-def test_a_retry_waits_for_the_buyers_own_payment(
-    sandbox: Sandbox, ends_after: str | None, end: str | None, at_once: tuple[str, ...], later: tuple[str, ...]
-) -> None:
-    """It is made once the payment has ended without success (B-45); one that ended before the retry changes nothing."""
-    subscription = sandbox.subscribe(FAILING_PHONE)
-    card = sandbox.method({"id": subscription["customer"]})
-    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"payment_method": card["id"]})
-    [invoice] = sandbox.api.get("/invoices/")["data"]
-    sandbox.advance("12h")
-    intent = sandbox.buy(invoice, IBAN)
-    if ends_after:
-        sandbox.advance(ends_after)
-    with sandbox.expect(*at_once):
-        if end == "failed":
-            sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "failed"})
-        elif end == "canceled":
-            sandbox.api.post(f"/payment-intents/{intent['id']}/cancel/")
-    with sandbox.expect(*later):
-        sandbox.advance("2d")
-    assert (now(sandbox, invoice)["status"], sandbox.status(subscription)) == ("paid", "active")
-    assert [status for _, status in deposits(sandbox)].count("completed") == 1

@@ -54,20 +54,6 @@ def subscribe_on(sandbox: Sandbox, day: str, **plan: Any) -> Any:
         return sandbox.subscribe(plan=sandbox.plan(**plan)["id"])
 
 
-def test_fourteen_months_from_31_january(sandbox: Sandbox) -> None:
-    """B-42: the day is clamped to the month's end and comes back with the next long month."""
-    subscription = subscribe_on(sandbox, "2026-01-31")
-    with sandbox.expect(*CHARGED * 14):
-        sandbox.advance_to("2027-03-31")
-    ends = ["02-28", "03-31", "04-30", "05-31", "06-30", "07-31", "08-31", "09-30", "10-31", "11-30", "12-31"]
-    expected = ["2026-01-31", *(f"2026-{end}" for end in ends), "2027-01-31", "2027-02-28", "2027-03-31"]
-    assert charged_on(sandbox) == expected
-    assert set(sandbox.invoices("status")) == {"paid"}
-    now = sandbox.subscription(subscription["id"])
-    assert (now["current_period_start"][:10], now["current_period_end"][:10]) == ("2027-03-31", "2027-04-30")
-    assert now["status"] == "active"
-
-
 @pytest.mark.parametrize(
     ("interval", "count", "until", "expected"),
     [
@@ -89,17 +75,6 @@ def test_intervals_and_counts(sandbox: Sandbox, interval: str, count: int, until
     assert charged_on(sandbox) == expected
 
 
-def test_the_time_of_day_is_the_anchors(sandbox: Sandbox) -> None:
-    """B-42: periods run from the instant of creation."""
-    sandbox.advance_to("2026-01-31T13:45:10.250Z")
-    subscription = sandbox.subscribe()
-    assert subscription["current_period_end"] == "2026-02-28T13:45:10.250Z"
-    with sandbox.expect():
-        sandbox.advance_to("2026-02-28T13:45:10.249Z")
-    with sandbox.expect(*CHARGED):
-        sandbox.advance_to("2026-02-28T13:45:10.250Z")
-
-
 def test_the_calendar_has_an_end(sandbox: Sandbox) -> None:
     """B-92: an advance of any length works, to the end of the calendar."""
     sandbox.advance_to("9997-06-01")
@@ -107,3 +82,43 @@ def test_the_calendar_has_an_end(sandbox: Sandbox) -> None:
     with sandbox.expect(*CHARGED * 2):
         sandbox.advance_to("9999-12-31T23:59:59.998Z")
     assert sandbox.status(subscription) == "active"
+
+
+# -- trials: one that converts, and one of a plan (B-43)
+
+
+CREATED = ("customer.created", "subscription.created")
+NOTICE = "subscription.trial_will_end"
+
+
+def test_a_trial_that_converts(sandbox: Sandbox) -> None:
+    """The trial is the first period; its end is announced three days before, and then the first paid period begins."""
+    with sandbox.expect(*CREATED):
+        subscription = sandbox.subscribe(trial_period_days=14)
+        sandbox.advance_to("2026-01-11T23:59:59.999Z")
+    assert subscription["status"] == "trialing"
+    assert subscription["trial_start"] == subscription["current_period_start"] == "2026-01-01T00:00:00.000Z"
+    assert subscription["trial_end"] == subscription["current_period_end"] == "2026-01-15T00:00:00.000Z"
+    with sandbox.expect(NOTICE):
+        sandbox.advance_to("2026-01-12")
+        sandbox.advance_to("2026-01-14T23:59:59.999Z")
+    assert sandbox.invoices() == []
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-01-15")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_end"]) == ("active", "2026-02-15T00:00:00.000Z")
+    assert now["trial_end"] == "2026-01-15T00:00:00.000Z"
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-02-15")
+
+
+def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
+    """Create body: trial_period_days overrides the plan trial; 0 is no trial, whatever the plan says (B-43)."""
+    plan = sandbox.plan(trial_period_days=7)["id"]
+    assert sandbox.subscribe(plan=plan)["trial_end"] == "2026-01-08T00:00:00.000Z"
+    assert sandbox.subscribe(plan=plan, trial_period_days=1)["trial_end"] == "2026-01-02T00:00:00.000Z"
+    untried = sandbox.subscribe(plan=plan, trial_period_days=0)
+    assert (untried["status"], untried["trial_end"], untried["trial_start"]) == ("active", None, None)
+
+
+# -- announced once (B-43)

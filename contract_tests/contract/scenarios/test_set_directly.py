@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from contract_tests.support.receiver import Receiver
-from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, Sandbox
+from emulator.resources.registry import STATE_MACHINES
 
 THREE_STEP = {**CARD, "number": "4000 0000 0000 3220"}
 FEBRUARY = "2026-02-01T00:00:00.000Z"
@@ -27,27 +29,6 @@ def rejected(sandbox: Sandbox, what: Any, **fields: Any) -> Any:
 
 
 # -- subscriptions
-
-
-@pytest.mark.parametrize(
-    ("end", "now", "next_end"),
-    [("2026-01-10T12:00:00Z", "2026-01-11", "2026-02-10T12"), ("2025-09-10", "2026-01-02", "2026-01-10T00")],
-    ids=["ahead", "past"],
-)
-def test_the_end_of_a_period_is_the_next_boundary_and_the_new_anchor(
-    sandbox: Sandbox, end: str, now: str, next_end: str
-) -> None:
-    """Of several periods that went by one is charged, by the first job after the answer; the next boundary is ahead."""
-    subscription = sandbox.subscribe()
-    sandbox.settle()
-    with sandbox.expect(*CHARGED):
-        assert put(sandbox, subscription, current_period_end=end)["status"] == "active"
-        sandbox.advance_to(now)
-    assert sandbox.subscription(subscription["id"])["current_period_end"].startswith(next_end)
-    with sandbox.expect(*CHARGED):
-        sandbox.advance_to("2026-02-10T13:00:00Z" if now == "2026-01-11" else "2026-02-01")
-    later = sandbox.subscription(subscription["id"])["current_period_end"]
-    assert later[8:13] == next_end[8:]
 
 
 def test_an_end_date_is_obeyed_whatever_it_was(sandbox: Sandbox) -> None:
@@ -88,41 +69,6 @@ def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:
     assert sandbox.subscription(subscription["id"]) == subscription
     both["current_period_end"] = both["trial_end"]
     assert put(sandbox, subscription, **both)["trial_end"] == "2026-01-05T00:00:00.000Z"
-
-
-def test_a_status_plans_what_belongs_to_it(sandbox: Sandbox) -> None:
-    """Nothing is charged, of none of them."""
-    made = {status: sandbox.subscribe() for status in ("past_due", "unpaid", "canceled")}
-    sandbox.settle()
-    for status, subscription in made.items():
-        shown = put(sandbox, subscription, status=status)
-        assert shown["canceled_at"] == (sandbox.now if status == "canceled" else None)
-    with sandbox.expect():
-        sandbox.advance("90d")
-    assert {status: sandbox.status(subscription) for status, subscription in made.items()} == {
-        status: status for status in made
-    }
-
-
-def test_what_failed_is_not_retried_once_it_is_set_active(sandbox: Sandbox) -> None:
-    subscription = sandbox.subscribe(FAILING_PHONE)
-    sandbox.settle()
-    put(sandbox, subscription, status="active")
-    with sandbox.expect():
-        sandbox.advance("20d")
-    with sandbox.expect("invoice.payment_overdue", *FAILED):
-        sandbox.advance_to(FEBRUARY)
-
-
-def test_a_paused_one_is_resumed_to_what_it_was_and_a_canceled_one_goes_on(sandbox: Sandbox) -> None:
-    subscription = sandbox.subscribe(trial_period_days=10)
-    put(sandbox, subscription, status="paused")
-    assert sandbox.act(subscription, "resume")["status"] == "trialing"
-    put(sandbox, subscription, status="canceled")
-    shown = put(sandbox, subscription, status="active")
-    assert shown["canceled_at"] is None
-    with sandbox.expect("subscription.trial_will_end", *CHARGED):
-        sandbox.advance("10d")
 
 
 def test_the_price_is_set_where_it_is_decided(sandbox: Sandbox) -> None:
@@ -259,3 +205,107 @@ def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receive
     sandbox.settle()
     put(sandbox, endpoint, enabled=False)
     assert {each["status"] for each in sandbox.deliveries(endpoint)} == {"succeeded", "failed"}
+
+
+# -- no state without an end: something planned, or something that a client can do, leads on from each
+
+
+PLANNED = "planned"
+WAYS: Mapping[tuple[str, str], str] = {
+    ("subscription", "trialing"): PLANNED,
+    ("subscription", "active"): PLANNED,
+    ("subscription", "past_due"): "/subscriptions/{id}/cancel/",
+    ("subscription", "unpaid"): "/subscriptions/{id}/cancel/",
+    ("subscription", "paused"): "/subscriptions/{id}/resume/",
+    ("subscription", "canceled"): "/subscriptions/{id}/reactivate/",
+    ("invoice", "draft"): "/invoices/{id}/finalize/",
+    ("invoice", "open"): "/invoices/{id}/void/",
+    ("invoice", "uncollectible"): "/invoices/{id}/pay/",
+    ("payment_intent", "requires_payment_method"): "/payment-intents/{id}/cancel/",
+    ("payment_intent", "requires_confirmation"): "/payment-intents/{id}/cancel/",
+    ("payment_intent", "requires_action"): PLANNED,
+    ("payment_intent", "processing"): "/payment-intents/{id}/cancel/",
+    ("payment_intent", "requires_capture"): "/payment-intents/{id}/cancel/",
+    ("payment_method", "active"): PLANNED,
+    ("transaction", "pending"): "/transactions/{id}/cancel/",
+    ("transaction", "approved"): PLANNED,
+    ("transaction", "completed"): "B-57: it is refunded, which is an object of its own",
+    ("transaction", "disputed"): "B-56: until a refund under way makes it fully refunded or it is set directly",
+    ("refund", "pending"): PLANNED,
+    ("refund", "processing"): PLANNED,
+    ("checkout_session", "open"): PLANNED,
+    ("checkout_session", "processing"): PLANNED,
+    ("checkout_session", "payment_failed"): PLANNED,
+    ("payment_link", "active"): "/payment-links/{id}/archive/",
+    ("payment_link", "archived"): "/payment-links/{id}/restore/",
+    ("webhook_delivery", "pending"): PLANNED,
+    ("webhook_delivery", "failed"): "/webhooks/{webhook}/deliveries/{id}/retry/",
+}
+"""The way out of each state that is left at all, by the kind of object."""
+
+
+def test_each_state_that_can_be_left_is_listed() -> None:
+    rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
+    left = {(kind, row.source) for kind, row in rows if row.source not in (None, row.target)}
+    assert left == WAYS.keys()
+
+
+def delivery(sandbox: Sandbox) -> Any:
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/ways", "customer.created")
+    sandbox.customer()
+    return sandbox.deliveries(endpoint)[0]
+
+
+MADE: Mapping[str, Callable[[Sandbox], Any]] = {
+    "subscription": Sandbox.subscribe,
+    "invoice": Sandbox.draft,
+    "payment_intent": lambda sandbox: sandbox.intent(sandbox.method()),
+    "payment_method": Sandbox.method,
+    "transaction": Sandbox.deposit,
+    "refund": lambda sandbox: sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]}),
+    "checkout_session": Sandbox.session,
+    "payment_link": Sandbox.link,
+    "webhook_delivery": delivery,
+}
+
+
+@pytest.mark.parametrize(("kind", "status"), WAYS, ids=str)
+def test_each_state_has_a_way_out(sandbox: Sandbox, kind: str, status: str) -> None:
+    """Also where a tester put the object into it (B-89)."""
+    made, way = MADE[kind](sandbox), WAYS[kind, status]
+    sandbox.settle()
+    sandbox.control.patch(f"/objects/{made['id']}", {"status": status})
+    if way == PLANNED:
+        planned = [job["due_at"] for job in sandbox.control.get("/schedule")["data"] if job["object"] == made["id"]]
+        sandbox.advance_to(max(planned, default=sandbox.now))
+    elif way.startswith("/"):
+        sandbox.api.post(way.format(**made))
+    if way == PLANNED or way.startswith("/"):
+        assert sandbox.control.get(f"/objects/{made['id']}")["status"] != status or kind == "subscription"
+    else:
+        assert way.startswith("B-")
+
+
+def test_nothing_under_way_waits_for_good(sandbox: Sandbox) -> None:
+    """As buyers leave it: every payment that waits has an end that is planned, whatever it is made with."""
+    methods: list[Any] = [
+        {"type": "mobile_money", "phone": "+24177000003"},
+        {"type": "mobile_money", "phone": "+24177000006"},
+        {"type": "bank_card", "number": "4000 0000 0000 3220", "exp_month": 12, "exp_year": 2030, "cvc": "123"},
+        {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
+    ]
+    trial = {"interval": "month", "trial_period_days": 7}
+    for method in methods:
+        buyer = {"customer": sandbox.customer()["id"]}
+        for fields in (
+            {},
+            {"mode": "setup"},
+            {"mode": "subscription"},
+            {"mode": "subscription", "subscription_data": trial},
+        ):
+            sandbox.buy(sandbox.session(**buyer, **fields), method)
+        sandbox.buy(sandbox.link(collect_customer_info=False), method)
+    sandbox.advance("P1Y")
+    waiting = sandbox.api.get("/payment-intents/", status="requires_action,processing")["data"]
+    sessions = sandbox.api.get("/checkout-sessions/", status="open,processing,payment_failed")["data"]
+    assert waiting == sessions == []

@@ -69,7 +69,7 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
             with running(*((*FROZEN, "--state", place) for place in written)) as others:
                 for server in (world, *others):
                     for start in range(present, size, BATCH):
-                        send(pool, server, creates(min(BATCH, size - start), phone=None))
+                        send(pool, server.port, creates(min(BATCH, size - start), phone=None))
                 assert [server.stop() for server in others] == [0] * len(others)
             present = size
             for name, act in operations(world).items():

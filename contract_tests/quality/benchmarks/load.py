@@ -88,10 +88,11 @@ class Result(NamedTuple):
     p99: float
 
 
-def request(method: str, path: str, body: Mapping[str, object] | None = None) -> bytes:
+def request(method: str, path: str, body: Mapping[str, object] | None = None, key: str = KEY) -> bytes:
     """Return the bytes of one request."""
     content = b"" if body is None else msgspec.json.encode(body)
-    fields = {"Host": "127.0.0.1", **HEADERS, "Content-Length": len(content)}
+    own = {"Authorization": f"Bearer {key}", "Content-Length": len(content)}
+    fields = {"Host": "127.0.0.1", **HEADERS, **own}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + content
 
@@ -106,11 +107,11 @@ CUSTOMER = {
 """What a shop sends of a customer, beside the email. The phone gives the customer a payment method."""
 
 
-def creates(how_many: int, **fields: Any) -> list[bytes]:
+def creates(how_many: int, key: str = KEY, **fields: Any) -> list[bytes]:
     """Creates of customers that do not exist yet; a field that is None is not sent."""
     each = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
     numbers = islice(_numbers, how_many)
-    return [request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}) for number in numbers]
+    return [request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}, key) for number in numbers]
 
 
 def generator() -> ProcessPoolExecutor:
@@ -118,9 +119,9 @@ def generator() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 
-def send(pool: ProcessPoolExecutor, server: Server, batch: Sequence[bytes]) -> Result:
+def send(pool: ProcessPoolExecutor, port: int, batch: Sequence[bytes]) -> Result:
     """Send all requests, each once; raises for an answer that is no success."""
-    return pool.submit(_run, server.port, batch).result()
+    return pool.submit(_run, port, batch).result()
 
 
 def _run(port: int, requests: Sequence[bytes]) -> Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from contract_tests.quality.benchmarks.load import (
     EMULATOR,
     ENVIRONMENT,
     FROZEN,
+    KEY,
     Result,
     Server,
     call,
@@ -49,11 +49,10 @@ class Size(NamedTuple):
     customers: int = 10_000
     subscriptions: int = 50_000
     worlds: int = 1_000
-    wrk_seconds: int = 3
     python: str = sys.executable
 
 
-QUICK = Size(starts=3, rounds=3, requests=1_000, customers=2_000, subscriptions=500, worlds=200, wrk_seconds=1)
+QUICK = Size(starts=3, rounds=3, requests=1_000, customers=2_000, subscriptions=500, worlds=200)
 
 FEW = 1_000
 """Customers that are there before requests are measured."""
@@ -173,9 +172,9 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             at_start[server.name] = server.memory() / 2**20
             # What a server loads with its first requests, and the requests it stores (so many and no more), are not the
             # customers' doing.
-            send(pool, server, creates(MAX_UNITS, phone=None))
+            send(pool, server.port, creates(MAX_UNITS, phone=None))
             before = server.memory()
-            send(pool, server, creates(size.customers, phone=None))
+            send(pool, server.port, creates(size.customers, phone=None))
             each[server.name] = (server.memory() - before) / size.customers / 1024
     yield beside("memory at start", "MiB", [at_start["bare"]], [at_start["emulator"]], "≤ 60 MiB")
     yield beside("memory per customer", "KiB", [each["bare"]], [each["emulator"]], "≤ 1.5 KiB")
@@ -192,7 +191,7 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """
     with running(BARE, EMULATOR, ("emulator",)) as servers:
         for server in servers:
-            send(pool, server, creates(FEW))
+            send(pool, server.port, creates(FEW))
         for name, (make, least) in KINDS.items():
             results: list[list[Result]] = [[] for _ in servers]
             pairs = list(zip(servers, results, strict=True))
@@ -200,7 +199,7 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
                 for server, own in pairs if number % 2 else reversed(pairs):
                     batch = make(server, size.requests)
                     used = server.processor_seconds()
-                    result = send(pool, server, batch)
+                    result = send(pool, server.port, batch)
                     own.append(result._replace(rate=len(batch) / (server.processor_seconds() - used)))
             for field, unit, aim in (("rate", "/s", least), ("p99", "ms", "≤ 1.2 ×")):
                 bare, quiet, plain = ([getattr(result, field) for result in each] for each in results)
@@ -213,9 +212,13 @@ def _gets(server: Server, how_many: int) -> list[bytes]:
     return list(islice(cycle(each), how_many))
 
 
+def _lists(how_many: int, key: str = KEY) -> list[bytes]:
+    return [request("GET", "/v1/customers/?page_size=20", key=key)] * how_many
+
+
 KINDS: dict[str, tuple[Callable[[Server, int], list[bytes]], str]] = {
     "GET one": (_gets, "≥ 0.8 ×"),
-    "list 20": (lambda _, how_many: [request("GET", "/v1/customers/?page_size=20")] * how_many, "≥ 0.63 ×"),
+    "list 20": (lambda _, how_many: _lists(how_many), "≥ 0.63 ×"),
     "create": (lambda _, how_many: creates(how_many), "≥ 0.39 ×"),
 }
 """The requests of one round for one server, and the aim of their rate beside that of the bare application."""
@@ -241,7 +244,7 @@ def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         each: dict[str, list[float]] = defaultdict(list)
         for _ in range(size.rounds + 1):
             for name, server in zip(("memory", *stores), servers, strict=True):
-                each[name].append(1e6 / send(pool, server, creates(size.requests)).rate)
+                each[name].append(1e6 / send(pool, server.port, creates(size.requests)).rate)
         for name in stores:
             aim = "≤ 2.5 ×" if name == "postgresql" else ""
             yield beside(f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim)
@@ -258,9 +261,9 @@ def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     renewals = size.subscriptions * MONTHS
     with running(FROZEN) as (server,):
         plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
-        send(pool, server, creates(size.subscriptions, phone="+24177000000"))
+        send(pool, server.port, creates(size.subscriptions, phone="+24177000000"))
         bodies = [{"customer": each, "plan": plan} for each in server.ids("/v1/customers/", size.subscriptions)]
-        send(pool, server, [request("POST", "/v1/subscriptions/", body) for body in bodies])
+        send(pool, server.port, [request("POST", "/v1/subscriptions/", body) for body in bodies])
         before = server.memory()
         with ThreadPoolExecutor(1) as thread:
             advance = thread.submit(_advance, server, renewals)
@@ -352,35 +355,23 @@ def _held() -> int:
     return int(line.split()[1])
 
 
-# -- two and three servers behind nginx beside one, the database and wrk on the same cores
+# -- two and three servers behind nginx beside one, the database and the load on the same cores
 
 APPS = 6
 """Worlds that are loaded at once; one, two and three servers have as many each."""
 
-CREATE = """
-local number = 0
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-request = function()
-  number = number + 1
-  local email = "ada" .. number .. "NAME@example.com"
-  local rest = '","name":"Ada Lovelace","phone":"+24106001234","metadata":{"order_id":"6735","plan":"gold"}}'
-  return wrk.format(nil, nil, nil, '{"email":"' .. email .. rest)
-end
-"""
-
 
 def several_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Yield requests a second of real time. Where wrk, nginx or PostgreSQL is not installed there is nothing to measure."""
-    if shutil.which("wrk") is None or postgres.programs() is None or postgres.NGINX is None:
+    """Yield requests a second of real time. Where nginx or PostgreSQL is not installed there is nothing to measure."""
+    if postgres.programs() is None or postgres.NGINX is None:
         return
     for what in ("list", "create"):
-        rates = {count: _rates(count, what, size) for count in (1, 2, 3)}
+        rates = {count: _rates(count, what, size, pool) for count in (1, 2, 3)}
         for count in (2, 3):
             yield beside(f"PostgreSQL and nginx, {count} servers beside one: {what}", "/s", rates[1], rates[count])
 
 
-def _rates(count: int, what: str, size: Size) -> list[float]:
+def _rates(count: int, what: str, size: Size, pool: ProcessPoolExecutor) -> list[float]:
     """Return the rate of each round, of so many servers with a schema each, behind the guide's nginx."""
     from contract_tests.simulator.crashes.rounds import documented, nginx
 
@@ -400,40 +391,22 @@ def _rates(count: int, what: str, size: Size) -> list[float]:
         )
         text = re.sub(r"( {4}upstream .*?\n {4}\}\n)+", each, text, count=1, flags=re.DOTALL)
         stack.enter_context(nginx(folder, listen, text))
-        apps = _apps(listen, servers)
-        return [_rate(listen, apps, f"{what}{number}", what, size, folder) for number in range(size.rounds // 2 + 1)]
+        keys = _keys(listen, servers)
+        rates = []
+        for _ in range(size.rounds + 1):
+            make = _lists if what == "list" else creates
+            own = [make(size.requests // APPS, key=key) for key in keys]
+            rates.append(send(pool, listen, [each for together in zip(*own, strict=True) for each in together]).rate)
+        return rates[1:]
 
 
-def _apps(port: int, servers: Sequence[Server]) -> list[str]:
-    """Return Apps of which nginx sends as many to each of the servers."""
+def _keys(port: int, servers: Sequence[Server]) -> list[str]:
+    """Return keys of which nginx sends as many to each of the servers."""
     own: dict[int, list[str]] = {server.port: [] for server in servers}
     for name in (f"shop{number}" for number in range(100)):
         call(port, "GET", "/v1/customers/", key=f"sk_test_{name}")
         for server in servers:
             apps = server.call("GET", "/_emulator/apps?page_size=100")["data"]
             if name in {app["name"] for app in apps} and len(own[server.port]) < APPS // len(servers):
-                own[server.port].append(name)
-    return [name for found in own.values() for name in found]
-
-
-def _rate(port: int, apps: Sequence[str], name: str, what: str, size: Size, folder: Path) -> float:
-    """Return the answers a second of all Apps together. Raises ``RuntimeError`` for an answer that is no success."""
-    script = folder / "create.lua"
-    script.write_text(CREATE.replace("NAME", name))
-    load = [
-        "wrk",
-        "-t",
-        "1",
-        "-c",
-        "4",
-        "-d",
-        f"{size.wrk_seconds}s",
-        *(["-s", str(script)] if what == "create" else []),
-    ]
-    url = f"http://127.0.0.1:{port}/v1/customers/"
-    commands = [[*load, url, "-H", f"Authorization: Bearer sk_test_{app}"] for app in apps]
-    loads = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
-    said = [load.communicate()[0] for load in loads]
-    if any("Non-2xx" in text for text in said):
-        raise RuntimeError(said)
-    return sum(float(each) for text in said for each in re.findall(r"Requests/sec: +([\d.]+)", text))
+                own[server.port].append(f"sk_test_{name}")
+    return [key for found in own.values() for key in found]

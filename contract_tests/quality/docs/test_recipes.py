@@ -26,7 +26,7 @@ CHECKS = (
     "contract_tests/quality/drift",
     "contract_tests/contract/document",
     "contract_tests/contract/every",
-    "contract_tests/simulator/test_walks.py",
+    "contract_tests/simulator/test_simulate.py",
     "contract_tests/quality/docs/test_pages.py",
     "contract_tests/surfaces/i18n/test_catalogs.py",
     "contract_tests/surfaces/control",

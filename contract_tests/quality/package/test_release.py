@@ -113,16 +113,10 @@ def test_a_changelog_that_is_not_ready(tree: Path, old: str, new: str, reason: s
     assert reason in said
 
 
-@pytest.mark.parametrize("tag", ["0.2.0", "v0.2", "v0.2.0;x", "version"])
-def test_no_other_tag_is_a_release(tree: Path, tag: str) -> None:
-    status, said = release(tree, "stamp", tag, "acme/payments")
-    assert (status, "is no tag of a release" in said) == (1, True)
-
-
-def test_the_changelog_of_this_checkout_can_be_read() -> None:
-    status, said = release(ROOT, "check", "v99.0.0")
-    assert status == 1
-    assert "CHANGELOG.md has no section [99.0.0]" in said
+def test_no_other_tag_is_a_release(tree: Path) -> None:
+    for tag in ("0.2.0", "v0.2", "v0.2.0;x", "version"):
+        status, said = release(tree, "stamp", tag, "acme/payments")
+        assert (status, "is no tag of a release" in said) == (1, True)
 
 
 def test_nothing_is_published_that_was_not_tested() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import resource
 import sqlite3
@@ -25,7 +26,7 @@ from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
-from emulator.cli.main import cli, one_line
+from emulator.cli.main import cli
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_store import AtomicStorage
@@ -80,8 +81,7 @@ def test_a_broken_file_is_rejected_and_left_as_it_is(serve: Serve, tmp_path: Pat
         how(tables)
         file.write_text(json.dumps(tables))
     before = file.read_bytes()
-    rejected = CliRunner().invoke(cli, ["serve", "--port", "0", "--state", place], standalone_mode=False)
-    said = one_line(rejected.exception)  # type: ignore[arg-type]  # a usage error it is
+    said = rejection(lambda: start(place)) or ""
     assert said.startswith(f"{file}: ")
     assert message in said
     checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
@@ -210,22 +210,6 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: st
         assert f"{file.name}.lock was deleted or replaced" in creating(sandbox, until=500).json()["message"]
 
 
-def test_a_sqlite_file_that_was_only_begun_is_a_new_one(serve: Serve, tmp_path: Path) -> None:
-    """As a kill leaves it between the first page and the tables."""
-    file = tmp_path / "worlds.db"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-    assert file.stat().st_size
-    assert maintenance.check(f"sqlite:{file}") == []
-    assert serve(f"sqlite:{file}").customer()
-
-
-def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: str, tmp_path: Path) -> None:
-    filled(serve, place)
-    with pytest.raises(CorruptStore, match="holds worlds already"):
-        maintenance.convert(place, f"tinydb:{filled(serve, f'tinydb:{tmp_path}/other.json')}")
-
-
 @contextmanager
 def process(place: str) -> Iterator[tuple[ServerProcess, Callable[[int], httpx.Response], Callable[[], list[str]]]]:
     """A server of its own, a function that makes a customer, and one that returns the ids of all, oldest first."""
@@ -327,3 +311,84 @@ def test_the_temporary_file_follows_no_link_and_takes_over_no_mode(tmp_path: Pat
     part.chmod(0o666)
     AtomicStorage(file).write({"emulator": {"1": {"format": 2}}})
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+# -- damaged files of every kind: a start uses them or says in one line what is wrong with them, and changes nothing
+
+
+ROUNDS = 40
+"""Damages of each kind of file."""
+
+
+def spoil(chance: random.Random, content: bytearray) -> None:
+    """Flip some bits, cut off the end, take a piece away, copy it to elsewhere, or write something over it."""
+    size, at = chance.choice((1, 50, 4096)), chance.randrange(len(content))
+    source = chance.randrange(max(len(content) - size, 1))
+    match chance.randrange(5):
+        case 0:
+            for _ in range(chance.choice((1, 5, 100))):
+                content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        case 1:
+            del content[at:]
+        case 2:
+            del content[at : at + size]
+        case 3:
+            content[at : at + size] = content[source : source + size]
+        case _:
+            piece = chance.choice((b"\xff", b"\0", b"null", b'"', b"9" * 40, b"[" * 99))
+            content[at : at + len(piece)] = piece * chance.choice((1, 8))
+
+
+NAME = "zebra"
+"""What customers and their metadata are called: no message has it in it."""
+
+
+@pytest.fixture
+def sound(place: str) -> tuple[str, Path, bytes]:
+    """A place, its file and what a sound one holds."""
+    with RunningServer(state=place) as server, closing(Sandbox(server.url, "sk_test_damage")) as sandbox:
+        sandbox.subscribe()
+        for number in range(20):
+            sandbox.customer(email=f"{NAME}{number}@{NAME}.com", name=NAME * 4, metadata={NAME: NAME, "n": NAME * 9})
+        sandbox.control.post("/snapshots", {"name": "s"})
+    file = Path(place.partition(":")[2])
+    return place, file, file.read_bytes()
+
+
+def damaged(content: bytes) -> Iterator[bytes]:
+    """Yield the content after each of many damages."""
+    for seed in range(ROUNDS):
+        chance, changed = random.Random(seed), bytearray(content)
+        spoil(chance, changed)
+        yield bytes(changed)
+    yield from (b"", b"null", b"{}", b"[]", b'""', b"0", b"[" * 100_000, b"\xef\xbb\xbf{}", b"\0")
+
+
+def start(place: str) -> None:
+    """Open every world, and end at once."""
+    store = Parts(Options(state=place)).store
+    assert store
+    store.close()
+
+
+def rejection(read: Callable[[], object]) -> str | None:
+    """Return why a file is rejected, in one line; None if it is used."""
+    try:
+        read()
+    except (CorruptStore, StorageError) as error:
+        line = error.why if isinstance(error, StorageError) else str(error)
+        return line if "\n" not in line and len(line) < 1000 else "more than a line"
+    return None
+
+
+def test_a_damaged_state_file_is_used_or_rejected_in_one_line(sound: tuple[str, Path, bytes]) -> None:
+    place, file, content = sound
+    rejected = 0
+    for changed in damaged(content):
+        file.write_bytes(changed)
+        if (line := rejection(lambda: start(place))) is not None:
+            rejected += 1
+            assert NAME not in line
+            assert line.startswith(str(file))
+            assert file.read_bytes() == changed
+    assert rejected > ROUNDS / 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Iterable
@@ -139,34 +138,6 @@ def test_an_outcome_that_cannot_be_stored_is_recorded_once_it_can(
     assert outcomes(serve(place)) == [True] * 3
     again = [] if tries else made[:1]
     assert [event["data"]["object"]["id"] for event in receiver.events] == [*made, *again]
-
-
-def test_a_file_is_written_within_a_second(serve: Serve, tmp_path: Path) -> None:
-    """And at once when it is asked for."""
-    file = tmp_path / "worlds.json"
-    sandbox = serve(f"tinydb:{file}")
-    customer = sandbox.customer()
-    until = time.monotonic() + 30
-    while customer["id"] not in (file.read_text() if file.exists() else ""):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    found: Any = json.loads(file.read_text())
-    assert found["emulator"] == {"1": {"format": 2}}
-    with TinyDB(file) as base:
-        assert [row["id"] for row in base.table("sk_test_lasting/customer").all()] == [customer["id"]]
-
-
-def test_a_server_starts_with_worlds_as_fixtures(serve: Serve, tmp_path: Path) -> None:
-    """An exported snapshot is one. What is stored goes before it."""
-    sandbox = serve("memory")
-    sandbox.customer()
-    sandbox.control.post("/snapshots", {"name": "a"})
-    file = tmp_path / "shop.json"
-    file.write_text(json.dumps(sandbox.control.get("/snapshots/a")))
-    for count in (1, 2):
-        sandbox = serve(f"tinydb:{tmp_path / 'state.json'}", fixtures=(file,))
-        assert sandbox.api.get("/customers/")["pagination"]["count"] == count
-        sandbox.customer()
 
 
 @pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:{}/other.db"])
