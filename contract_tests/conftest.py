@@ -32,11 +32,11 @@ NEEDS = {"surfaces/browser": ["chromium"]}
 
 
 FAST = {
-    "contract/document": ("bundler", "examples", "schemas"),
+    "contract/document": ("bundles", "examples", "schemas"),
     "quality/drift": ("command_line", "document"),
-    "contract/engine": ("handlers", "http_client", "money", "worlds"),
+    "contract/engine": ("calendar", "http_client", "worlds"),
     "contract/http": ("keys", "routing", "uvicorn"),
-    "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states", "subscriptions"),
+    "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states"),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
 
