@@ -81,7 +81,6 @@ class RulesChecked(Exception):
 
 
 def with_rules(function: F) -> F:
-    """Mark the function of an operation that checks rules."""
     function.__dict__["has_rules"] = True
     return function
 

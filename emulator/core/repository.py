@@ -60,7 +60,6 @@ class Repository:
         return completed(Copying(self).slices())
 
     def emptied(self) -> Self:
-        """Return another one without records."""
         duplicate = copy.copy(self)
         duplicate.counters = self.counters.copy()
         duplicate._tables = Tables(self.kinds)

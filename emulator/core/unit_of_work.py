@@ -114,7 +114,6 @@ class UnitOfWork(msgspec.Struct, gc=False):
         return UnitOfWork(None, self.counters, changes)
 
     def touches(self, id: str) -> bool:
-        """Return whether it added, changed or removed the record with this id."""
         for change in self.changes:  # an explanation asks this of thousands of units
             record = change.new or change.old
             if record is not None and record.id == id:

@@ -316,7 +316,6 @@ class _Bundler:
         return {"$ref": f"#/components/{kind}/{name}"}
 
     def destination(self, ref: str, here: Path) -> Origin:
-        """Return the file that a reference leads to, and the place in it."""
         file = ref.partition("#")[0]
         return (here.parent / file).resolve() if file else here, pointer_of(ref)
 

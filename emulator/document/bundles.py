@@ -170,7 +170,6 @@ def _operation_spec(document: Document, item: Node, operation: Node) -> Operatio
 
 
 def _body(document: Document, operation: Node) -> Node:
-    """Return the schema of the JSON body, or an empty one."""
     content = resolve(document, operation.get("requestBody", {})).get("content", {})
     schema: Node = content.get("application/json", {}).get("schema", {})
     return schema

@@ -70,7 +70,6 @@ def load(file: Path) -> Profile:
 
 
 def save(profile: Profile, file: Path) -> None:
-    """Write a profile as YAML. Raises ``OSError``."""
     import yaml
 
     text = yaml.safe_dump(msgspec.to_builtins(profile), sort_keys=False, allow_unicode=True, width=120)

@@ -136,7 +136,6 @@ def _place(key: str) -> str:
 
 
 def _mapped(node: Any, place: str, change: SchemaChange) -> Any:
-    """Return what stands at a place with its schemas changed."""
     match place, node:
         case "elsewhere", dict():
             return {key: _mapped(part, _place(key), change) for key, part in node.items()}

@@ -86,7 +86,6 @@ class Advance:
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that ended it, if one did."""
         return self.task.exception() if self.task.done() and not self.task.cancelled() else None
 
     @property

@@ -461,7 +461,6 @@ class Advances:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether an advance is under way or waits."""
         return bool(self._current)
 
     @property

@@ -60,7 +60,6 @@ class Directory:
         self._note_domains(world)
 
     def remove(self, world: World) -> None:
-        """Leave a world out, because it was dropped."""
         key = Key.of(world)
         self._apps.pop(world.app, None)
         for record in _public_records(world):

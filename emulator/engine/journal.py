@@ -353,7 +353,6 @@ class Journal:
         return list(islice(reversed(self._units), self.count - checkpoint.units))
 
     def rewind(self, to: Checkpoint) -> None:
-        """Drop the units of work and the requests since a checkpoint."""
         for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
         self.count = to.units

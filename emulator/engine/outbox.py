@@ -300,7 +300,6 @@ class Outbox:
         self._perform(deliveries.under_way(self._runner.world))
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        """Queue effects; returns at once."""
         for effect in effects:
             if isinstance(effect, DeliverWebhook):
                 self._deliveries.put(effect.delivery if side_by_side.get() else effect.webhook, effect)
@@ -403,7 +402,6 @@ class Outbox:
         return result
 
     async def _attempt_together(self, *effects: DeliverWebhook) -> HttpResult:
-        """Attempt deliveries at the same moment, and return the result of the first."""
         pace = together(len(effects))
         attempts = (self._attempt(each, exempt_from_faults=True, pace=pace) for each in effects)
         return (await asyncio.gather(*attempts))[0]

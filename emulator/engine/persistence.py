@@ -102,7 +102,6 @@ def restore(value: Any, into: World) -> WorldSnapshot:
 
 
 def load_world(saved: StoredWorld, into: World) -> WorldSnapshot:
-    """Return the stored world, as a world like ``into``. Raises ``InvalidState``."""
     world = into.emptied()
     serialization.fill(world, saved)
     return WorldSnapshot(world, world.now, saved.head.mode, saved.head.rate)

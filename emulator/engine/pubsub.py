@@ -64,8 +64,6 @@ class Subscriber:
 
 
 class Broker:
-    """The subscribers of one world."""
-
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
         self._is_closed = False

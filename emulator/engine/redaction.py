@@ -301,7 +301,6 @@ _ALPHABETS = (("\u0621", "\u064a"), ("\u0430", "\u044f"), ("\u03b1", "\u03c9"), 
 
 
 def scrubbed(exported: dict[str, Any], world: World) -> dict[str, Any]:
-    """Return the tables of an exported snapshot of this world with everything personal and secret replaced."""
     return _Scrubber(world).tables(exported)
 
 

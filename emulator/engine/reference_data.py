@@ -105,49 +105,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     advance: str | None = None
 
 
-class _ExampleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    explain: str
-    steps: tuple[Step, ...] = ()
-    pays: str | None = None
-    advance: str | None = None
-
-
-class ErrorExample(msgspec.Struct, frozen=True):
+class ErrorExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a code means and how to trigger it; without steps, only the header ``Emulator-Answer`` does."""
 
     explain: str
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
 
 
 def error_examples() -> dict[str, ErrorExample]:
-    entries = msgspec.convert(fixture("errors"), dict[str, _ExampleSpec])
-    return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
-
-
-_AWA = {"email": "awa@example.com", "name": "Awa Diop"}
-
-
-def _payment(entry: _ExampleSpec) -> tuple[Step, ...]:
-    """Return the steps of a payment that fails because of the number it is made with."""
-    if entry.pays is None:
-        return ()
-    method = {"customer": "{customer.id}", **_method(entry.pays)}
-    intent = {"amount": 5000, "currency": "XAF", "customer": "{customer.id}", "payment_method": "{method.id}"}
-    steps = [
-        Step(request="POST /v1/customers/", body=_AWA, name="customer"),
-        Step(request="POST /v1/payment-methods/", body=method, name="method"),
-        Step(request="POST /v1/payment-intents/", body=intent, name="intent"),
-        Step(request="POST /v1/payment-intents/{intent.id}/confirm/"),
-    ]
-    if entry.advance:
-        steps += [Step(advance=entry.advance), Step(request="GET /v1/payment-intents/{intent.id}/")]
-    return tuple(steps)
-
-
-def _method(number: str) -> dict[str, Any]:
-    if number.startswith("+"):
-        return {"type": "mobile_money", "phone": number}
-    return {"type": "bank_card", "number": number, "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+    return msgspec.convert(fixture("errors"), dict[str, ErrorExample])
 
 
 # -- what the specification leaves open, by number (B-01 …) and, where an App can choose, by name (B-99)

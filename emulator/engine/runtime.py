@@ -197,7 +197,6 @@ class History:
         self.snapshots[name] = snapshot
 
     def delete_snapshot(self, name: str) -> None:
-        """Delete the snapshot of a name. Raises ``StorageError``."""
         if self._runner.persistence:
             self._runner.persistence.store_snapshot(name, None)
         del self.snapshots[name]
@@ -299,7 +298,6 @@ class Runtime(UnitRunner):
         return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
 
     async def in_slices(self, steps: Slices[T]) -> T:
-        """Return the result of work that grows with the world; other tasks run between its slices."""
         return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -359,12 +357,10 @@ class Runtime(UnitRunner):
             pass
 
     async def freeze(self) -> None:
-        """Stop the clock, after a moment for jobs that are due, at the instant this world has reached."""
         await self.catch_up(MOMENT)
         self.set_clock(FROZEN)
 
     async def run_clock(self, rate: float) -> None:
-        """Run the clock on from the instant this world has reached, at ``rate`` times real time."""
         await self.catch_up(MOMENT)
         self.set_clock(RUNNING, rate)
 

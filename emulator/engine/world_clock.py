@@ -73,7 +73,6 @@ class Clock:
         return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
 
     def read(self, world: World) -> ClockState:
-        """Return its state, as the clock of this world."""
         now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
         position = reached(now, job)
         return ClockState(
@@ -91,7 +90,6 @@ class Clock:
             self._run_from(to)
 
     def wall(self) -> float:
-        """Real time, in seconds since 1970."""
         return time.time()
 
     def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:

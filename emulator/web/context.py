@@ -38,7 +38,6 @@ class Response(msgspec.Struct, frozen=True):
 
 
 async def send_response(response: Response, send: Send) -> None:
-    """Send a response as ASGI messages."""
     body = response.body
     headers = [(b"content-length", b"%d" % len(body))]
     if body:
@@ -131,7 +130,6 @@ class RequestContext:
         self.repeats_a_header: bool = len(self.headers) != len(self.raw_headers)
 
     async def hold(self) -> None:
-        """Wait as long as an injected fault holds the request."""
         if self.hold_ms:
             await asyncio.sleep(self.hold_ms / 1000)
 
@@ -167,7 +165,6 @@ class RequestContext:
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
     def error_response(self, error: ApiError) -> Response:
-        """Return the response to an error, with its headers."""
         retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         return Response(error.status, self.body_of(error), {**error.headers, **retry})
 
@@ -194,7 +191,6 @@ class RequestContext:
 
 
 def context_of(scope: Mapping[str, Any]) -> RequestContext:
-    """Return the context of the request that a scope belongs to."""
     context: RequestContext = scope[SCOPE_KEY]
     return context
 

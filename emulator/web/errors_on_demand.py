@@ -139,7 +139,6 @@ class FaultInjection:
 
 
 def _faults(world: World) -> list[Fault]:
-    """Return the faults that are to be injected into requests."""
     return world.table(Fault).where("about", REQUEST)
 
 

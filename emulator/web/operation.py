@@ -48,7 +48,6 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
 
 
 def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the values of each parameter, in order."""
     values: dict[str, list[str]] = {}
     for name, text in given:
         values.setdefault(name, []).append(text)

@@ -241,7 +241,6 @@ def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
 
 
 def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
-    """Return the application behind ``/v1``."""
     document = documented_api("service").document
     authenticator = Authenticator(engine, sandbox_only(document))
     policy = partial(RequestPolicy, paths=paths(document))
@@ -257,7 +256,6 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
 
 def paths(document: Document) -> dict[str, str]:
-    """Return the path of each operation, as in the document."""
     return {operation["operationId"]: path for path, _, operation in operations(document)}
 
 

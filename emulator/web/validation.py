@@ -244,7 +244,6 @@ class CompiledSchema:
         return bool(self._validator.is_valid(value))
 
     def violations(self, value: object) -> list[Violation]:
-        """Return all violations of a value."""
         errors = self._validator.iter_errors(_cut(value, self.source))
         found = list(islice(chain.from_iterable(map(_violations, errors)), MAX_VIOLATIONS))
         # The check of a format includes its pattern, and says more.
@@ -292,7 +291,6 @@ class CompiledSchema:
         return cast("dict[str, Any]", _without_nulls(value, self.source, in_lists_only))
 
     def names(self) -> frozenset[str]:
-        """Return the properties of objects of this schema."""
         return frozenset(_properties(self.source))
 
 

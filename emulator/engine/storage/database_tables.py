@@ -70,8 +70,6 @@ def create() -> list[Statement]:
 
 
 class DatabaseStore(Store):
-    """Worlds in the tables of a database."""
-
     @abstractmethod
     def query(self, read: Callable[[Readable], T]) -> T:
         """Return what is read, at once. Raises :class:`CorruptStore`."""
@@ -108,7 +106,6 @@ class DatabaseStore(Store):
 
 
 def _put(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statement]:
-    """Return the statements that store changed records and the head of a world."""
     gone, put = [], []
     for row in rows:
         if row.record is None:

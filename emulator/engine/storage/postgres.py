@@ -146,7 +146,6 @@ class PostgresStore(DatabaseStore):
 
 
 async def _done(future: Future[Any]) -> None:
-    """Wait until something is done or has failed."""
     waiting = asyncio.wrap_future(future)
     # Whoever waits may be canceled before; then asyncio would report an error that nobody looked at.
     waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())

@@ -152,7 +152,6 @@ class DatabaseSession:
 
     @contextmanager
     def transaction(self, isolation: str = "READ COMMITTED") -> Iterator[None]:
-        """Do all or nothing of what is executed meanwhile."""
         self.execute(f"BEGIN ISOLATION LEVEL {isolation}")
         try:
             yield
@@ -163,7 +162,6 @@ class DatabaseSession:
         self.execute("COMMIT")
 
     def store(self, statements: Iterable[Statement]) -> None:
-        """Execute statements, each for all its rows."""
         for text, rows in statements:
             if text in AT_ONCE:
                 for start in range(0, len(rows), ROWS_AT_ONCE):

@@ -113,7 +113,6 @@ def row_of(record: Any) -> Any:
 
 
 def id_of(row: Any) -> str:
-    """Return the id of a record in any of its forms."""
     plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
     return str(plain["id"] if isinstance(plain, dict) else plain.id)
 
@@ -147,7 +146,6 @@ def fill(world: World, saved: StoredWorld) -> None:
 
 
 def restored(kind: type[Record], row: Any) -> Record:
-    """Return the record of a row: JSON, plain values, or already a record."""
     if isinstance(row, Record):
         return row
     return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
@@ -244,7 +242,6 @@ def key(text: Any) -> Key:
 
 
 def check_format(number: object) -> None:
-    """Raise :class:`InvalidState` for a format that is not ours."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidState("it is no file that the emulator wrote: it does not say the version of its format")
     if number != FORMAT:

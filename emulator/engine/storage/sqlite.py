@@ -37,8 +37,6 @@ ERRORS = (sqlite3.Error, ValueError, RecursionError, KeyError)
 
 
 class SqliteStore(DatabaseStore):
-    """Worlds in one file."""
-
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
         self._file = state_file.checked(path)
@@ -69,7 +67,6 @@ class SqliteStore(DatabaseStore):
                 raise self._failure(f"{self.name}: {describe(error)}") from None
 
     def execute(self, key: Key, statements: list[Statement]) -> None:
-        """Execute statements as one transaction. Raises :class:`StorageError`."""
         if (why := self.unsaved()) is not None:
             raise self._failure(why)
         try:
