@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from heapq import merge
+from inspect import isgenerator
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
@@ -93,7 +94,9 @@ def broken_rules(function: Callable[..., Any], world: World, body: Body, **path:
     """Return the violations of an operation's rules by the valid part of an invalid body."""
     if has_rules(function):
         try:
-            function(world, body=body, **path)
+            started = function(world, body=body, **path)
+            if isgenerator(started):  # one that asks for the outcome of an effect later
+                next(started)
         except RulesChecked as checked:
             return checked.errors
         except (ApiError, InvalidFieldRead):  # there is no object to check them against

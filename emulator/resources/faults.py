@@ -146,7 +146,6 @@ OF_DELIVERIES = frozenset(
 
 
 def about(then: Mapping[str, Any]) -> str:
-    """Return what a fault with these effects is for."""
     if "outage" in then:
         return PAYMENT
     if "answer_after" in then:
@@ -164,11 +163,6 @@ def outage(world: World, **facts: str | None) -> Fault | None:
     return None
 
 
-def pick_answer(world: World, **facts: str | None) -> Fault | None:
-    """Return the fault that the answer to a payment with these facts meets, if any; it is used up once."""
-    return pick_fault(world, ANSWER, lambda match: match.fits(**facts)) if world.holds(Fault) else None
-
-
 def success_url(world: World, session: str | None) -> str | None:
     """Return the page on this machine to which a buyer returns from a checkout session, if there is one."""
     found = [] if session is None else [record for table in world.tables() if (record := table.get(session))]
@@ -180,18 +174,15 @@ def success_url(world: World, session: str | None) -> str | None:
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
     """Return the first fault, in the order they were arranged, that matches and applies now; it is used up once."""
-    matching = [_counted(world, fault) for fault in world.table(Fault).where("about", about) if fits(fault.match)]
-    for fault in matching:
+    matching = [fault for fault in world.table(Fault).where("about", about) if fits(fault.match)]
+    # One more of what each matches was seen, if that is counted.
+    counted = [fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1) for fault in matching]
+    for fault in counted:
         is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
         if is_reached and (fault.probability is None or _chance(world) < fault.probability):
             use_up(world, fault)
             return fault
     return None
-
-
-def _counted(world: World, fault: Fault) -> Fault:
-    """Return the fault, having seen one more of what it matches, if that is counted."""
-    return fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
 
 
 def _chance(world: World) -> float:

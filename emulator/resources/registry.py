@@ -55,7 +55,6 @@ _MODULES = (
 
 
 def _tables(name: str) -> dict[str, Callable[..., Any]]:
-    """Return the functions in all tables of this name."""
     return dict(chain.from_iterable(getattr(module, name, {}).items() for module in _MODULES))
 
 
@@ -69,16 +68,22 @@ STATE_MACHINES: tuple[StateMachine[Any], ...] = tuple(
 )
 """In the order of ``_MODULES``, of which several may work with one."""
 
+
+def _told(listener: SignalListener) -> Reaction:
+    """Return the reaction in which a listener of a signal is told of an event's object."""
+    return lambda world, event: listener(world, event.data.object)
+
+
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
     "payment_intent.succeeded": (payment_intents.paid,),
     "transaction.succeeded": (refunds.issue_receipt, emails.receipt, payment_intents.paid),
-    "payment_intent.failed": (renewals.charge_failed, hosted_payments.attempt_failed),
+    "payment_intent.failed": (_told(renewals.attempt_ended), _told(hosted_payments.attempt_ended)),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
     "subscription.trial_will_end": (emails.trial_ending,),
     "subscription.canceled": (emails.canceled,),
-    "invoice.paid": (renewals.invoice_paid,),
+    "invoice.paid": (_told(renewals.settle),),
     "invoice.payment_overdue": (renewals.mark_past_due,),
     "customer.deleted": (
         subscriptions.end_with_customer,

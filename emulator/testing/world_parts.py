@@ -35,6 +35,9 @@ ANSWERED = 6
 ANSWERED_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
 """Their kinds; what others say is in the answers of these."""
 
+PAID = ("paid", "succeeded", "complete")
+"""The statuses of objects of which a report says nothing beside others: they are not why a test failed."""
+
 ERROR_LENGTH = 200
 """Characters of an error that are shown."""
 
@@ -89,10 +92,12 @@ def _delivery(delivery: Delivery) -> str:
 
 
 def _answers(api: Api, events: Sequence[objects.Event]) -> str:
-    """Return how the objects of the last events stand, in a sentence each, the last one first."""
-    about = [event["data"]["object"] for event in reversed(events)]
-    ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
-    lines = [line for line in (_answer(api, id) for id in islice(ids, ANSWERED)) if line]
+    """Return how the objects of the last events stand, in a sentence each, the last one first; paid ones if all are."""
+    about = [event["data"]["object"] for event in events if event["data"]["object"]["object"] in ANSWERED_KINDS]
+    newest = {each["id"]: each for each in about}
+    ids = list(dict.fromkeys(each["id"] for each in reversed(about)))
+    unpaid = [id for id in ids if newest[id].get("status") not in PAID]
+    lines = [line for line in (_answer(api, id) for id in (unpaid or ids)[:ANSWERED]) if line]
     return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
 
 

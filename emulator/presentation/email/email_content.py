@@ -48,8 +48,6 @@ class EmailContent(NamedTuple):
 
 
 class EmailBuilder:
-    """Formats texts, amounts and dates in the language of one email."""
-
     def __init__(self, email: Email) -> None:
         self.email = email
         self._language = language_of(email.language)
@@ -72,7 +70,6 @@ class EmailBuilder:
         return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
 
     def next_step(self, invoice: Invoice | None) -> tuple[str, str] | None:
-        """Return a button to an invoice's page, while it takes payments."""
         return (self.gettext(step), invoice.payment_url or "") if invoice and (step := buyers_step(invoice)) else None
 
     def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
@@ -83,13 +80,11 @@ class EmailBuilder:
         ]
 
     def paid_for(self, currency: str) -> list[tuple[str, str]]:
-        """Return the lines of the invoice that was paid, or of the session or link."""
         if self.email.invoice is not None:
             return self.lines(self.email.invoice)
         return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
 
     def adjustments(self, invoice: Invoice) -> list[tuple[str, str]]:
-        """Return the discount and the tax with its rate, if there are any."""
         return [(name, self.money(amount, invoice.currency)) for name, amount in adjustments(invoice, self._language)]
 
     def adjustments_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
@@ -101,7 +96,6 @@ class EmailBuilder:
         return [(self.gettext("Tax"), self.money(tax, receipt.currency))] if named else []
 
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
-        """Return the item subscribed to and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
         period = self._language.period(subscription.interval, subscription.interval_count)
         named = [(self.gettext("Subscription"), self.email.item)] if self.email.item else []
@@ -118,138 +112,132 @@ def email_content(email: Email) -> EmailContent:
 
 
 def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     invoice = email.invoice
     assert invoice is not None
     owed = invoice.total if invoice.status == "paid" else invoice.amount_remaining
     return EmailContent(
-        builder.gettext("Invoice {number} from {merchant}", number=invoice.invoice_number),
-        builder.gettext(
-            HEADLINES[invoice.status], amount=builder.money(owed, invoice.currency), day=builder.day(invoice.due_date)
-        ),
+        _("Invoice {number} from {merchant}", number=invoice.invoice_number),
+        _(HEADLINES[invoice.status], amount=builder.money(owed, invoice.currency), day=builder.day(invoice.due_date)),
         [
-            builder.gettext("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
+            _("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
             invoice.description or "",
         ],
         [
             *builder.lines(invoice),
             *builder.adjustments(invoice),
-            (builder.gettext("Invoice number"), invoice.invoice_number),
-            (builder.gettext("Issued"), builder.day(invoice.created_at)),
-            (builder.gettext("Due"), builder.day(invoice.due_date)),
-            (builder.gettext("Total"), builder.money(invoice.total, invoice.currency)),
+            (_("Invoice number"), invoice.invoice_number),
+            (_("Issued"), builder.day(invoice.created_at)),
+            (_("Due"), builder.day(invoice.due_date)),
+            (_("Total"), builder.money(invoice.total, invoice.currency)),
         ],
         builder.next_step(invoice),
     )
 
 
 def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     receipt, transaction, invoice = email.receipt, email.transaction, email.invoice
     assert receipt is not None
     assert transaction is not None
     amount = builder.money(receipt.amount, receipt.currency)
     operator = BRAND_NAMES.get(transaction.operator or "", transaction.operator)
-    by = [builder.gettext(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), operator]
+    by = [_(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), operator]
     return EmailContent(
-        builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
-        builder.gettext("We received your payment of {amount}", amount=amount),
-        [builder.gettext("Thank you. This is your receipt."), (invoice and invoice.description) or ""],
+        _("Receipt {number} from {merchant}", number=receipt.number),
+        _("We received your payment of {amount}", amount=amount),
+        [_("Thank you. This is your receipt."), (invoice and invoice.description) or ""],
         [
             *builder.paid_for(receipt.currency),
             *builder.adjustments_paid(receipt),
-            (builder.gettext("Receipt number"), receipt.number),
-            (builder.gettext("Date"), builder.day(receipt.created_at)),
-            (builder.gettext("Amount"), amount),
-            (builder.gettext("Paid with"), " · ".join(filter(None, by))),
-            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
+            (_("Receipt number"), receipt.number),
+            (_("Date"), builder.day(receipt.created_at)),
+            (_("Amount"), amount),
+            (_("Paid with"), " · ".join(filter(None, by))),
+            *([(_("Invoice"), invoice.invoice_number)] if invoice else []),
         ],
-        (builder.gettext("See the receipt"), receipt.url),
+        (_("See the receipt"), receipt.url),
     )
 
 
 def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     subscription, invoice = email.subscription, email.invoice
     assert subscription is not None
-    did_not_go = builder.gettext("The payment for your subscription did not go through.")
-    owed = (
-        (invoice.amount_remaining, invoice.currency) if invoice else (subscription.unit_amount, subscription.currency)
-    )
+    did_not_go = _("The payment for your subscription did not go through.")
+    owed = invoice.amount_remaining if invoice else subscription.unit_amount
     return EmailContent(
-        builder.gettext("Your payment to {merchant} failed"),
-        builder.gettext("We could not collect {amount}", amount=builder.money(*owed)),
+        _("Your payment to {merchant} failed"),
+        _("We could not collect {amount}", amount=builder.money(owed, subscription.currency)),
         [f"{did_not_go} {builder.cause(subscription)}".strip(), _what_follows(email, builder)],
-        [
-            *builder.subscribed(subscription),
-            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
-        ],
+        [*builder.subscribed(subscription), *([(_("Invoice"), invoice.invoice_number)] if invoice else [])],
         builder.next_step(invoice),
     )
 
 
 def _what_follows(email: Email, builder: EmailBuilder) -> str:
     """Return the sentence on the consequence of a failed charge; of an ended subscription it is not tried again (B-45)."""
+    _ = builder.gettext
     assert email.subscription is not None
     status = email.subscription.status
     if status in ("canceled", "expired"):
-        return builder.gettext("Your subscription has ended. The invoice is still open.")
+        return _("Your subscription has ended. The invoice is still open.")
     if status == "paused":
-        return builder.gettext("We will try again when your subscription is resumed.")
+        return _("We will try again when your subscription is resumed.")
     if email.again_at:
         cause = email.subscription.failure
         by_then = N_("We will try again on {day}. Please make sure there are enough funds by then.")
         of_funds = cause is not None and cause.name == "INSUFFICIENT_FUNDS"
-        return builder.gettext(
-            by_then if of_funds else N_("We will try again on {day}."), day=builder.day(email.again_at)
-        )
-    return builder.gettext("This was the last attempt. To keep your subscription, pay the invoice on its page.")
+        return _(by_then if of_funds else N_("We will try again on {day}."), day=builder.day(email.again_at))
+    return _("This was the last attempt. To keep your subscription, pay the invoice on its page.")
 
 
 def _trial_ending(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     subscription = email.subscription
     assert subscription is not None
     day = builder.day(subscription.trial_end)
     owed = subscription.unit_amount if email.first_payment is None else email.first_payment
     amount = builder.money(owed, subscription.currency)
     return EmailContent(
-        builder.gettext("Your trial at {merchant} ends on {day}", day=day),
-        builder.gettext("Your trial ends on {day}", day=day),
+        _("Your trial at {merchant} ends on {day}", day=day),
+        _("Your trial ends on {day}", day=day),
         [
-            builder.gettext("Your first payment of {amount} is due on that day.", amount=amount),
-            builder.gettext("If you do not want to continue, contact {merchant} before then."),
+            _("Your first payment of {amount} is due on that day.", amount=amount),
+            _("If you do not want to continue, contact {merchant} before then."),
         ],
         builder.subscribed(subscription),
     )
 
 
 def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     subscription = email.subscription
     assert subscription is not None
     return EmailContent(
-        builder.gettext("Your subscription at {merchant} is canceled"),
-        builder.gettext("Your subscription is canceled"),
-        [
-            builder.gettext(
-                "It ended on {day}. You will not be charged again.", day=builder.day(subscription.canceled_at)
-            )
-        ],
+        _("Your subscription at {merchant} is canceled"),
+        _("Your subscription is canceled"),
+        [_("It ended on {day}. You will not be charged again.", day=builder.day(subscription.canceled_at))],
         builder.subscribed(subscription),
     )
 
 
 def _refund(email: Email, builder: EmailBuilder) -> EmailContent:
+    _ = builder.gettext
     refund, transaction, receipt = email.refund, email.transaction, email.receipt
     assert refund is not None
     assert transaction is not None
     amount = builder.money(refund.amount, refund.currency)
     paid = builder.money(transaction.amount, transaction.currency)
     return EmailContent(
-        builder.gettext("Refund of {amount} from {merchant}", amount=amount),
-        builder.gettext("{amount} refunded", amount=amount),
-        [builder.gettext("We refunded your original payment method.")],
+        _("Refund of {amount} from {merchant}", amount=amount),
+        _("{amount} refunded", amount=amount),
+        [_("We refunded your original payment method.")],
         [
-            (builder.gettext("Amount"), amount),
-            (builder.gettext("Date"), builder.day(refund.refunded_at)),
-            (builder.gettext("Payment of"), f"{builder.day(transaction.created_at)}, {paid}"),
-            *([(builder.gettext("Receipt"), receipt.number)] if receipt else []),
+            (_("Amount"), amount),
+            (_("Date"), builder.day(refund.refunded_at)),
+            (_("Payment of"), f"{builder.day(transaction.created_at)}, {paid}"),
+            *([(_("Receipt"), receipt.number)] if receipt else []),
         ],
     )
 
@@ -310,12 +298,10 @@ def _rendered(template: str, email: Email) -> str:
 
 
 def sender(email: Email) -> str:
-    """Return the From header: the merchant's name and our address."""
     return str(Address(email.merchant, SENDER.username, SENDER.domain))
 
 
 def attachments(email: Email) -> dict[str, str]:
-    """Return name and media type of each attachment: the PDF of an invoice."""
     if email.topic != "invoice" or email.invoice is None:
         return {}
     return {f"{email.invoice.invoice_number}.pdf": "application/pdf"}

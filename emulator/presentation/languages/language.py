@@ -32,7 +32,6 @@ class Language:
     # -- messages
 
     def gettext(self, message: str, /, **values: object) -> str:
-        """Return a message in this language, its placeholders replaced."""
         return _filled(catalogs.translations(self.code).gettext(message), values)
 
     def pgettext(self, context: str, message: str, /, **values: object) -> str:
@@ -70,7 +69,6 @@ class Language:
             return str(numbers.format_currency(exact, currency, own, locale=self._locale, currency_digits=False))
 
     def number(self, value: int) -> str:
-        """Return a whole number with its thousands separated."""
         with _precision_for(value):
             return str(library("babel.numbers").format_decimal(value, locale=self._locale))
 
@@ -120,7 +118,6 @@ class Language:
         return re.sub(r"^1(?= )", "1er", day) if self.code == "fr" else day
 
     def time(self, instant: str) -> str:
-        """Return the time of day of an instant, in UTC."""
         return self.instant(instant, "HH:mm:ss 'UTC'")
 
     def distance(self, instant: str, now: str) -> str:
@@ -148,7 +145,6 @@ class Language:
     # -- places
 
     def country(self, code: str) -> str:
-        """Return the name of a country (ISO 3166), or its code."""
         return str(self._locale.territories.get(code, code))
 
     @cached_property

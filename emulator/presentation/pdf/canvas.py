@@ -161,7 +161,6 @@ class PdfPage:
         self.drawing.pop_state()
 
     def finish(self, pdf: pydyf.PDF, resources: bytes) -> pydyf.Dictionary:
-        """Add the page to a document."""
         entries: dict[str, Any] = {
             "Type": "/Page",
             "Parent": pdf.pages.reference,
@@ -178,8 +177,6 @@ class PdfPage:
 
 
 class Canvas:
-    """A document that is being written."""
-
     def __init__(self) -> None:
         self.pages: list[PdfPage] = []
         self.structure = Structure()
@@ -192,11 +189,9 @@ class Canvas:
         return self.pages[-1]
 
     def font(self, face: Face) -> FontSubset:
-        """Return the part of a font that this document uses."""
         return self._fonts.setdefault(face.name, FontSubset(face, len(self._fonts) + 1))
 
     def picture(self, picture: Picture) -> str:
-        """Return the name of a picture that this document uses."""
         self._pictures.append(picture)
         return f"I{len(self._pictures)}"
 

@@ -29,7 +29,6 @@ class FontSubset:
         self.texts: dict[int, str] = {}
 
     def use(self, glyphs: list[Glyph]) -> None:
-        """Include these glyphs."""
         for glyph in glyphs:
             self.texts[glyph.id] = self.texts.get(glyph.id) or glyph.text
 
@@ -101,7 +100,6 @@ end"""
 
 
 def add(pdf: pydyf.PDF, part: pydyf.Object) -> bytes:
-    """Add an object to the document and return its reference."""
     pdf.add_object(part)
     return bytes(part.reference)
 
@@ -252,13 +250,11 @@ class Structure:
         return len(numbered) - 1
 
     def link(self, page: int, annotation: pydyf.Dictionary) -> None:
-        """Make a link's annotation part of the current element."""
         if self.current is not None:
             self.current.kids.append(LinkArea(page, len(self.areas), annotation))
             self.areas.append(self.current)
 
     def write(self, pdf: pydyf.PDF, pages: Sequence[pydyf.Dictionary]) -> None:
-        """Add the structure to a document whose pages and links are in it already."""
         written: dict[int, pydyf.Dictionary] = {}
         root = pydyf.Dictionary({"Type": "/StructTreeRoot"})
         pdf.add_object(root)
@@ -281,7 +277,6 @@ class Structure:
         pages: Sequence[pydyf.Dictionary],
         written: dict[int, pydyf.Dictionary],
     ) -> bytes:
-        """Add an element and those below it; return its reference."""
         entry = pydyf.Dictionary({"Type": "/StructElem", "S": f"/{element.role}", "P": parent.reference})
         written[id(element)] = entry
         reference = add(pdf, entry)

@@ -73,8 +73,6 @@ def render(document: InvoiceDocument) -> bytes:
 
 
 class _InvoiceLayout:
-    """Lays out one invoice from top to bottom."""
-
     def __init__(self, document: InvoiceDocument) -> None:
         self.document = document
         self.invoice: Invoice = document.invoice
@@ -105,7 +103,6 @@ class _InvoiceLayout:
             page.stamp(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
 
     def _head(self) -> None:
-        """Draw the merchant on the left, the title and the status on the right."""
         self.sheet.beside(self._seller, self._title)
         self.sheet.y += 26
 
@@ -141,7 +138,6 @@ class _InvoiceLayout:
         self.sheet.y += box.height
 
     def _parties(self) -> None:
-        """Draw the customer next to the number and dates."""
         self.sheet.beside(self._billed_to, self._facts)
         self.sheet.y += 20
 

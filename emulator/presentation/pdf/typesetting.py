@@ -48,8 +48,6 @@ class Glyph(NamedTuple):
 
 
 class Face:
-    """One font file."""
-
     def __init__(self, file: str) -> None:
         self.name = file.partition(".")[0]
         self.fallback = file in FALLBACKS
@@ -59,7 +57,6 @@ class Face:
 
     @cached_property
     def covers(self) -> frozenset[int]:
-        """The code points that have a glyph."""
         return frozenset(self._face.unicodes)
 
     def shape(self, text: str, rtl: bool) -> list[Glyph]:
@@ -78,7 +75,6 @@ class Face:
         ]
 
     def width(self, glyph: int) -> int:
-        """Return the advance of a glyph alone, without kerning."""
         return int(self._font.get_glyph_h_advance(glyph))
 
     def extents(self) -> tuple[int, int]:
@@ -189,7 +185,6 @@ class Style(NamedTuple):
 
     @property
     def height(self) -> float:
-        """The height of one line, in points."""
         return self.size * self.leading
 
 
@@ -211,7 +206,6 @@ class Line(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Its width in points."""
         return sum(glyph.advance for _, glyphs in self.runs for glyph in glyphs) * self.style.size / EM
 
 
@@ -255,7 +249,6 @@ class _Paragraph(NamedTuple):
     runs: list[GlyphRun]
 
     def lines(self, width: float) -> Iterator[Line]:
-        """Yield its lines, none wider than ``width`` points."""
         for start, end in _breaks(self.text, self._advances(), width * EM / self.style.size):
             yield self._line(start, start + len(self.text[start:end].rstrip(" ")))
 

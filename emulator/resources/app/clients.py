@@ -75,7 +75,6 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return ApiError(self.code, message=f"{ERRORS[self.code].message} {cause}")
 
     def forbids(self, operation_id: str, writes: bool) -> bool:
-        """Return whether it forbids this operation to a key that it applies to."""
         return (writes or self.only != "writes") and (not self.operations or operation_id in self.operations)
 
 

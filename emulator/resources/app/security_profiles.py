@@ -101,16 +101,16 @@ def check_country(world: World, address: IpAddress) -> None:
 
 def check_amount(world: World, amount: int) -> None:
     """Raise 403 for a payment intent of more minor units than a profile allows, before it is created (rule 3; B-51)."""
-    for profile in in_force(world):
-        if _exceeds_maximum(profile, amount):
-            raise _forbidden(profile, "max_amount", f"a payment of {amount}, which is more than {profile.max_amount}")
+    match forbidding(world, amount, None):
+        case profile, rule:
+            raise _forbidden(profile, rule, f"a payment of {amount}, which is more than {profile.max_amount}")
 
 
 def check_method(world: World, type: str, param: str = "payment_method") -> None:
     """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
-    for profile in in_force(world):
-        if _excludes(profile, type):
-            message = f"the security profile {profile.name!r} (allowed_payment_methods) does not allow {type}"
+    match forbidding(world, 0, type):
+        case profile, rule:
+            message = f"the security profile {profile.name!r} ({rule}) does not allow {type}"
             raise invalid_field(param, message, "PAYMENT_METHOD_NOT_SUPPORTED")
 
 
@@ -120,22 +120,15 @@ def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
     return tuple(type for type in types if all(type in allowed for allowed in lists))
 
 
-def forbidding(world: World, amount: int, type: str) -> tuple[SecurityProfile, str] | None:
-    """Return the profile, and its field, that forbids a payment (rules 3 and 4): jobs cannot respond with an error."""
+def forbidding(world: World, amount: int, type: str | None) -> tuple[SecurityProfile, str] | None:
+    """Return the profile, and its field, that forbids a payment of an amount with a type of method (rules 3 and 4)."""
     for profile in in_force(world):
-        if _exceeds_maximum(profile, amount):
+        if profile.max_amount is not None and amount > profile.max_amount:
             return profile, "max_amount"
-        if _excludes(profile, type):
+        allowed = profile.allowed_payment_methods
+        if type is not None and allowed and type not in allowed:
             return profile, "allowed_payment_methods"
     return None
-
-
-def _exceeds_maximum(profile: SecurityProfile, amount: int) -> bool:
-    return profile.max_amount is not None and amount > profile.max_amount
-
-
-def _excludes(profile: SecurityProfile, type: str) -> bool:
-    return bool(profile.allowed_payment_methods) and type not in profile.allowed_payment_methods
 
 
 def opens_to(world: World, origin: str) -> bool:

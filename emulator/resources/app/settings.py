@@ -187,7 +187,6 @@ OLDER_SETTINGS = ("unknown_fields", "error_shape", "refund_timing")
 
 
 def values_of_assumptions(settings: Settings) -> dict[str, str]:
-    """Return every named assumption with its value in these settings (B-99)."""
     older = {name: getattr(settings, name) for name in OLDER_SETTINGS}
     return {**msgspec.structs.asdict(settings.assumptions), **older}
 

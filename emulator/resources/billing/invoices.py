@@ -60,10 +60,8 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
 def asked_for(found: Violations, world: World, body: Body, currency: str | None) -> InvoiceLines | None:
     """Return the lines a merchant asks for (Invoices), or None if one of them breaks a rule, or their sum."""
     with found:
-        sold = [
-            products.line_item(found, world, item, currency, f"line_items.{number}")
-            for number, item in enumerate(body.get("line_items", ()))
-        ]
+        items = enumerate(body.get("line_items", ()))
+        sold = [products.line_item(found, world, item, currency, f"line_items.{number}") for number, item in items]
         if None not in sold:
             lines = tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
             amounts.bounded(world, sum(line.amount for line in lines), "line_items")
@@ -86,13 +84,6 @@ def _totals(subtotal: int, discount: int, rate: float) -> Mapping[str, Any]:
     sums = {"subtotal": subtotal, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
     # A float whatever number was set: a stored invoice is read back with one.
     return {**sums, "tax_rate": float(rate)}
-
-
-def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
-    for billed in lines:
-        product = world.get(Product, billed.product)
-        if product is not None:
-            products.require_currency(product, currency, "currency")
 
 
 # -- the record and its states
@@ -231,7 +222,6 @@ def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
 def mark_paid(
     world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
 ) -> Invoice:
-    """Mark the invoice as paid in full, by the payment of an intent or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
     paid: dict[str, Any] = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
     if intent is not None:
@@ -291,7 +281,9 @@ def update(world: World, id: str, body: Body) -> Invoice:
     with found:
         currency = amounts.enabled(world, body.get("currency", invoice.currency))
         if "currency" in body and "line_items" not in body:
-            check_currency(world, invoice.line_items, currency)
+            for billed in invoice.line_items:
+                if (product := world.get(Product, billed.product)) is not None:
+                    products.require_currency(product, currency, "currency")
     lines = asked_for(found, world, body, currency)
     with found:
         valid_due_date(world, body.get("due_date"))

@@ -36,11 +36,6 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 # -- dunning
 
 
-def charge_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``: it may have been a charge, or an attempt that a retry waits for."""
-    attempt_ended(world, event.data.object)
-
-
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
     """React to an attempt to pay an open invoice of a subscription that ended without success.
 
@@ -148,11 +143,6 @@ def mark_past_due(world: World, event: Event) -> None:
         return
     if STATE_MACHINE.allows(subscription, "fall behind"):
         STATE_MACHINE.transition(world, subscription, "fall behind", behind_since=world.now)
-
-
-def invoice_paid(world: World, event: Event) -> None:
-    """Reaction to ``invoice.paid``: its subscription may recover."""
-    settle(world, event.data.object)
 
 
 def settle(world: World, invoice: Invoice) -> None:

@@ -98,10 +98,9 @@ UP_TO_DATE: Mapping[str, Any] = {**NOTHING_FAILED, "behind_since": None}
 def event_metadata(world: World, subscription: Subscription, event: str) -> Mapping[str, Any]:
     """``subscription.created`` and ``subscription.canceled`` carry the plan's metadata (Events)."""
     plan = world.get(SubscriptionPlan, subscription.plan)
-    return {"plan": plan.metadata} if plan is not None and event in _CARRYING_PLAN else {}
+    carries = plan is not None and event in ("subscription.created", "subscription.canceled")
+    return {"plan": plan.metadata} if plan is not None and carries else {}
 
-
-_CARRYING_PLAN = ("subscription.created", "subscription.canceled")
 
 STATE_MACHINE = StateMachine(
     Subscription,
@@ -167,7 +166,9 @@ def agreed(found: Violations, world: World, body: Body) -> Terms:
     terms: Terms = {}
     product: Product | None = None
     with found:
-        product = _product(world, body)
+        product = get_or_404(world, Product, body["product"], "product") if "product" in body else None
+        if product is not None and not product.active:
+            raise invalid_field("product", "this product is archived")
     with found:
         terms = _from_plan(found, world, body) if "plan" in body else _from_body(found, world, body, product)
     return {**terms, "product": product and product.id}
@@ -215,15 +216,6 @@ def _currency(world: World, body: Mapping[str, Any], product: Product | None) ->
     if body.get("currency", product.currency) != product.currency:
         raise invalid_field("currency", f"must equal the product's, {product.currency}")
     return amounts.enabled(world, product.currency)
-
-
-def _product(world: World, body: Mapping[str, Any]) -> Product | None:
-    if "product" not in body:
-        return None
-    product = get_or_404(world, Product, body["product"], "product")
-    if not product.active:
-        raise invalid_field("product", "this product is archived")
-    return product
 
 
 def _require_chargeable(world: World, plan: SubscriptionPlan) -> None:

@@ -44,7 +44,6 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
 @with_rules
 def create(world: World, body: Body) -> SubscriptionPlan:
-    """POST /subscription-plans/."""
     found = Violations(body)
     currency = amounts.currency_of(found, world, body)
     with found:

@@ -230,7 +230,6 @@ def create(world: World, body: Body) -> CheckoutSession:
 
 
 def _check_page(found: Violations, world: World, body: Body, mode: str | None, customer: Customer | None) -> None:
-    """Check where the buyer is sent afterwards, and who the buyer is."""
     with found:
         needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
@@ -310,7 +309,6 @@ def close(world: World, id: str) -> CheckoutSession:
 
 
 def require_unexpired(session: CheckoutSession) -> CheckoutSession:
-    """Return the session; 422 ``CHECKOUT_SESSION_EXPIRED`` if it has expired."""
     if session.status == "expired":
         raise ApiError("CHECKOUT_SESSION_EXPIRED")
     return session

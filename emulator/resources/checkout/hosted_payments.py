@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emulator.core.errors import ApiError, combine, invalid_field, missing_field, nest
-from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.world import World
@@ -39,10 +38,6 @@ def session_paid(world: World, intent: PaymentIntent) -> None:
         complete(world, session, intent.instrument)
 
 
-def attempt_failed(world: World, event: Event) -> None:
-    attempt_ended(world, event.data.object)
-
-
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
     """Have the session accept another attempt after one that failed or that the merchant canceled (B-50)."""
     session = _session_of(world, intent, "fail")
@@ -64,7 +59,13 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     if customer is not None and customer.is_blocked:
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
     decision = operator.on_save(world, details, customer=session.customer, latest=session.expires_at)
-    return _answer(world, session, decision.code) if operator.plan_answer(world, session, decision) else session
+    if decision.step:
+        world.schedule(decision.due, "checkout_session.unconfirmed", session)
+    elif decision.due > world.now:
+        world.schedule(decision.due, "checkout_session.answer", session, **decision.data)
+    else:
+        return _answer(world, session, decision.code)
+    return session
 
 
 def unconfirmed(world: World, session: CheckoutSession, job: Job) -> None:

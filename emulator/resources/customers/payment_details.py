@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from fnmatch import translate
 from functools import cache, lru_cache
@@ -115,20 +115,11 @@ _UNREGISTERED = {
 """The countries that use IBANs and have not registered their format, with the length of theirs."""
 
 _FORM = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
+"""A country, two check digits, and 11 to 30 letters or digits."""
 
 _SEPARATORS = re.compile(r"[\s.\-\u2010-\u2015\u2212]")
 
 _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
-
-
-def compact_iban(text: str) -> str:
-    """Return an IBAN as people write it, in capitals and without spaces, dashes and dots."""
-    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", text)).upper()
-
-
-def has_iban_form(number: str) -> bool:
-    """Return whether it is a country, two check digits, and 11 to 30 letters or digits. All else here asks for this form."""
-    return _FORM.fullmatch(number) is not None
 
 
 def iban_length(country: str) -> int:
@@ -140,7 +131,9 @@ def iban_length(country: str) -> int:
 def is_iban(number: str) -> bool:
     """Return whether the check digits are right, and the account number has the format that the country has registered."""
     account = _formats().get(number[:2])
-    return _remainder(number) == 1 and (account is None or account.fullmatch(number, 4) is not None)
+    # ISO 7064, modulus 97: letters count 10 to 35, and the country and the check digits stand at the end.
+    remainder = int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97
+    return remainder == 1 and (account is None or account.fullmatch(number, 4) is not None)
 
 
 def bank(number: str) -> str | None:
@@ -148,11 +141,6 @@ def bank(number: str) -> str | None:
     account = _formats().get(number[:2])
     found = account and account.fullmatch(number, 4)
     return found[1] if found else None
-
-
-def _remainder(number: str) -> int:
-    # ISO 7064, modulus 97: letters count 10 to 35, and the country and the check digits stand at the end.
-    return int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97
 
 
 @cache
@@ -215,7 +203,6 @@ def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], Ma
 
 
 def named_magic(world: World, type: str, name: str | None) -> MagicValue:
-    """Return the row with this name, or ``ORDINARY``."""
     rows: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
     return next((row for row in rows if row.name == name), ORDINARY)
 
@@ -235,11 +222,45 @@ class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read(world: World, fields: Fields) -> PaymentDetails:
-    """Read the instrument that a buyer entered; 422 for missing or foreign fields, wrong check digits and an expired card."""
+    """Read the instrument that a buyer entered; 422 for missing or foreign fields, wrong check digits and an expired card.
+
+    No message may contain the number of a card, since responses are logged and stored.
+    """
     found = Violations(fields)
-    _check(found, world, fields)
+    _check(found, world, fields, fields["type"])
     found.done()
-    return _READERS[fields["type"]](world, fields)
+    match type := fields["type"]:
+        case "mobile_money":
+            return PaymentDetails(type=type, details=phone_details(fields["phone"]))
+        case "bank_card":
+            number = fields["number"].replace(" ", "")
+            card = {"brand": brand(number), "last4": number[-4:]}
+            card |= {name: fields[name] for name in ("exp_month", "exp_year")}
+            return PaymentDetails(type=type, details=card, magic=magic_value_of(world, type, number).name or None)
+        case "bank_transfer":
+            number = _iban(fields["iban"])
+            return PaymentDetails(type=type, details={"bank": bank(number), "last4": number[-4:]})
+    return PaymentDetails(type=type, details={"email": fields["email"]})
+
+
+def _check(found: Violations, world: World, fields: Fields, type: str) -> None:
+    for name in (name for names in FIELDS.values() for name in names):
+        with found:
+            if name in FIELDS[type] and name not in fields:
+                raise missing_field(name)
+            if name not in FIELDS[type] and name in fields:
+                raise invalid_field(name, f"does not belong to a method of type {type}")
+    with found:
+        if type == "bank_card" and "number" in fields and not is_card_number(fields["number"].replace(" ", "")):
+            raise invalid_field("number", "the check digit (Luhn) is wrong")
+    with found:
+        if type == "bank_card" and "exp_year" in fields and "exp_month" in fields:
+            year = fields["exp_year"]
+            if _end_of_month(year, fields["exp_month"]) <= world.now:
+                raise invalid_field("exp_month" if year == int(world.now[:4]) else "exp_year", "the card has expired")
+    with found:
+        if type == "bank_transfer" and "iban" in fields:
+            _iban(fields["iban"])
 
 
 def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
@@ -286,77 +307,15 @@ def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
     return left
 
 
-def _check(found: Violations, world: World, fields: Fields) -> None:
-    """Check the fields of the type and that there are no others, check digits, and the card's last month."""
-    with found:
-        _check_fields(found, fields, fields["type"])
-    with found:
-        if fields["type"] == "bank_card" and "number" in fields:
-            require_check_digit(fields["number"])
-    with found:
-        if fields["type"] == "bank_card" and "exp_year" in fields and "exp_month" in fields:
-            require_unexpired(world, fields["exp_year"], fields["exp_month"])
-    with found:
-        if fields["type"] == "bank_transfer" and "iban" in fields:
-            _iban(fields["iban"])
-
-
-def _check_fields(found: Violations, fields: Fields, type: str) -> None:
-    own = FIELDS[type]
-    for name in own:
-        with found:
-            if name not in fields:
-                raise missing_field(name)
-    for name in (name for names in FIELDS.values() for name in names if name not in own):
-        with found:
-            if name in fields:
-                raise invalid_field(name, f"does not belong to a method of type {type}")
-
-
-def _bank_card(world: World, fields: Fields) -> PaymentDetails:
-    number = fields["number"].replace(" ", "")
-    details = {
-        "brand": brand(number),
-        "last4": number[-4:],
-        "exp_month": fields["exp_month"],
-        "exp_year": fields["exp_year"],
-    }
-    magic = magic_value_of(world, "bank_card", number).name or None
-    return PaymentDetails(type="bank_card", details=details, magic=magic)
-
-
-def require_check_digit(number: str) -> None:
-    """Raise 422 for a wrong check digit. No message may contain the number, since responses are logged and stored."""
-    if not is_card_number(number.replace(" ", "")):
-        raise invalid_field("number", "the check digit (Luhn) is wrong")
-
-
-def require_unexpired(world: World, year: int, month: int) -> None:
-    if _end_of_month(year, month) <= world.now:
-        raise invalid_field("exp_month" if year == int(world.now[:4]) else "exp_year", "the card has expired")
-
-
 def _end_of_month(year: int, month: int) -> Timestamp:
     return calendar.step(calendar.midnight(f"{year:04d}-{month:02d}-01"), "month", 1)
 
 
-def _bank_transfer(world: World, fields: Fields) -> PaymentDetails:
-    number = _iban(fields["iban"])
-    return PaymentDetails(type="bank_transfer", details={"bank": bank(number), "last4": number[-4:]})
-
-
 def _iban(text: str) -> str:
-    number = compact_iban(text)
-    if not has_iban_form(number):
+    """Return an IBAN as people write it, in capitals and without spaces, dashes and dots."""
+    number = _SEPARATORS.sub("", unicodedata.normalize("NFKC", text)).upper()
+    if not _FORM.fullmatch(number):
         raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
     if not is_iban(number):
         raise invalid_field("iban", "the check digits or the length are wrong")
     return number
-
-
-_READERS: Mapping[str, Callable[[World, Fields], PaymentDetails]] = {
-    "mobile_money": lambda world, fields: PaymentDetails(type="mobile_money", details=phone_details(fields["phone"])),
-    "bank_card": _bank_card,
-    "bank_transfer": _bank_transfer,
-    "paypal": lambda world, fields: PaymentDetails(type="paypal", details={"email": fields["email"]}),
-}

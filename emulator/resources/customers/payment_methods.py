@@ -135,7 +135,6 @@ def clear_default(world: World, customer: str) -> None:
 
 
 def of_customer(world: World, customer: str) -> list[PaymentMethod]:
-    """Return a customer's methods, oldest first."""
     return world.table(PaymentMethod).where("customer", customer)
 
 

@@ -51,7 +51,6 @@ COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "desc
 
 
 def _optional(world: World, kind: type[R], body: Mapping[str, Any], param: str) -> R | None:
-    """Return the object whose id the body gives, if it gives one."""
     return get_or_404(world, kind, body[param], param) if param in body else None
 
 
@@ -163,7 +162,6 @@ def phone_number(text: str) -> str:
 
 
 def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
-    """Return the payments whose prompts are waiting on a phone, newest first."""
     asked = world.table(PaymentIntent).where("status", "requires_action")
     return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
 

@@ -60,7 +60,6 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
 
 
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
-    """POST /_emulator/outcomes."""
     code = failure_code(body, body["operation"])
     return world.add(new_record(world, Outcome, body, code=code, match=OutcomeMatch(**body["match"])))
 
@@ -112,6 +111,11 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
     step: bool = False
     returns: bool = False
 
+    @property
+    def data(self) -> dict[str, str]:
+        """What the job in which it is given is told."""
+        return {"code": self.code} if self.code else {}
+
 
 def on_payment(
     world: World,
@@ -129,7 +133,10 @@ def on_payment(
     magic = payment_details.magic_of(world, details)
     own = settings(world)
     facts = {"operator": payment_details.operator_name(details), "payment_method_type": details.type}
-    fault = None if off_session else faults.pick_answer(world, **facts)
+    has_faults = world.holds(faults.Fault)
+    fault = None
+    if has_faults and not off_session:
+        fault = faults.pick_fault(world, faults.ANSWER, lambda match: match.fits(**facts))
     arranged = consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if fault is not None:
@@ -141,7 +148,7 @@ def on_payment(
         )
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
-    outage = faults.outage(world, **facts) if world.holds(faults.Fault) else None
+    outage = faults.outage(world, **facts) if has_faults else None
     if outage is not None and outage.then.outage == "declined":
         return OperatorDecision(code=DOWN, due=world.now)
     if outage is not None:
@@ -205,22 +212,6 @@ def _refund_due(world: World, type: str) -> Timestamp:
     if type == "bank_card":
         return calendar.business_days_after(world.now, 3)
     return calendar.plus(world.now, hours=24)
-
-
-def plan_answer(world: World, about: Record, decision: OperatorDecision) -> bool:
-    """Plan the job in which the operator answers, or in which a card check was not passed in time (B-54).
-
-    Return whether the operator answers at once instead.
-    """
-    if decision.step:
-        world.schedule(decision.due, f"{about.kind}.unconfirmed", about)
-        return False
-    if decision.due > world.now:
-        world.schedule(
-            decision.due, f"{about.kind}.answer", about, **({"code": decision.code} if decision.code else {})
-        )
-        return False
-    return True
 
 
 def _later(world: World, delay: timedelta) -> Timestamp:

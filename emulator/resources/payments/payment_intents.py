@@ -188,7 +188,13 @@ def charge(
     if decision.returns and (page := faults.success_url(world, intent.checkout_session)):
         world.enqueue(OpenPage(url=page))
     intent = _submit(world, intent, details, decision)
-    return answer(world, intent, decision.code) if operator.plan_answer(world, intent, decision) else intent
+    if decision.step:
+        world.schedule(decision.due, "payment_intent.unconfirmed", intent)
+    elif decision.due > world.now:
+        world.schedule(decision.due, "payment_intent.answer", intent, **decision.data)
+    else:
+        return answer(world, intent, decision.code)
+    return intent
 
 
 def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decision: OperatorDecision) -> PaymentIntent:
@@ -285,7 +291,8 @@ def fail(world: World, intent: PaymentIntent, code: str, message: str | None = N
     """End a payment that failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
-    return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
+    ended = {"last_error": error, "canceled_at": world.now, "next_action": None}
+    return STATE_MACHINE.transition(world, intent, "fail", **ended)
 
 
 def cancel(world: World, intent: PaymentIntent) -> PaymentIntent:

@@ -205,13 +205,11 @@ def delete(world: World, id: str) -> None:
 
 def archive(world: World, id: str) -> dict[str, Any]:
     """POST /payment-links/{id}/archive/: its page is no longer reachable."""
-    return pick(
-        STATE_MACHINE.transition(world, get_or_404(world, PaymentLink, id), "archive"), "id", "status", "updated_at"
-    )
+    link = STATE_MACHINE.transition(world, get_or_404(world, PaymentLink, id), "archive")
+    return pick(link, "id", "status", "updated_at")
 
 
 def restore(world: World, id: str) -> PaymentLink:
-    """POST /payment-links/{id}/restore/."""
     return STATE_MACHINE.transition(world, get_or_404(world, PaymentLink, id), "restore")
 
 

@@ -167,13 +167,11 @@ def _send(world: World, refund: Refund) -> None:
     deposit = world.require(Transaction, refund.transaction)
     decision = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
     if decision is not None:
-        code = {"code": decision.code} if decision.code else {}
-        world.schedule(decision.due, "refund.answer", refund, **code)
+        world.schedule(decision.due, "refund.answer", refund, **decision.data)
     world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)
 
 
 def reviewed(world: World, refund: Refund, job: Job) -> None:
-    """Job ``refund.send``: the review is over."""
     _send(world, STATE_MACHINE.transition(world, refund, "send"))
 
 

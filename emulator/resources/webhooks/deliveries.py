@@ -31,19 +31,16 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
 class Credentials(Protocol):
-    """What signatures of an endpoint are made from."""
+    """What signatures of an endpoint are made from: its id, its secret, and ``HMAC_SHA256``, ``BASIC`` or ``JWT``."""
 
     @property
-    def id(self) -> str:
-        """The endpoint's id."""
+    def id(self) -> str: ...
 
     @property
-    def secret(self) -> str:
-        """The endpoint's secret."""
+    def secret(self) -> str: ...
 
     @property
-    def security_profile(self) -> str:
-        """How it signs: ``HMAC_SHA256``, ``BASIC`` or ``JWT``."""
+    def security_profile(self) -> str: ...
 
 
 TOKEN_LIFETIME = 300
@@ -79,7 +76,6 @@ def ping(effect: PingEndpoint, epoch: int) -> SignedRequest:
 
 
 def signature(secret: str, body: bytes) -> str:
-    """Return the lower-case hex HMAC-SHA256 of the body."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
@@ -124,8 +120,6 @@ def _verify_jwt(token: str, secret: str, raw: bytes, epoch: float) -> bool:
 
 
 class _Claims(msgspec.Struct):
-    """The claims of a JWT that are verified."""
-
     exp: float
     body_sha256: str
 
@@ -165,10 +159,8 @@ def redact_credentials(headers: Mapping[str, str]) -> dict[str, str]:
 # -- deliveries
 
 
-EXPONENTIAL = (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600)
+BACKOFF = {"exponential": (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600), "linear": (30 * 60,)}
 """Seconds to wait before each retry; the last value is repeated (Delivery rules; B-84)."""
-LINEAR = (30 * 60,)
-BACKOFF = {"exponential": EXPONENTIAL, "linear": LINEAR}
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,7 +287,18 @@ def record_attempt(
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or delivery.status != "pending":
         return
-    attempts = (*delivery.attempts, _attempt(world, sent, answer, at))
+    error = answer.error
+    if answer.ok and not is_success(world, answer):
+        error = f"status {answer.status_code} is no success: the receiver must answer 200 (B-84)"
+    attempt = DeliveryAttempt(
+        at=at,
+        status_code=answer.status_code,
+        error=error,
+        duration_ms=answer.duration_ms,
+        request_headers=redact_credentials(sent.headers),
+        response_body=answer.body,
+    )
+    attempts = (*delivery.attempts, attempt)
     changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
     if is_success(world, answer):
         STATE_MACHINE.transition(world, delivery, "succeed", **changes)
@@ -321,26 +324,7 @@ def _final(world: World, answer: HttpResult) -> bool:
     return answer.status_code is not None and answer.status_code // 100 != 5
 
 
-def _attempt(world: World, sent: SignedRequest, answer: HttpResult, at: str) -> DeliveryAttempt:
-    return DeliveryAttempt(
-        at=at,
-        status_code=answer.status_code,
-        error=answer.error or _refused_success(world, answer),
-        duration_ms=answer.duration_ms,
-        request_headers=redact_credentials(sent.headers),
-        response_body=answer.body,
-    )
-
-
-def _refused_success(world: World, answer: HttpResult) -> str | None:
-    """Return why an attempt failed that was answered with another 2xx than 200."""
-    if not answer.ok or is_success(world, answer):
-        return None
-    return f"status {answer.status_code} is no success: the receiver must answer 200 (B-84)"
-
-
 def attempt_again(world: World, job: Job) -> None:
-    """Job ``webhook.attempt``: a retry is due."""
     world.enqueue(_deliver(world.require(WebhookDelivery, job.about)))
 
 
@@ -385,10 +369,9 @@ def _test_data(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
     example = world.reference_data.samples.get(type)
     if example is None:
         return EventData(to_wire(endpoint))
-    of_app = {"app": world.app, "livemode": world.livemode}
-    subject = example["object"]
-    own = {name: value for name, value in of_app.items() if name in subject}
-    return EventData(**{**example, "object": subject | own})
+    subject = dict(example["object"])
+    subject.update((name, getattr(world, name)) for name in ("app", "livemode") if name in subject)
+    return EventData(**{**example, "object": subject})
 
 
 def _require_enabled(world: World, id: str) -> WebhookEndpoint:
@@ -401,7 +384,6 @@ def _require_enabled(world: World, id: str) -> WebhookEndpoint:
 
 
 def index(world: World, id: str, query: Query) -> Slices[Page[WebhookDelivery]]:
-    """GET /webhooks/{id}/deliveries/."""
     get_or_404(world, WebhookEndpoint, id)
     return scan(world.table(WebhookDelivery), {**query, "webhook": id})
 

@@ -6,7 +6,7 @@ The policy names hosts and addresses that are never called, such as metadata ser
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ from emulator.core.handlers import (
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, to_wire
 from emulator.core.unit_of_work import HttpResult, PingEndpoint
 from emulator.core.world import World, encode
+from emulator.resources.app import clients
 from emulator.resources.app.settings import settings
 
 # -- egress policy
@@ -55,24 +56,15 @@ LAST_32_BITS = (*map(ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96")), 
 
 
 def forbidden(host: str) -> bool:
-    address = _address(host)
+    address = clients.address(host.partition("%")[0])
     if address is None:
         return host.rstrip(".").lower() in FORBIDDEN_HOSTS
     return any(each in network for each in (address, *_embedded(address)) for network in FORBIDDEN)
 
 
 def loopback(host: str) -> bool:
-    """Return whether this host name or IP address is that of the local machine."""
-    address = _address(host)
+    address = clients.address(host.partition("%")[0])
     return host == "localhost" or host.endswith(".localhost") if address is None else address.is_loopback
-
-
-def _address(host: str) -> IPv4Address | IPv6Address | None:
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
@@ -146,17 +138,13 @@ def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict
     found = Violations(body)
     _check(found, world, body)
     found.done()
-    return _create(world, body)
-
-
-def _create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
     endpoint = new_record(
         world,
         WebhookEndpoint,
         body,
         id=world.new_id(WebhookEndpoint),  # before the secret, which is drawn from the same sequence
         retry_policy=RetryPolicy(**body["retry_policy"]),
-        secret=new_secret(world),
+        secret=world.secret("whsec"),
     )
     yield from ping_result(world, endpoint)
     return with_secret(world.add(endpoint.replace(created_at=world.now, updated_at=world.now)))
@@ -170,10 +158,6 @@ def update(world: World, id: str, body: Body) -> Generator[PingEndpoint, HttpRes
     with found:
         check_metadata(found, get_or_404(world, WebhookEndpoint, id), body)
     found.done()
-    return _update(world, id, body)
-
-
-def _update(world: World, id: str, body: Body) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
     endpoint = get_or_404(world, WebhookEndpoint, id)
     changes = _changes(endpoint, body)
     if changes.get("url", endpoint.url) != endpoint.url:
@@ -207,11 +191,7 @@ def enable(world: World, id: str) -> WebhookEndpoint:
 
 def roll_secret(world: World, id: str) -> dict[str, Any]:
     """POST /webhooks/{id}/roll-secret/: the new secret signs everything from now on, retries included."""
-    return with_secret(world.replace(get_or_404(world, WebhookEndpoint, id), secret=new_secret(world)))
-
-
-def new_secret(world: World) -> str:
-    return world.secret("whsec")
+    return with_secret(world.replace(get_or_404(world, WebhookEndpoint, id), secret=world.secret("whsec")))
 
 
 def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
@@ -229,13 +209,8 @@ def permitted_url(world: World, url: str) -> str:
         raise invalid_field("url", "is a link-local or cloud metadata address, which is never called")
     if parts.scheme == "https" or http_allowed == "any" or (http_allowed == "loopback" and loopback(host)):
         return url
-    raise invalid_field("url", _HTTP_NOT_ALLOWED[http_allowed])
-
-
-_HTTP_NOT_ALLOWED = {
-    "never": "must be an https:// URL",
-    "loopback": "must be an https:// URL; http:// is for loopback hosts only",
-}
+    but = "; http:// is for loopback hosts only" if http_allowed == "loopback" else ""
+    raise invalid_field("url", f"must be an https:// URL{but}")
 
 
 def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoint, HttpResult, None]:
@@ -243,12 +218,8 @@ def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoi
     event = world.event("webhook.ping", EventData(to_wire(endpoint)))
     answer = yield PingEndpoint(endpoint=endpoint, event=event.id, body=encode(event))
     if not answer.ok:
-        raise ApiError(
-            "WEBHOOK_ENDPOINT_UNREACHABLE",
-            param="url",
-            errors={"url": [f"the ping was not answered with a 2xx: {answer.reason}"]},
-            reason=answer.reason,
-        )
+        errors = {"url": [f"the ping was not answered with a 2xx: {answer.reason}"]}
+        raise ApiError("WEBHOOK_ENDPOINT_UNREACHABLE", param="url", errors=errors, reason=answer.reason)
 
 
 OPERATIONS = {

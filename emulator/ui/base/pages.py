@@ -148,7 +148,6 @@ def environment(package: str, static: str | None = None) -> Environment:
 
 
 def in_language(language: Language) -> dict[str, Any]:
-    """Return the functions that templates translate and format with."""
     return {
         "_": language.gettext,
         "ngettext": language.ngettext,

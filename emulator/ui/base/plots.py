@@ -37,16 +37,12 @@ class Mark(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A time in which something was in a state."""
-
     start: datetime
     end: datetime
     state: str
 
 
 class Lane(NamedTuple):
-    """One row of a timeline."""
-
     name: str
     stretches: list[Stretch]
     marks: list[Mark]
@@ -67,7 +63,6 @@ class Axis(NamedTuple):
     ended: datetime
 
     def x(self, at: datetime) -> float:
-        """Return where an instant stands: 0 to 100."""
         whole = (self.ended - self.began) / timedelta(seconds=1)
         return round(100 * ((at - self.began) / timedelta(seconds=1)) / whole, 2) if whole else 0
 
@@ -107,7 +102,6 @@ def bounds(curve: Curve) -> tuple[int, int]:
 
 
 def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
-    """Return the time from the first thing that is drawn."""
     times = [now]
     for each in drawn:
         if isinstance(each, Curve):
@@ -118,7 +112,6 @@ def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
 
 
 def shown(at: datetime, language: Language) -> str:
-    """Return an instant in UTC, to the second."""
     return language.instant(at.isoformat(), "d MMM y, HH:mm:ss")
 
 
@@ -158,7 +151,6 @@ OUTCOMES = {
 
 
 def instant(text: str) -> datetime:
-    """Return a timestamp of the API."""
     return datetime.fromisoformat(text)
 
 
@@ -208,12 +200,10 @@ class PlottedWorld(NamedTuple):
 
     @property
     def owing(self) -> int:
-        """How many of the subscriptions are past due or unpaid now."""
         return sum(each.stretches[-1].state in FAILING for each in self.subscriptions if each.stretches)
 
     @property
     def failed_attempts(self) -> int:
-        """How many attempts of webhook deliveries failed."""
         return sum(mark.outcome == "failed" for each in self.webhooks for mark in each.marks)
 
 
@@ -308,7 +298,6 @@ def attempts_lane(name: str, subscription: Any, intents: Sequence[Any], planned:
 
 
 def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:
-    """Return the attempts of the deliveries to a webhook endpoint."""
     marks = [
         Mark(
             instant(attempt["at"]),

@@ -32,11 +32,9 @@ class FormTokens:
         self._secret = secrets.token_bytes(32)
 
     def new(self, id: str) -> str:
-        """Return a token for the form of an object."""
         return self._signed(id, secrets.token_urlsafe(16))
 
     def valid(self, id: str, token: str) -> bool:
-        """Return whether this token was made here, for this object."""
         if not _FORM.fullmatch(token):
             return False
         return hmac.compare_digest(token, self._signed(id, token.partition(".")[0]))
@@ -135,7 +133,6 @@ def _card(form: Form, errors: dict[str, str]) -> dict[str, Any]:
 
 
 def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str, str]:
-    """Return who pays, where the page asks for it."""
     if payable.asks == "nothing":
         return {}
     name, email = _text(form, "name"), _text(form, "email")

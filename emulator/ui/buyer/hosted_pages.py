@@ -60,14 +60,11 @@ def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, An
 
 
 class Pages:
-    """The buyer's pages of every world of an engine."""
-
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._tokens = FormTokens()
 
     def routes(self) -> list[Route]:
-        """Return one route for each kind of page, and the receipts."""
         paying = [Route(f"/{kind}/{{id}}", self._page(kind, _answer_in), methods=["GET", "POST"]) for kind in KINDS]
         return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt_in))]
 
@@ -114,7 +111,7 @@ def _get(request: PageRequest, runtime: Runtime) -> Response:
     token, last = request.token(runtime.world)
     payable = _present(request, runtime, last)
     if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
-        return RedirectResponse(payable.success_url, 303, _headers(payable))
+        return RedirectResponse(payable.success_url, 303, buyer_headers("", payable.origins))
     return _show(request, runtime, payable, token)
 
 
@@ -195,7 +192,7 @@ def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
     if request.json:
         return _show(request, runtime, payable, request.token(runtime.world)[0])
     paid = payable.state == "paid" and payable.success_url
-    return RedirectResponse(paid or request.link(), 303, _headers(payable))
+    return RedirectResponse(paid or request.link(), 303, buyer_headers("", payable.origins))
 
 
 def _again(request: PageRequest, runtime: Runtime, payable: Payable, status: int, form: Form, **wrong: Any) -> Response:
@@ -244,7 +241,6 @@ def _unknown(request: PageRequest) -> Response:
 
 
 def _away(request: PageRequest, error: StorageError) -> Response:
-    """Return the page while worlds can be neither read nor stored."""
     if request.json:
         return api_error(request.http, error)
     response = _html(request, "buyer-closed.html", error.status, **views.away(request.language))
@@ -253,13 +249,9 @@ def _away(request: PageRequest, error: StorageError) -> Response:
     return response
 
 
-def _headers(payable: Payable | None) -> dict[str, str]:
-    return buyer_headers("", payable.origins if payable else ())
-
-
 def _json(content: Any, status: int, payable: Payable | None = None) -> Response:
-    body = msgspec.json.encode(content)
-    return Response(body, status, _headers(payable), media_type="application/json")
+    headers = buyer_headers("", payable.origins if payable else ())
+    return Response(msgspec.json.encode(content), status, headers, media_type="application/json")
 
 
 def _html(request: PageRequest, template: str, status: int, **values: Any) -> Response:

@@ -160,7 +160,6 @@ class Payable:
 
     @property
     def asks_amount(self) -> bool:
-        """Whether the page has a field for the amount."""
         return self.total is None and (not self.choices or any(choice.amount is None for choice in self.choices))
 
     @property
@@ -171,7 +170,6 @@ class Payable:
 
     @property
     def instrument(self) -> PaymentDetails | None:
-        """What is being paid with or saved."""
         return self.saving if self.intent is None else self.intent.instrument
 
     @property
@@ -181,7 +179,6 @@ class Payable:
 
     @property
     def image_origins(self) -> list[str]:
-        """The origins of the pictures of products."""
         return origins(self.image, *(line.image for line in self.lines))
 
 
@@ -208,7 +205,6 @@ def _image(world: World, id: str | None) -> str | None:
 
 
 def of_session(world: World, session: CheckoutSession) -> Payable:
-    """Return a checkout session's page."""
     closed: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
     tax = session.amount_total - session.amount_subtotal
     payable = Payable(

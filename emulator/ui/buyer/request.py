@@ -64,7 +64,6 @@ class PageRequest(BrowserRequest):
         return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
 
     def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
-        """Return the payment under way that a form is about."""
         intent = self._own(world, form.get("payment"))
         return intent if intent is not None and intent.status in UNDER_WAY else None
 
@@ -91,7 +90,6 @@ class PageRequest(BrowserRequest):
         return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
 
     def is_valid(self, token: str) -> bool:
-        """Return whether a posted token was made for this page."""
         return self._tokens.valid(self.id, token)
 
     def link(self, **changes: object) -> str:
@@ -101,7 +99,6 @@ class PageRequest(BrowserRequest):
 
 
 def idempotency_key(token: str) -> str:
-    """Return the idempotency key of the form with this token (B-16)."""
     return f"page {token.partition('.')[0]}"
 
 

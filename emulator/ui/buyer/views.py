@@ -30,7 +30,6 @@ from emulator.ui.buyer.payables import Payable
 
 
 def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
-    """Return the values of the page of a payable that is paid."""
     _ = language.gettext
     receipt = urlsplit(payable.receipt.url) if payable.receipt else None
     heading, text = _("Payment successful"), _("Nothing was charged.")
@@ -51,7 +50,6 @@ def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
 
 
 def _next_charge(payable: Payable, language: Language) -> str | None:
-    """Return when a subscription charges next, and how much."""
     if payable.recurs is None or payable.next_charge_at is None:
         return None
     amount = language.money_with_symbol(payable.recurs["amount"], payable.currency)
@@ -60,7 +58,6 @@ def _next_charge(payable: Payable, language: Language) -> str | None:
 
 
 def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[str, Any]:
-    """Return the values of a receipt's page."""
     transaction = world.get(Transaction, receipt.transaction)
     intent = world.get(PaymentIntent, transaction.payment_intent) if transaction else None
     invoice = world.get(Invoice, intent.invoice) if intent else None
@@ -146,11 +143,9 @@ class View:
 
     @property
     def status(self) -> int:
-        """The HTTP status of the payable's state."""
         return 410 if self.payable.state in GONE else 200
 
     def values(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
-        """Return everything that the template of this state needs."""
         payable = self.payable
         common = {
             "payable": payable,
@@ -198,7 +193,10 @@ class View:
 
     def _payable(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
         magic = {type: self._magic(type) for type in self.payable.methods}
-        values, filled = self._typed(query, form, magic)
+        wanted = (value for value in magic.get(query.get("method", ""), ()) if value.name == query.get("fill"))
+        fill = None if form else next(wanted, None)
+        # What was sent is shown again, except the card's; else what is known, or a magic value.
+        typed = {name: text for name, text in form.items() if name not in NEVER_SHOWN}
         return {
             "heading": self.language.gettext(render.HEADINGS[self.payable.mode], merchant=self.payable.merchant),
             "button": self._button(),
@@ -206,20 +204,10 @@ class View:
             "trial": self._trial,
             "each": self._each(),
             "magic_values": magic,
-            "values": values,
+            "values": typed if form else self._prefilled() | (fill.fields if fill else {}),
             "brands": CARD_BRANDS,
-            "filled": filled,
+            "filled": fill is not None,
         }
-
-    def _typed(
-        self, query: Mapping[str, str], form: Form, magic: Mapping[str, list[MagicExample]]
-    ) -> tuple[dict[str, str], bool]:
-        """Return the fields' values: those sent, except the card's; else those known or of a magic value (``fill``)."""
-        if form:
-            return {name: text for name, text in form.items() if name not in NEVER_SHOWN}, False
-        wanted = (value for value in magic.get(query.get("method", ""), ()) if value.name == query.get("fill"))
-        fill = next(wanted, None)
-        return self._prefilled() | (fill.fields if fill else {}), fill is not None
 
     def _prefilled(self) -> dict[str, str]:
         payable = self.payable
@@ -279,7 +267,6 @@ class View:
         return int((self.payable.recurs or {}).get("trial_period_days") or 0)
 
     def _terms(self) -> str | None:
-        """Return the sentence on the amount and the period of a subscription."""
         recurs, language = self.payable.recurs, self.language
         if recurs is None:
             return None
@@ -297,7 +284,6 @@ class View:
 
 
 def unknown(language: Language) -> dict[str, Any]:
-    """Return the values of the page for an object that does not exist."""
     heading = language.gettext("There is nothing here")
     return _nothing(heading, language.gettext("Check the address, or ask the merchant for a new link."), "unknown")
 
@@ -324,20 +310,13 @@ def as_json(view: View, token: str) -> dict[str, Any]:
     payable, language = view.payable, view.language
     return {
         "object": "payment_page",
-        "kind": payable.kind,
-        "id": payable.id,
-        "state": payable.state,
-        "merchant": payable.merchant,
+        **{name: getattr(payable, name) for name in ("kind", "id", "state", "merchant")},
         "language": language.code,
-        "livemode": payable.livemode,
-        "mode": payable.mode,
-        "title": payable.title,
-        "image": payable.image,
-        "currency": payable.currency,
+        **{name: getattr(payable, name) for name in ("livemode", "mode", "title", "image", "currency")},
         "amount_total": payable.total,
         "amount_shown": None if payable.total is None else language.money_with_symbol(payable.total, payable.currency),
-        "lines": [msgspec.to_builtins(line) for line in payable.lines],
-        "choices": [msgspec.to_builtins(choice) for choice in payable.choices],
+        "lines": msgspec.to_builtins(payable.lines),
+        "choices": msgspec.to_builtins(payable.choices),
         "payment_method_types": payable.methods,
         "fields": _fields(payable),
         "payment_intent": payable.intent and pick(payable.intent, *INTENT_FIELDS),
@@ -352,7 +331,6 @@ def as_json(view: View, token: str) -> dict[str, Any]:
 
 
 def _fields(payable: Payable) -> dict[str, Any]:
-    """Return the fields of the form: always, and by method."""
     if payable.state != "payable":
         return {}
     asks_who = payable.asks != "nothing"

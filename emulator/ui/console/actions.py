@@ -93,7 +93,6 @@ class Notices:
         return id
 
     def take(self, id: str | None) -> Notice | None:
-        """Remove a notice and return it."""
         return self._notices.pop(id or "", None)
 
 
@@ -130,7 +129,6 @@ STEPS_DONE = {
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    """Make the one request of an action."""
     action = ACTIONS[name]
     if name == "fault" and "then" not in api_client.body_of(form):
         return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
@@ -225,14 +223,12 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
 
 
 async def recording(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the test of what was recorded."""
     code = await _test(request)
     values = {"as_code": code.text, "form": _form(request), "files": FILES, "marks": _marks(request)}
     return "recording.html", values
 
 
 async def file(request: ConsoleRequest) -> Response:
-    """Return the test of what was recorded, as a file."""
     answer = await _test(request)
     saved = {"Content-Disposition": f'attachment; filename="{FILES[_form(request)]}"'}
     return Response(answer.content, headers=saved, media_type="text/plain; charset=utf-8")
@@ -248,7 +244,6 @@ async def _test(request: ConsoleRequest) -> ApiResponse:
 
 
 def _marks(request: ConsoleRequest) -> dict[str, str]:
-    """Return the form, and what was recorded, as parameters of an address."""
     return {"as": _form(request)} | {name: value for name, value in request.query.items() if name in ("since", "until")}
 
 

@@ -40,7 +40,6 @@ async def raw(request: ConsoleRequest) -> Response:
 
 
 async def attachment(request: ConsoleRequest) -> Response:
-    """Return an attachment of an email, by its name."""
     # Loaded on first use: most servers never show an email.
     from email import message_from_bytes, policy
 

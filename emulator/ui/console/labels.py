@@ -47,14 +47,12 @@ THEMES: Mapping[str, str] = LABELS["themes"]
 
 
 def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
-    """Return the effect of an arranged outcome or fault."""
     if arranged["object"] == "outcome":
         return language.gettext(LABELS["outcomes"][f"{arranged['operation']} {arranged['result']}"])
     return effect(language, arranged["then"])
 
 
 def effect(language: Language, then: Mapping[str, Any]) -> str:
-    """Return the effect of a fault, by its ``then``."""
     name, value = next((name, value) for name, value in then.items() if name not in ("executed", "body") and value)
     effects = LABELS["effects"]
     said = language.gettext(effects.get(f"{name} {value}") or effects[name], value=value)

@@ -54,7 +54,6 @@ def style() -> Markup:
 
 @cache
 def inline(name: str) -> Markup:
-    """Return the content of a file, to stand in a page."""
     return Markup(content(name).decode())  # noqa: S704  # the package's own files
 
 
@@ -145,7 +144,6 @@ def figure(amount: int, currency: str, *, language: Language) -> str:
 
 
 def ids_in(value: Any) -> list[str]:
-    """Return every id that occurs in a JSON value, once, in order."""
     return list(dict.fromkeys(ID.findall(json.dumps(value, default=str))))
 
 
@@ -157,7 +155,6 @@ def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> 
 
 
 def linked(text: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
-    """Return a text in which every id is a link to its page."""
     parts = ID.split(text)
     links = [id_link(id, page_of=page_of, names=names) for id in ID.findall(text)]
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
@@ -204,7 +201,6 @@ def _block(brackets: str, lines: list[Markup], depth: int) -> Markup:
 
 @cache
 def headers() -> dict[str, str]:
-    """Return the headers of every page."""
     policy = content_security_policy(
         style_src=hash_of(style()),
         script_src=f"'self' {hash_of(inline('loader.js'))}",
@@ -271,5 +267,4 @@ PAGES = {"req": "requests/{}", "mail": "emails/{}", "app": "settings", "flt": "f
 
 
 def page_of(request: ConsoleRequest, id: str) -> str:
-    """Return the URL of the page that shows what has this id."""
     return request.link(PAGES.get(id.partition("_")[0], "objects/{}").format(id))

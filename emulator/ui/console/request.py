@@ -60,12 +60,10 @@ class ConsoleRequest(BrowserRequest):
 
     @property
     def theme(self) -> str:
-        """One of ``labels.THEMES``."""
         theme = self.http.cookies.get(THEME_COOKIE, "")
         return theme if theme in labels.THEMES else next(iter(labels.THEMES))
 
     def not_found(self) -> ApiRequestError:
-        """Return the error for a path without a page."""
         return ApiRequestError(404, self.language.gettext("There is no such page."))
 
     async def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
@@ -76,11 +74,9 @@ class ConsoleRequest(BrowserRequest):
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> ApiResponse:
-        """Return the whole response of the API. Raises :class:`ApiRequestError`."""
         return await self._api.call(str(self.app), self.base_url, method, path, query=query or {}, body=body)
 
     async def get(self, path: str, **query: Any) -> Any:
-        """Return the JSON of the control API's response to a GET."""
         return await self.call("GET", f"{CONTROL}/{path}", query)
 
     async def page(self, path: str, **filters: Any) -> Any:
@@ -101,11 +97,9 @@ class ConsoleRequest(BrowserRequest):
         return found
 
     def link(self, path: str = "", /, **query: Any) -> str:
-        """Return the URL of a page of the console, in the same world."""
         return url(CONSOLE + path if path else HOME, {**self.world_query, **query})
 
     def here(self, **changes: Any) -> str:
-        """Return the URL of this page with some parameters of its query changed."""
         current = {name: value for name, value in self.query.items() if name not in ("notice", "lang")}
         path = self.http.url.path.removeprefix(CONSOLE) if self.http.url.path != HOME else ""
         return self.link(path, **{**current, **changes})

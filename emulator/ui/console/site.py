@@ -63,7 +63,6 @@ class Login:
         response.set_cookie(self._cookie_name, value, path="/_emulator/", httponly=True, samesite="strict")
 
     def accepts(self, candidate: bytes) -> bool:
-        """Return whether this is the token."""
         return self._token is not None and hmac.compare_digest(candidate, self._token)
 
     def _is_valid(self, cookie: str) -> bool:
@@ -207,7 +206,6 @@ class Console:
         return await self._read(views.search, request)
 
     async def _frame(self, request: ConsoleRequest) -> dict[str, Any]:
-        """Return the values that every page needs for its header."""
         return {
             "clock": await request.get("clock"),
             "apps": await request.get("apps", page_size=100),

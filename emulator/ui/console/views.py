@@ -32,7 +32,6 @@ from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, Templ
 
 
 async def settings(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the settings of the App, as a form made from their schema."""
     properties = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     # An assumption that is a setting as well has its one field on the page of assumptions.
     fields = {name: field for name, field in properties.items() if name not in ("assumptions", *named_assumptions())}
@@ -64,7 +63,6 @@ async def charts(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
-    """Return where the money is, the newest entries, and what broke the balance."""
     filters = request.filters("object", "currency")
     found = await request.page("ledger", grouped=True, **filters)
     totals: dict[str, dict[str, int]] = {}
@@ -129,7 +127,6 @@ async def requests(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
-    """Return one request of the journal with the changes and events it caused."""
     entry = await request.get(f"requests/{request.id}")
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
     changes = net_changes(entry["changes"])
@@ -148,7 +145,6 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
 
 
 def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[dict[str, Any]]) -> str:
-    """Return the sentence on what a request did, or why it was rejected."""
     if entry["status"] >= 400:
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)
@@ -321,7 +317,6 @@ async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]
 
 
 async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
-    """Return how many entries a list has."""
     return int((await request.get(path, page_size=1, **filters))["pagination"]["count"])
 
 
@@ -489,8 +484,6 @@ def showing(name: str, path: str, **values: Any) -> Reader:
 
 
 def listing(template: str, path: str) -> Reader:
-    """Return the reader of a page that shows one list of the control API."""
-
     async def read(request: ConsoleRequest) -> TemplateAndValues:
         return template, {"list": await request.page(path)}
 

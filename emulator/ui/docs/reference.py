@@ -114,7 +114,6 @@ ADVICE = {
 
 
 def _line(step: Step) -> str:
-    """Return a step as a line to read."""
     if step.advance:
         return f'POST /_emulator/clock/advance {{"by": "{step.advance}"}}'
     headers = "".join(f"  {name}: {value}" for name, value in step.headers.items())
@@ -217,7 +216,6 @@ KEY = "sk_test_demo"
 
 
 def explorer_routes() -> list[Route]:
-    """Return the routes of ``/docs/`` and the files it loads."""
     return [Route("/docs/", _show), Route("/docs/assets/{name}", _asset)]
 
 
@@ -269,7 +267,6 @@ LLMS_TXT = (
 
 
 async def markdown(request: Request) -> Response:
-    """Return a page of the guide as Markdown."""
     name = request.path_params["name"]
     page = skill_file() if name == "skill" else guide_pages_folder() / f"{name}.md"
     if not page.is_file():

@@ -38,6 +38,8 @@ def read(get: Callable[..., Any]) -> PlottedWorld:
 
 def page_of_failed_test(test: str, why: str, story: str, world: PlottedWorld | None, reason: str = "") -> str:
     """Return the file about a failed test: ``why``, the parts of its ``story``, and its world or why that cannot be drawn."""
+    # Beside plots a second is exact enough.
+    story = re.sub(r"(:\d\d)\.\d{3}Z", r"\1Z", story)
     parts = [
         (title.rstrip(":"), dedent(lines)) for title, _, lines in (part.partition("\n") for part in _PART.split(story))
     ]

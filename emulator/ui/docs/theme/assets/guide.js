@@ -111,7 +111,6 @@ unfold();
 
 const filter = document.getElementById("filter");
 if (filter) {
-  filter.hidden = false;
   filter.addEventListener("submit", (event) => event.preventDefault());
   filter.addEventListener("input", () => {
     const words = filter.querySelector("[type=search]").value.toLowerCase().split(/\s+/);
