@@ -36,14 +36,6 @@ def agent() -> None:
 
 @agent.command()
 @click.option(
-    "--dir",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=".",
-    show_default=True,
-    help="Folder of the project.",
-)
-@click.option(
     "--skills",
     type=click.Path(path_type=Path),
     default=Path(".agents", "skills"),
@@ -51,14 +43,14 @@ def agent() -> None:
     metavar="FOLDER",
     help="Folder of skills within the project, where your assistant looks for them.",
 )
-def setup(folder: Path, skills: Path) -> None:
+def setup(skills: Path) -> None:
     """Write a skill, and a section of AGENTS.md that points to it.
 
     \b
     payments-emulator agent setup
-    payments-emulator agent setup --dir . --skills docs/skills
+    payments-emulator agent setup --skills docs/skills
 
-    Run it again after an update: only what stands between its own marks is replaced.
+    They go into this folder. Run it again after an update: only what stands between its own marks is replaced.
     """
     skill = skills / "payments-emulator" / "SKILL.md"
     text = skill_file().read_text("utf-8")
@@ -66,7 +58,7 @@ def setup(folder: Path, skills: Path) -> None:
         (skill, FRONT, text),
         (Path("AGENTS.md"), "", POINTER.format(skill=skill.as_posix())),
     ):
-        _write(folder / path, front, block)
+        _write(path, front, block)
         click.echo(f"wrote {path.as_posix()}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from typing import Any
@@ -13,7 +12,7 @@ import click
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, INSTANT, Number
-from emulator.cli.output import advance_lines, columns, counted, printed, when
+from emulator.cli.output import TerminalLine, advance_lines, counted, printed, when
 
 
 @click.group(cls=LazyGroup, default="show")
@@ -145,40 +144,17 @@ def arrived(emulator: ControlClient, body: dict[str, Any]) -> Any:
         interrupted.set()
 
     before = signal.signal(signal.SIGINT, interrupt)
-    started, pause, bar = time.monotonic(), AT_FIRST, ProgressBar()
+    started, pause, shown = time.monotonic(), AT_FIRST, TerminalLine()
     try:
         state = emulator.post("/clock/advance", body, Prefer="respond-async")
         path = f"/clock/advances/{state['id']}"
         while state["status"] == "running":
             if time.monotonic() - started >= PROGRESS_AFTER:
-                bar.show(state)
+                jobs = counted(state["jobs"], "job")
+                shown.show(f"{state['progress']:.0%}  {when(state['now'])}  {jobs}")
             method = "DELETE" if interrupted.wait(pause) else "GET"
             state, pause = emulator.call(method, path), min(2 * pause, AT_MOST)
         return state
     finally:
-        bar.close()
+        shown.end()
         signal.signal(signal.SIGINT, before)
-
-
-class ProgressBar:
-    """The progress of an advance on one line of the terminal: share, instant and jobs; nothing where there is none."""
-
-    def __init__(self) -> None:
-        # The last column stays free: writing to it starts a new line on some terminals.
-        self._width = columns() - 1 if sys.stderr.isatty() else 0
-        self._is_shown = False
-
-    def show(self, state: Any) -> None:
-        text = f" {state['progress']:4.0%}  {when(state['now'])}  {counted(state['jobs'], 'job')}"
-        room = max(0, self._width - len(text))
-        done = int(room * state["progress"])
-        self._write("#" * done + "-" * (room - done) + text)
-        self._is_shown = True
-
-    def close(self) -> None:
-        if self._is_shown:
-            self._write(" " * self._width)
-
-    def _write(self, line: str) -> None:
-        if self._width:
-            click.echo(f"\r{line[: self._width]}\r", err=True, nl=False)

@@ -19,7 +19,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     eval "$(payments-emulator completion zsh)"        in ~/.zshrc
     payments-emulator completion fish | source        in ~/.config/fish/config.fish
 
-    It completes commands, options, event types, and the snapshots, requests and emails of a running emulator.
+    It completes commands, options and event types.
     """
     kind = get_completion_class(shell)
     assert kind

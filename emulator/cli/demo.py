@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import PORT, option
 from emulator.cli.output import fitted
 from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
@@ -31,18 +30,17 @@ START = "2026-01-01T00:00:00.000Z"
 
 
 @click.command()
-@option("--port", type=PORT, default=0, help="Port of the sandbox; 0 picks a free one.")
 @click.option("--stay/--leave", default=None, help="Keep the sandbox running afterwards. [default: in a terminal]")
-def demo(port: int, stay: bool | None) -> None:
+def demo(stay: bool | None) -> None:
     """Show a subscription's first two months.
 
     \b
     payments-emulator demo
-    payments-emulator demo --port 4747 --stay
+    payments-emulator demo --stay
 
     Each step is shown with its request. The command starts its own sandbox, with its own clock, and a webhook receiver.
     """
-    with _sandbox(port) as url, _shop() as shop:
+    with _sandbox() as url, _shop() as shop:
         Demo(url, shop).run()
         click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
@@ -151,15 +149,11 @@ def _shop() -> Iterator[Shop]:
 
 
 @contextmanager
-def _sandbox(port: int) -> Iterator[str]:
+def _sandbox() -> Iterator[str]:
     from emulator.engine.world_clock import FROZEN
-    from emulator.server.address import CannotListen
     from emulator.server.sandbox import Options
     from emulator.server.server import Server
 
-    try:
-        server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", port)
-    except CannotListen as error:
-        raise click.ClickException(str(error)) from None
+    server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", 0)
     with serving(server):
         yield server.url

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_URL, option, require_extra
+from emulator.cli.output import TerminalLine
 from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.service import reject_live_key, service_url
 
@@ -71,18 +71,16 @@ def _report(
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 
-    from rich.console import Console
-
     from emulator.checks.document.links import headers
     from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
     from emulator.checks.document.suite import Suite
 
-    console = Console(file=sys.stderr)
-
-    def progress(what: str) -> None:
-        if console.is_terminal:
-            line.update(f"checking {what}")
-
-    with webhook_receiver() as own, console.status("checking") as line:
+    shown = TerminalLine()
+    with webhook_receiver() as own:
         objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
-        return Suite(document, base_url, key, examples, seed, objects).run(progress)
+        try:
+            return Suite(document, base_url, key, examples, seed, objects).run(
+                lambda what: shown.show(f"checking {what}")
+            )
+        finally:
+            shown.end()

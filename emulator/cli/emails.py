@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID, complete_from
+from emulator.cli.options import ID
 from emulator.cli.output import Listing, Row, Shown, list_options, print_list, printable
 
 EMAIL_KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_canceled", "refund")
@@ -23,7 +23,7 @@ EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {em
 
 
 @click.command()
-@click.argument("email", type=ID, required=False, metavar="[EMAIL]", shell_complete=complete_from("/emails", "id"))
+@click.argument("email", type=ID, required=False, metavar="[EMAIL]")
 @click.option("--html", "form", flag_value="html", help="Print the HTML of EMAIL.")
 @click.option("--raw", "form", flag_value="raw", help="Print EMAIL as MIME, attachments included.")
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")

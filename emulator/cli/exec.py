@@ -20,9 +20,8 @@ import click
 
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import RunLimits, Runs
-from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND, PROGRAM
-from emulator.cli.options import OUTPUT_FILE, PORT, read_snapshot, writing
+from emulator.cli.options import PORT
 from emulator.cli.report_output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, command_line, environment, handling, key, sandbox
 from emulator.cli.serve import StartingServer, serve
@@ -41,7 +40,7 @@ GRACE = 5.0
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What no command survives; on Windows SIGTERM, which ends it at once."""
 
-NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format", "exit_with_stdin")
+NOT_OURS = ("port", "port_file", "quiet", "exit_with_stdin")
 """Options of ``serve`` that are about a server: its port, which has an environment variable, its end, its output."""
 
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
@@ -56,31 +55,9 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     type=click.Choice(["all"]),
     help="Run COMMAND again under each other value of an assumption, and report on which it depends.",
 )
-@click.option(
-    "--import",
-    "imported",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="SNAPSHOT",
-    help="Start COMMAND's App from an exported snapshot (a file).",
-)
-@click.option(
-    "--export-on-exit",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
-)
 @with_report
 @command_line
-def execute(
-    command: tuple[str, ...],
-    key: str,
-    *,
-    under_all: str | None,
-    imported: Path | None,
-    export_on_exit: Path | None,
-    output: ReportOutput,
-    **chosen: Any,
-) -> int:
+def execute(command: tuple[str, ...], key: str, *, under_all: str | None, output: ReportOutput, **chosen: Any) -> int:
     """Run COMMAND with its own sandbox.
 
     \b
@@ -95,8 +72,6 @@ def execute(
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if under_all:
-        if imported or export_on_exit:
-            raise click.UsageError("--import and --export-on-exit are about one run; --assumptions makes many")
         if chosen["state"] != "memory":
             raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
@@ -109,28 +84,9 @@ def execute(
     gc.disable()
     child = Child()
     with StartingServer(chosen, child.end, lambda _: tune_garbage_collector()) as server:
-        there = server.url, key, chosen["control_token"]
-        if imported:
-            server.wait()
-            restore(imported, *there)
+        variables = environment(server.url, key, chosen["control_token"])
         with not_run():
-            status = child.run(command, {**os.environ, **environment(*there)}, server.start)
-        server.wait()
-        if export_on_exit:
-            export(export_on_exit, *there)
-        return status
-
-
-def restore(file: Path, url: str, key: str, token: str | None) -> None:
-    with file.open("rb") as snapshot, ControlClient(url, key, token=token) as emulator:
-        emulator.call("PUT", f"/snapshots/{NAME}", json=read_snapshot(snapshot))
-        emulator.post(f"/snapshots/{NAME}/restore")
-
-
-def export(file: Path, url: str, key: str, token: str | None) -> None:
-    with ControlClient(url, key, token=token) as emulator, writing(file):
-        emulator.post("/snapshots", {"name": NAME})
-        file.write_bytes(emulator.send("GET", f"/snapshots/{NAME}").content + b"\n")
+            return child.run(command, {**os.environ, **variables}, server.start)
 
 
 @contextmanager
@@ -223,9 +179,6 @@ def on_terminal() -> bool:
     except OSError:
         return False
 
-
-NAME = "exec"
-"""The name of the snapshot at the server."""
 
 LAST_LINES = 15
 """How many lines of a failed run's output are shown."""

@@ -6,8 +6,8 @@ import os
 
 import click
 
-from emulator.cli.control_client import ControlClient
-from emulator.cli.options import DEFAULT_PORT, Number, as_json, variable
+from emulator.cli.control_client import PROBE, ControlClient
+from emulator.cli.options import DEFAULT_PORT, as_json, variable
 from emulator.cli.output import counted, print_line
 
 
@@ -20,28 +20,18 @@ from emulator.cli.output import counted, print_line
     metavar="URL",
     help="The emulator.",
 )
-@click.option(
-    "--timeout",
-    type=Number(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the emulator may take to answer.",
-)
 @as_json
-def health(url: str, timeout: float, as_json: bool) -> int:
+def health(url: str, as_json: bool) -> int:
     """Check that an emulator answers.
 
     \b
     payments-emulator health
-    payments-emulator health --url http://127.0.0.1:4747 --timeout 2
+    payments-emulator health --url http://127.0.0.1:4747
 
-    Exit status 0 if it answers, 1 if not. It needs no key and no control token, and uses no proxy.
+    Exit status 0 if it answers within five seconds, 1 if not. It needs no key and no control token, and uses no proxy.
     """
-    from emulator.client.connections import Timeouts
-
     try:
-        with ControlClient(url, key=None, timeouts=Timeouts(timeout, timeout)) as emulator:
+        with ControlClient(url, key=None, timeouts=PROBE) as emulator:
             answer = emulator.get("/health")
     except click.UsageError:
         raise

@@ -37,7 +37,6 @@ LAST_SECONDS = Timeouts(connect=1, response=1)
 )
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
 @option("--secret", metavar="SECRET", help="Sign with this secret. [default: one made from the key and the URL]")
-@click.option("--print-secret", is_flag=True, help="Print the secret and exit; needs no emulator.")
 @option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
 @option("--control-token", metavar="TOKEN", help="Control token that the emulator was started with, if any.")
@@ -47,7 +46,6 @@ def listen(
     *,
     events: str,
     secret: str | None,
-    print_secret: bool,
     url: str,
     key: str,
     control_token: str | None,
@@ -58,7 +56,7 @@ def listen(
     \b
     payments-emulator listen --forward-to 3000/webhooks
     payments-emulator listen --forward-to 3000/hooks --events invoice.paid
-    payments-emulator listen --forward-to localhost:3000/webhooks --print-secret
+    payments-emulator listen --forward-to localhost:3000/webhooks --json
 
     Your server's responses go back to the emulator, which retries failed deliveries. The secret stays the same for the
     same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
@@ -68,9 +66,6 @@ def listen(
 
     target = destination(forward_to, "'--forward-to'")
     secret = secret or derived_secret(key, target)
-    if print_secret:
-        click.echo(secret)
-        return
     # The context managers below remove the endpoint and stop the receiver.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with ControlClient(url, key, token=control_token) as emulator, Connections(target, RECEIVER_SECONDS) as receivers:

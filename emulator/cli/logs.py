@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID, complete_from
+from emulator.cli.options import ID
 from emulator.cli.output import Listing, Row, Shown, follow, list_options, print_line, print_list, print_next, when
 
 CODE_FORMS = ("curl", "httpx", "fetch", "http", "pytest", "node")
@@ -25,9 +25,7 @@ REQUESTS = Listing("/requests", "requests", request_row, then=lambda entry: f"lo
 
 
 @click.command()
-@click.argument(
-    "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
-)
+@click.argument("request", type=ID, required=False, metavar="[REQUEST]")
 @follow("requests")
 @click.option(
     "--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only requests with this response status."

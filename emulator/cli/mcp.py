@@ -9,40 +9,27 @@ import click
 from click.core import ParameterSource
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import PORT, require_extra, with_client
+from emulator.cli.options import require_extra, with_client
 
 
 @click.command()
-@click.option(
-    "--http",
-    "port",
-    type=PORT,
-    metavar="PORT",
-    help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of standard input and output; 0 picks a port.",
-)
 @with_client
-def mcp(emulator: ControlClient, port: int | None) -> None:
+def mcp(emulator: ControlClient) -> None:
     """Let an AI assistant use an emulator (MCP).
 
     \b
     payments-emulator mcp
     payments-emulator mcp --url http://127.0.0.1:4747 --key sk_test_demo
-    payments-emulator mcp --http 4748
 
-    Where no emulator runs and --url is not given, it starts one of its own, in memory. Eight tools: call, advance,
-    trigger, explain, requests, arrange, snapshot, prove. Needs the extra 'mcp'. Over HTTP it has the guards of the control
-    API: it listens on loopback only, answers to loopback names only and not to pages of other sites, and requires the
-    --control-token, if any, in Emulator-Token.
+    It speaks over standard input and output. Where no emulator runs and --url is not given, it starts one of its own, in
+    memory. Eight tools: call, advance, trigger, explain, requests, arrange, snapshot, prove. Needs the extra 'mcp'.
     """
     require_extra("mcp", "mcp")
     # Imported here: the extra is optional.
-    from emulator.cli.mcp_server import serve_http, server
+    from emulator.cli.mcp_server import server
 
     with _running(emulator) as there:
-        if port is None:
-            server(there).run("stdio")
-        else:
-            serve_http(there, port)
+        server(there).run("stdio")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The MCP server: its tools, and the guards of its HTTP."""
+"""The MCP server: its tools, and the operations of the document as resources."""
 
 from __future__ import annotations
 
@@ -10,97 +10,31 @@ from functools import wraps
 from typing import Any, Literal
 
 import click
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import ValidationError
-from starlette.types import Receive, Scope, Send
 
 from emulator.cli import logs
 from emulator.cli.control_client import ControlClient, Rejected
 from emulator.cli.options import duration
 from emulator.cli.output import when
 from emulator.cli.runs import CapturedCommands
-from emulator.cli.server import start_errors
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
-from emulator.engine.reference_data import numbered_assumptions
-from emulator.server.address import bind
 from emulator.version import VERSION
-from emulator.web.context import SCOPE_KEY, RequestContext
-from emulator.web.origins import OriginGuard
 
 INSTRUCTIONS = """A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
 are minor units. Use advance to reach a renewal, and explain before you guess why something happened."""
 
 
 def server(emulator: ControlClient) -> MCPServer:
-    mcp = _AssistantServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
+    mcp = MCPServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(emulator)
     every = (tools.call, tools.advance, tools.trigger, tools.explain)
     for tool in (*every, tools.requests, tools.arrange, tools.snapshot, tools.prove):
         # The schema of a text that is always the same would only cost tokens.
         mcp.add_tool(_explained(tool), structured_output=False)
-    add_resources(mcp, emulator)
+    add_resources(mcp)
     return mcp
-
-
-class _AssistantServer(MCPServer):
-    """The server of the library, which says in plain words what is wrong with the arguments of a tool."""
-
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        try:
-            return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(f"{name}: {'; '.join(_mistakes(error.__cause__))}") from None
-            raise
-
-
-def _mistakes(error: ValidationError) -> Iterator[str]:
-    for each in error.errors(include_url=False):
-        words = MISTAKES.get(
-            each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid"
-        )
-        yield f"{'.'.join(map(str, each['loc']))} {words.format(**each.get('ctx', {}))}"
-
-
-MISTAKES = {
-    "missing": "is missing",
-    "string_type": "must be a text",
-    "dict_type": "must be a JSON object",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-}
-"""What is said of an argument, by pydantic's type of error."""
-
-
-def serve_http(emulator: ControlClient, port: int) -> None:
-    """Serve streamable HTTP on loopback until the process is ended; port 0 is a free one."""
-    with start_errors():
-        listener = bind("127.0.0.1", port)
-    with listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        click.echo(f"MCP at {url}/mcp", err=True)
-        config = uvicorn.Config(GuardedApp(emulator, url), log_level="error")
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-class GuardedApp:
-    """The MCP server over HTTP, behind the guard of the control API: ``Host``, ``Origin`` and the control token."""
-
-    def __init__(self, emulator: ControlClient, url: str) -> None:
-        self._app = server(emulator).streamable_http_app(host="127.0.0.1")
-        self._guard = OriginGuard(self._app, token=emulator.token)
-        self._url = url
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # the start and the end of the server
-            await self._app(scope, receive, send)
-            return
-        scope[SCOPE_KEY] = RequestContext(self._url, lambda: "mcp", scope)
-        await self._guard(scope, receive, send)
 
 
 def _explained(tool: Callable[..., str]) -> Callable[..., str]:
@@ -118,36 +52,20 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
     return explained
 
 
-def add_resources(mcp: MCPServer, emulator: ControlClient) -> None:
-    def resource(address: str, description: str) -> Callable[..., Any]:
-        return mcp.resource(f"emulator://{address}", name=address, description=description)
-
-    @resource("assumptions", "Assumptions where the specification is silent.")
-    def assumptions() -> str:
-        return "\n".join(f"{number} {each.title}" for number, each in numbered_assumptions().items())
-
-    @resource("assumptions/{number}", "One assumption, such as B-44.")
-    def assumption(number: str) -> str:
-        each = numbered_assumptions()[number]
-        return f"{number} {each.title}\n\nSpecification ({each.section}): {each.reads}\n\nDecided: {each.decided}"
-
-    @resource("document", "Every operation of the service: operationId, method, path.")
+def add_resources(mcp: MCPServer) -> None:
+    @mcp.resource("emulator://document", name="document", description="Every operation: operationId, method, path.")
     def document() -> str:
         every = operations().items()
         return "\n".join(f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in every)
 
-    @resource("document/{operation}", "One operation, its schemas included, as JSON.")
+    @mcp.resource(
+        "emulator://document/{operation}",
+        name="document/{operation}",
+        description="One operation, its schemas included, as JSON.",
+    )
     def described(operation: str) -> str:
         method, path, spec = operations()[operation]
         return json.dumps({"method": method, "path": path, **tree.inlined(bundles.load("service"), spec)})
-
-    @resource("objects", "How many objects of each kind the world has.")
-    def objects() -> str:
-        return json.dumps(emulator.get("/counts"))
-
-    @resource("objects/{id}", "One object of any kind by its id.")
-    def one_object(id: str) -> str:
-        return json.dumps(emulator.get(f"/objects/{id}"))
 
 
 def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:

@@ -187,20 +187,6 @@ def instant(value: str) -> str:
 INSTANT = Parsed("INSTANT", instant)
 
 
-def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
-    """Return what completes a word with one field of a list of the running emulator; nothing without an emulator."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        try:
-            with ctx, connected(ctx.params) as emulator:
-                words = [item[field] for item in emulator.pages(path, 100)]
-        except click.ClickException:
-            return []
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-    return complete
-
-
 # Each of these imports what it needs: the help of a command line needs none of it.
 
 

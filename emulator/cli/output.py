@@ -281,6 +281,23 @@ def terminal_width() -> int | None:
     return columns() if sys.stdout.isatty() else None
 
 
+class TerminalLine:
+    """A line on the terminal that is written over and over, and is gone at the end; nothing where there is none."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stderr.isatty()
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        if self.is_terminal:
+            click.echo(f"\r\033[K{text}", nl=False, err=True)
+            self._is_shown = True
+
+    def end(self) -> None:
+        if self._is_shown:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
 def clock_time(instant: str) -> str:
     return instant[11:16] if instant[17:19] == "00" else instant[11:19]
 

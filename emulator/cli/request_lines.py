@@ -6,7 +6,6 @@ import json
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -37,23 +36,21 @@ MAX_NAMED = 100
 """Lines that wait while further ones have names."""
 
 INBOXES = "/_emulator/inbox/"
-"""Paths whose requests, deliveries above all, are only shown by ``-v``."""
+"""Paths whose requests, deliveries above all, are not shown."""
 
 OWN = ("/_emulator/", "/docs", "/openapi", "/favicon")
-"""Paths whose GETs are only shown by ``-v``: the console asks all the time, and so do health checks."""
+"""Paths whose GETs are not shown: the console asks all the time, and so do health checks."""
 
 
 class RequestLines:
-    """Prints requests, in a thread, so that none waits for a terminal or a pipe. For ``verbose`` every one.
+    """Prints requests, in a thread, so that none waits for a terminal or a pipe.
 
     Those of a moment are printed together: to wake the thread for each one halved the rate of requests.
     """
 
-    def __init__(self, form: str, *, verbose: bool) -> None:
-        self._is_json = form == "json"
-        self._verbose = verbose
+    def __init__(self) -> None:
         # A person reads names, and no more than some lines a second; names take longer than many a request.
-        self._is_named = not self._is_json and sys.stdout.isatty()
+        self._is_named = sys.stdout.isatty()
         self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
@@ -63,10 +60,9 @@ class RequestLines:
     def report(self, request: AnsweredRequest, answer: bytes, world: World | None) -> None:
         """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
-        if self._verbose or not hidden:
-            if len(self._waiting) < MAX_WAITING:
-                is_named = self._is_named and len(self._waiting) < MAX_NAMED
-                self._waiting.append((request, said(request, answer, world if is_named else None)))
+        if not hidden and len(self._waiting) < MAX_WAITING:
+            is_named = self._is_named and len(self._waiting) < MAX_NAMED
+            self._waiting.append((request, said(request, answer, world if is_named else None)))
             if not self._some.is_set():
                 self._some.set()
 
@@ -81,20 +77,15 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             for _ in range(0, len(self._waiting), TOGETHER):
+                # Asked once for all: in each system call this thread gives way to the server's.
+                width = terminal_width()
                 requests = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
                 try:
-                    click.echo("\n".join(self._lines(requests)))
+                    click.echo("\n".join(text_line(request, said, width) for request, said in requests))
                 except OSError:
                     # The reader has closed its end; the server goes on.
                     return
                 self._ending.wait(BREATH)
-
-    def _lines(self, requests: Iterable[tuple[AnsweredRequest, str]]) -> list[str]:
-        if self._is_json:
-            return [json_line(request) for request, _ in requests]
-        # Asked once for all: in each system call this thread gives way to the server's.
-        width = terminal_width()
-        return [text_line(request, said, verbose=self._verbose, width=width) for request, said in requests]
 
 
 def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
@@ -113,7 +104,7 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
     return redact(name.encode()).decode()
 
 
-def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width: int | None = None) -> str:
+def text_line(request: AnsweredRequest, said: str = "", width: int | None = None) -> str:
     """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time.
 
     For a terminal, as much as fits its ``width``, the status in a color.
@@ -127,8 +118,6 @@ def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width:
     if request.events and not said.startswith("→"):
         line += f"  {_counted(request.events)}"
     line += f"  {request.seconds * 1000:.0f} ms"
-    if verbose:
-        line += f"  {request.id}"
     if width is None:
         return line
     shown = line if len(line) <= width else f"{line[: width - 1]}…"
@@ -141,17 +130,3 @@ def text_line(request: AnsweredRequest, said: str = "", *, verbose: bool, width:
 @lru_cache(maxsize=256)  # most requests cause the same few
 def _counted(events: tuple[str, ...]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
-
-
-def json_line(request: AnsweredRequest) -> str:
-    return json.dumps(
-        {
-            "request": request.id,
-            "app": request.app,
-            "method": request.method,
-            "path": request.path,
-            "status": request.status,
-            "duration_ms": round(request.seconds * 1000, 1),
-            "events": request.events,
-        }
-    )

@@ -20,9 +20,9 @@ import click
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
+from emulator.cli.output import TerminalLine
 from emulator.cli.report_output import with_report
 from emulator.cli.serve import StartingServer, serve
-from emulator.core.limits import WORLDS
 
 if TYPE_CHECKING:
     import subprocess
@@ -35,20 +35,7 @@ if TYPE_CHECKING:
 
 
 WORLD_OPTIONS = ("clock", "seed", "keys", "fixtures", "chosen_assumptions", "profile", "trust_network")
-"""The options of ``serve`` that say how the worlds of a run are."""
-
-ALONE: Mapping[str, Any] = {
-    "host": "127.0.0.1",
-    "port": 0,
-    "public_url": None,
-    "control_token": None,
-    "insecure": False,
-    "allow_hosts": (),
-    "state": "memory",
-    "max_worlds": WORLDS.most,
-    "strict": False,
-}
-"""The other options: each run has a server of its own for this machine, whose answers may be wrong."""
+"""The options of ``serve`` that say how the worlds of a run are; its server is for this machine alone."""
 
 key = option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 budget = click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
@@ -103,10 +90,10 @@ def sandbox(
 
     ``built`` is called with the server before it serves. If it cannot start, the ``commands`` end.
     """
-    own = {**ALONE, **chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0, "parts": parts}
-    with StartingServer(own, commands.stop, built) as server:
+    own = {**chosen, "seed": chosen["seed"] or 0, "state": "memory", "port": 0}
+    with StartingServer(own, commands.stop, built, **({"parts": parts} if parts else {})) as server:
         server.start()
-        yield server.url, environment(server.url, key, own["control_token"])
+        yield server.url, environment(server.url, key, chosen.get("control_token"))
 
 
 def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
@@ -267,7 +254,7 @@ class ProgressLine:
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
         self._is_quiet = quiet
-        self._is_terminal = os.isatty(2)
+        self._line = TerminalLine()
         self._title = title
         self._started: float | None = None
         self._first = 0
@@ -284,14 +271,15 @@ class ProgressLine:
         now = time.monotonic()
         if self._started is None:
             self._started, self._first = now, done
-        if self._is_quiet or not (self._is_terminal or now - self._shown > PROGRESS_SECONDS):
+        if self._is_quiet or not (self._line.is_terminal or now - self._shown > PROGRESS_SECONDS):
             return
         self._shown = now
         mean = (now - self._started) / max(1, done - self._first)
         left = f", about {mean * (of - done):.0f} s left" if done > self._first else ""
-        line = f"{self._title}{done} of {of} runs{left}"
-        click.echo(f"\r\033[K{line}" if self._is_terminal else line, nl=not self._is_terminal, err=True)
+        text = f"{self._title}{done} of {of} runs{left}"
+        self._line.show(text)
+        if not self._line.is_terminal:
+            click.echo(text, err=True)
 
     def end(self) -> None:
-        if self._is_terminal and not self._is_quiet and self._started is not None:
-            click.echo("\r\033[K", nl=False, err=True)
+        self._line.end()

@@ -38,12 +38,15 @@ from emulator.core.limits import WORLDS
 from emulator.server.address import bind, is_loopback, url_of
 
 if TYPE_CHECKING:
-    from emulator.server.sandbox import Options
+    import socket
+
     from emulator.server.server import Server
     from emulator.server.thread import ServerThread
 
+LOOPBACK = "127.0.0.1"
+
 OPTIONS = (
-    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
+    option("--host", default=LOOPBACK, metavar="ADDRESS", help="Address to listen on."),
     option("--port", type=PORT, default=DEFAULT_PORT, help="Port; 0 picks a free one."),
     option("--port-file", type=FILE, help="Write the port to this file when ready."),
     option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
@@ -93,10 +96,8 @@ OPTIONS = (
 @click.command()
 @with_options(OPTIONS)
 @option("--quiet", "-q", is_flag=True, default=False, help="Print no line for each request.")
-@option("--verbose", "-v", is_flag=True, default=False, help="Print ids, and requests of the console too.")
 @option("--exit-with-stdin", is_flag=True, default=False, help="End when the standard input ends.")
-@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Log format.")
-def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
+def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 
     \b
@@ -106,17 +107,13 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
 
     Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT. Guide: /docs/guide/command-line/
     """
-    if quiet and verbose:
-        raise click.UsageError("--quiet and --verbose contradict each other")
     gc.disable()
     allow_open_files()
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    lines = None if quiet else RequestLines(log_format, verbose=verbose)
+    lines = None if quiet else RequestLines()
     port_file: Path | None = chosen["port_file"]
-    server = make_server(**chosen, report=lines and lines.report)
-    if hasattr(signal, "SIGUSR1"):
-        signal.signal(signal.SIGUSR1, lambda *_: server.save())
+    server = make_server(chosen, report=lines and lines.report)
     forget_port(port_file)
     introduce(server.url, chosen["keys"], chosen["profile"])
     try:
@@ -140,55 +137,42 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
     click.echo("Ready.")
 
 
-def make_server(**chosen: Any) -> Any:
-    """Return the server for the options of a command line. Raises ``ClickException`` if it cannot start."""
-    if sys.version_info >= (3, 15):
-        # Most of what Connexion imports, this server never uses (PEP 810; docs/contributing/connexion-start.md).
-        sys.set_lazy_imports_filter(lambda importer, *_: f"{importer}.".startswith("connexion."))
-        sys.set_lazy_imports("all")
+def make_server(chosen: Mapping[str, Any], listening: socket.socket | None = None, **more: Any) -> Server:
+    """Return the server for the options of a command line, and ``more`` of a sandbox. Raises ``ClickException``.
+
+    Options that a command does not have are those of a server for this machine alone, on any port.
+    """
+    from emulator.server.sandbox import Options
     from emulator.server.server import Server
 
-    options = make_options(chosen)
-    with start_errors():
-        address = chosen["host"], chosen["port"], public_url(chosen["public_url"])
-        return Server(options, *address, chosen.get("listening"))
-
-
-def make_options(chosen: dict[str, Any]) -> Options:
-    from emulator.server.sandbox import Options, Parts
-
-    _check(chosen)
-    same = (
-        "seed",
-        "fixtures",
-        "strict",
-        "allow_hosts",
-        "control_token",
-        "trust_network",
-        "state",
-        "max_worlds",
-    )
-    return Options(
-        clock_mode=chosen["clock"][0],
-        clock_at=chosen["clock"][1],
+    host = _permitted_host(chosen)
+    mode, at = chosen["clock"]
+    same = {
+        *("seed", "fixtures", "profile", "strict", "allow_hosts", "control_token", "trust_network"),
+        *("state", "max_worlds"),
+    }
+    options = Options(
+        clock_mode=mode,
+        clock_at=at,
         listed_keys_only=chosen["keys"] == "listed",
         assumptions=dict(chosen["chosen_assumptions"]),
-        profile=chosen.get("profile"),
-        any_host=not is_loopback(chosen["host"]),
-        report=chosen.get("report"),
-        parts=chosen.get("parts") or Parts(),
-        **{name: chosen[name] for name in same},
+        any_host=not is_loopback(host),
+        **{name: value for name, value in chosen.items() if name in same},
+        **more,
     )
+    with start_errors():
+        return Server(options, host, chosen.get("port", 0), public_url(chosen), listening)
 
 
-def _check(chosen: Mapping[str, Any]) -> None:
-    """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
-    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
-    if not permitted and not is_loopback(chosen["host"]):
+def _permitted_host(chosen: Mapping[str, Any]) -> str:
+    """Return the address to listen on. Raises ``UsageError`` for one that others reach without a token."""
+    host: str = chosen.get("host", LOOPBACK)
+    permitted = chosen.get("control_token") or chosen.get("insecure") or chosen["trust_network"]
+    if not permitted and not is_loopback(host):
         raise click.UsageError(
-            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
-            "or say --insecure"
+            f"--host {host}: others than this machine could use the control API; give a --control-token, or say --insecure"
         )
+    return host
 
 
 class StartingServer:
@@ -198,16 +182,18 @@ class StartingServer:
     ``ClickException``, as the end of the block does.
     """
 
-    def __init__(self, chosen: Mapping[str, Any], failed: Callable[[], None], built: Callable[[Server], None]) -> None:
-        _check(chosen)
+    def __init__(
+        self, chosen: Mapping[str, Any], failed: Callable[[], None], built: Callable[[Server], None], **more: Any
+    ) -> None:
+        host = _permitted_host(chosen)
         with start_errors():
-            self._listening = bind(chosen["host"], chosen["port"])
+            self._listening = bind(host, chosen.get("port", 0))
         port = self._listening.getsockname()[1]
-        url = url_of(chosen["host"], port, trust_network=chosen["trust_network"])
-        self.url = public_url(chosen["public_url"]) or url
+        self.url: str = public_url(chosen) or url_of(host, port, trust_network=chosen["trust_network"])
         self._chosen = chosen
         self._failed = failed
         self._built = built
+        self._more = more
         self._server: Server | None = None
         self._thread: ServerThread | None = None
 
@@ -218,7 +204,7 @@ class StartingServer:
 
     def run(self, ready: Callable[[], None]) -> None:
         try:
-            self._server = make_server(**self._chosen, listening=self._listening)
+            self._server = make_server(self._chosen, self._listening, **self._more)
             self._built(self._server)
             self._server.run(ready)
         finally:

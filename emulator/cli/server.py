@@ -6,10 +6,10 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,7 +78,8 @@ def start_errors() -> Iterator[None]:
         raise click.ClickException(str(error)) from None
 
 
-def public_url(url: str | None) -> str | None:
+def public_url(chosen: Mapping[str, Any]) -> str | None:
+    url: str | None = chosen.get("public_url")
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
         raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
     return url and url.rstrip("/")

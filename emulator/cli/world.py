@@ -10,14 +10,14 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import LazyGroup
-from emulator.cli.options import CLOCK_START, ID, as_json, complete_from, matching, read_snapshot, with_client
+from emulator.cli.options import CLOCK_START, ID, as_json, matching, read_snapshot, with_client
 from emulator.cli.output import counted, limit, print_line, printed, when
 
 NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name of 1 to 64 of A-Z a-z 0-9 . _ -")
 """The name of a snapshot, which is part of a URL."""
 
-existing = click.argument("name", type=NAME, shell_complete=complete_from("/snapshots", "name"))
-"""The name of an existing snapshot, which shells complete."""
+existing = click.argument("name", type=NAME)
+"""The name of an existing snapshot."""
 
 
 @click.group(cls=LazyGroup)
@@ -143,9 +143,7 @@ def rewound_line(result: Any) -> str:
 
 
 @world.command()
-@click.argument(
-    "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
-)
+@click.argument("request", type=ID, required=False, metavar="[REQUEST]")
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]")
 @printed(rewound_line)
 def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> Any:

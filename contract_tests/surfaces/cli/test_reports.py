@@ -13,6 +13,7 @@ from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.client import SHOWN_IDS
+from emulator.client.connections import Timeouts
 from emulator.core.event_types import EVENTS
 
 
@@ -83,14 +84,13 @@ def test_health_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.Monke
     assert line.startswith("ok: version ")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        ended = run("health", "--url", url, "--timeout", "0.2")
+        monkeypatch.setattr("emulator.cli.health.PROBE", Timeouts(5, 0.2))
+        ended = run("health", "--url", url)
     assert (ended.status, ended.output, ended.errors.count("\n")) == (1, "", 1)
     assert run("health", "--url", url).status == 1
 
 
-def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(
-    server: RunningServer, sandbox: Sandbox, cli: Cli
-) -> None:
+def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(sandbox: Sandbox, cli: Cli) -> None:
     summary, untried = cli("test", "client").lines
     assert untried.startswith("Not exercised: ignored-retry-after, unsafe-retry, ")
     assert summary.startswith("0 requests checked: 0 errors, 0 warnings, 0 info; 0 rules followed, ")
@@ -112,10 +112,6 @@ def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(
         assert (ended.status, ended.errors) == (status, ""), severity
         assert json.loads(ended.output)["broken"] == sandbox.control.get("/audit")["findings"]
     sent += [careless() for _ in range(SHOWN_IDS + 1)]
-    with server.world("everyapp") as other:
-        other.customer()
-        every = cli("test", "client", "--every-app", "--json").objects[0]["broken"]
-    assert {each["app"] for each in every} >= {sandbox.key.removeprefix("sk_test_")}, "a suite has an App for each test"
     assert cli("test", "client").lines[2].split()[2:] == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
 
 
@@ -146,18 +142,9 @@ def test_each_group_has_its_share_and_what_the_tests_never_used(monkeypatch: pyt
     assert "operations     2 of  87     2.2 %" in lines
     assert any(re.fullmatch(r"  never: .*, and 82 more", line) for line in lines)
     assert max(map(len, lines)) <= 80
-    assert usage("--missing", "--group", "events").lines[3:] == [
-        f"  {name}" for name in EVENTS if name not in ("customer.created", "customer.deleted")
-    ]
+    (used,) = usage("--json").objects
+    never = used["usage"]["groups"]["events"]["missing"]
+    assert (never[0], {*never}) == ("customer.deleted", EVENTS.keys() - {"customer.created"})
     failed = usage(code="raise SystemExit(3)")
     why = "The command fails with the right service, so nothing else was tried: exit status 3"
     assert (failed.status, failed.output.startswith(why), "never used" in failed.output) == (1, True, False)
-
-
-def test_too_little_use_is_a_failed_check() -> None:
-    """Exit status 1, and why. The score is that of mutants, and none is tried."""
-    short = ["events: 7.1 % is less than 8 %", "states: 2.2 % is less than 8 %"]
-    for floors, said in ((["events=8", "states=8"], short), (["50", "events=7", "states=2"], [])):
-        fail_on = [word for floor in floors for word in ("--fail-on", floor)]
-        result = usage("--group", "events", "--group", "states", *fail_on)
-        assert (result.status, result.errors.splitlines()) == (1 if said else 0, said)

@@ -266,27 +266,23 @@ def try_mutants(
     *,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
-    every: bool = False,
-    all_tests: bool = False,
 ) -> SuiteReport:
     """Run the command with the right service, then with each mutant that concerns it.
 
-    ``only`` and ``skip`` are patterns of names; optional ones are tried with ``every``, or where ``only`` names them. A mutant
-    runs only the tests that reached its point with the right service, if each has an App of its own; with ``all_tests``, all.
+    ``only`` and ``skip`` are patterns of names; optional ones are tried where ``only`` names them. A mutant runs
+    only the tests that reached its point with the right service, if each has an App of its own.
     Ctrl-C ends the search; the report has what was found before.
     """
     runs = Runs[Mutant, MutantRun](play, limits)
     named = [row for row in mutants.values() if not named_by(row, skip) and (not only or named_by(row, only))]
-    wanted = [row for row in named if only or every or not row.is_optional]
+    wanted = [row for row in named if only or not row.is_optional]
     try:
         right = play(None)
     except KeyboardInterrupt:
         return SuiteReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
-    concerning = [row for row in wanted if row.name in right.reached]
-    if not all_tests:
-        concerning = _narrowed(concerning, right.apps, play)
+    concerning = _narrowed([row for row in wanted if row.name in right.reached], right.apps, play)
     runs.play_all(concerning)
     played = runs.endings
     # A part of the tests may do other things than all of them do.

@@ -123,10 +123,6 @@ class Store(Protocol):
         """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
         return
 
-    def save(self) -> None:
-        """Write pending changes at once; only a store that collects changes has any."""
-        return
-
     def unsaved(self) -> str | None:
         """Return the message on answered changes that are not stored, or None."""
         return None

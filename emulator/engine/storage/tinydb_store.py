@@ -222,9 +222,6 @@ class TinyDBStore(Store):
     def _head(self, key: Key, head: WorldHeader) -> TableChange:
         return TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
 
-    def save(self) -> None:
-        self._hurry.set()
-
     def compact(self) -> None:
         # A file that was just written is as small as it can be.
         with self._up_to_date() as base:

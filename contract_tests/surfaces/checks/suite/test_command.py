@@ -88,16 +88,15 @@ ALL = "loaded refund customer other "
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("options", "variables", "ran"),
+    ("variables", "ran"),
     [
-        ([], {}, f"{ALL}loaded refund refund refund "),
-        ([], {"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}"),
-        (["--all-tests"], {}, 2 * ALL),
+        ({}, f"{ALL}loaded refund refund refund "),
+        ({"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}"),
     ],
-    ids=["forked", "no fork beside a thread", "all"],
+    ids=["forked", "no fork beside a thread"],
 )
 def test_a_mutant_runs_the_tests_that_reached_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], variables: dict[str, str], ran: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], ran: str
 ) -> None:
     """They are tried twice with the right service first: some pass only with others, or only once in a process."""
     monkeypatch.setenv("RAN", str(tmp_path / "ran"))
@@ -107,7 +106,7 @@ def test_a_mutant_runs_the_tests_that_reached_its_place(
     suite = tmp_path / "test_shop.py"
     suite.write_text(TESTS, encoding="utf-8")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", suite)
-    ended = examined("--json", "--only", "refund-short", *options, "--", *command)
+    ended = examined("--json", "--only", "refund-short", "--", *command)
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
     assert (tmp_path / "ran").read_text("utf-8") == ran
 

@@ -140,7 +140,7 @@ def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_
     assert lines[1] == "1. The command passes whatever the service does wrong: it asserts nothing about it."
     assert len(lines) == 4
     assert lines[3].startswith("Left out, because a client must not depend on it (--all tries it): payment-succeeded-")
-    everything = mutated(play, happy_path, every=True)
+    everything = mutated(play, happy_path, only=["*"])
     assert (everything.left_out, everything.asserts_nothing) == ([], False)
 
 
