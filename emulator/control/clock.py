@@ -22,7 +22,7 @@ from emulator.core.world import World, encode
 from emulator.engine.advances import Advance, AdvanceResult, Target
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
-from emulator.engine.time_slices import TimeSlice
+from emulator.engine.time_slices import TimeSlice, let_go
 from emulator.engine.world_clock import ClockState
 from emulator.insight.names import job_texts
 from emulator.web.context import Response
@@ -223,9 +223,11 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
 async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator[ScheduleEntry]:
     """Yield every entry that the query asks for, soonest first."""
     if "until" in query:
-        async for item in preview(await runtime.history.copy(), horizon(runtime, query["until"])):
+        until, copied = horizon(runtime, query["until"]), [await runtime.history.copy()]
+        async for item in preview(copied[0], until):
             if query.get("kind") in (None, item["kind"]):
                 yield item
+        await let_go(copied.pop(), runtime.scheduler.pauses)
         return
     for job in sorted(runtime.world.jobs.unordered(), key=lambda job: (job.due, job.sequence)):
         if query.get("kind") in (None, job.name):

@@ -105,7 +105,7 @@ def _matches(table: Table[Email], query: Query) -> Slices[Page[Email]]:
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
         wanted = query["to"].casefold()
-        filters["to"] = [to for to in table.indexes["to"].all_keys() if to.casefold() == wanted]
+        filters["to"] = [to for to in table.index("to").all_keys() if to.casefold() == wanted]
     return scan(table, filters)
 
 

@@ -81,7 +81,7 @@ async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     from emulator.control.objects import page_of
 
     table = runtime.inbox.table
-    received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
+    received = {name: table.where("inbox", name) for name in table.index("inbox").all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
     return page_of(names, query, lambda name: _summary(runtime, name, received.get(name, [])))
 

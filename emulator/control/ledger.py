@@ -211,7 +211,7 @@ def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
     objects = [Sample({**app, "kind": table.kind.kind}, len(table)) for table in world.tables() if len(table)]
     yield Metric("objects", GAUGE, "Objects by kind.", objects)
     for name, (kind, help) in BY_STATUS.items():
-        by_status = world.table(kind).indexes["status"]
+        by_status = world.table(kind).index("status")
         counts = {status: len(by_status.run(status)) for status in by_status.all_keys()}
         samples = [Sample({**app, "status": status}, count) for status, count in sorted(counts.items()) if count]
         yield Metric(name, GAUGE, help, samples)

@@ -139,7 +139,7 @@ def page_of(rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda 
 async def explain(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
     """GET /explain/{id}: why the object is in its present state."""
     await runtime.catch_up()
-    return explanation.explain(runtime, id, language_of(query["language"]))
+    return await runtime.in_slices(explanation.explain(runtime, id, language_of(query["language"])))
 
 
 # -- objects by kind: listed, searched by text, found by what they belong to, and counted

@@ -141,7 +141,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
     await runtime.catch_up()
-    return _save(runtime, body["name"], await runtime.history.snapshot())
+    return await _save(runtime, body["name"], await runtime.history.snapshot())
 
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Stream:
@@ -175,7 +175,7 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
             await asyncio.to_thread(validate, snapshot.world)
         except InvalidState as error:
             raise invalid_field("worlds", " ".join(str(error).split())) from None
-        return _save(runtime, name, snapshot)
+        return await _save(runtime, name, snapshot)
 
 
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
@@ -188,13 +188,13 @@ async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
     """DELETE /snapshots/{name}: deletes a snapshot."""
     find(runtime, name)
-    runtime.history.delete_snapshot(name)
+    await runtime.history.store_snapshot(name, None)
 
 
-def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
+async def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
     if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= SNAPSHOTS.most:
         raise invalid_field("name", f"there are {SNAPSHOTS.most} snapshots; delete one first")
-    runtime.history.store_snapshot(name, snapshot)
+    await runtime.history.store_snapshot(name, snapshot)
     return summary(name, snapshot)
 
 

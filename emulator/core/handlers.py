@@ -17,7 +17,7 @@ from inspect import isgenerator
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -295,14 +295,19 @@ def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) 
     page alone. Otherwise it yields now and then, for other work; the page is that of the table at the beginning.
     """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    lists, rest = _best_index(table, wanted, filters)
-    lists, rest = _in_bounds(lists, rest, filters)
+    yield from table.ordered()
+    # No index serves a filter with a function of its own, because that does not compare the field's value.
+    indexed = [field for field in wanted.keys() - filters.keys() if field in table.kind.indexes]
+    for field in indexed:
+        yield from table.indexed(field)
+    lists, rest = _best_index(table, wanted, indexed)
+    runs, rest = _in_bounds(lists, rest, filters)
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
-    if not rest and ordering == "-created_at" and (len(lists) == 1 or first < STEP):
-        return Page([slot.record for slot in _newest(lists, first + size)][first:], sum(map(len, lists)), page, size)
-    matches = yield from _matches(lists, rest, filters)
+    if not rest and ordering == "-created_at" and (len(runs) == 1 or first < STEP):
+        return Page([slot.record for slot in _newest(runs, first + size)][first:], sum(map(len, runs)), page, size)
+    matches = yield from _matches(runs, rest, filters)
     if ordering == "-created_at":
         return Page(matches[first : first + size], len(matches), page, size)
     merged = yield from _sorted(matches[::-1], ordering)
@@ -312,54 +317,72 @@ def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) 
     return Page([*islice(merged, size)], len(matches), page, size)
 
 
-def _best_index(
-    table: Table[R], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
-) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """Return the lists of slots that the most selective index finds for one filter, and the filters that remain.
+class Run(NamedTuple, Generic[R]):
+    """The slots from ``start`` to ``stop`` of an ordered list."""
 
-    No index serves a filter with a function of its own, because that does not compare the field's value.
-    """
+    slots: list[Slot[R]]
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def _best_index(
+    table: Table[R], wanted: Mapping[str, Any], indexed: list[str]
+) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
+    """Return the lists of slots that the most selective index finds for one filter, and the filters that remain."""
     best: tuple[int, list[list[Slot[R]]], str | None] = (len(table), [table.order], None)
-    for field in wanted.keys() - filters.keys():
-        if field in table.kind.indexes:
-            values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-            lists = [table.indexes[field].run(value) for value in dict.fromkeys(values)]
-            best = min(best, (sum(map(len, lists)), lists, field), key=lambda choice: (choice[0], choice[2] is None))
+    for field in indexed:
+        values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
+        lists = [table.index(field).run(value) for value in dict.fromkeys(values)]
+        best = min(best, (sum(map(len, lists)), lists, field), key=lambda choice: (choice[0], choice[2] is None))
     return best[1], {name: value for name, value in wanted.items() if name != best[2]}
 
 
 def _in_bounds(
     lists: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
-) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
+) -> tuple[list[Run[R]], dict[str, Any]]:
     """Return the parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
     bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
-    created_at = attrgetter("record.created_at")
-    if after := bounds.get("created_after"):
-        lists = [slots[bisect_left(slots, after, key=created_at) :] for slots in lists]
-    if before := bounds.get("created_before"):
-        lists = [slots[: bisect_right(slots, before, key=created_at)] for slots in lists]
-    return lists, {name: value for name, value in wanted.items() if name not in bounds}
+    after, before = bounds.get("created_after"), bounds.get("created_before")
+    within = []
+    for slots in lists:
+        start = 0 if after is None else bisect_left(slots, after, key=_created_at)
+        stop = len(slots) if before is None else bisect_right(slots, before, key=_created_at)
+        within.append(Run(slots, start, max(start, stop)))
+    return within, {name: value for name, value in wanted.items() if name not in bounds}
 
 
-def _newest(lists: list[list[Slot[R]]], most: int) -> Iterator[Slot[R]]:
+def _created_at(slot: Slot[Any]) -> str:
+    created_at: str = slot.record.created_at
+    return created_at
+
+
+def _newest(runs: list[Run[R]], most: int) -> Iterator[Slot[R]]:
     """Return the newest slots of several ordered lists, newest first."""
-    ends = [reversed(slots[-most:]) for slots in lists]
+    ends = [reversed(run.slots[max(run.start, run.stop - most) : run.stop]) for run in runs]
     return ends[0] if len(ends) == 1 else islice(merge(*ends, reverse=True), most)
 
 
-def _matches(lists: list[list[Slot[R]]], rest: Mapping[str, Any], filters: Mapping[str, Filter]) -> Slices[list[R]]:
-    """Return the records in ordered lists that fit, newest first, as they are now, however late they are read."""
-    records: Iterator[R]
-    if len(lists) == 1:
-        records = reversed([slot.record for slot in lists[0]])
-    else:  # a slot keeps its place in the order for ever, even once it has left the table
-        pairs = [[(slot, slot.record) for slot in reversed(slots)] for slots in lists]
-        records = (record for _, record in merge(*pairs, key=itemgetter(0), reverse=True))
+def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Mapping[str, Filter]) -> Slices[list[R]]:
+    """Return the records in ordered lists that fit, newest first."""
+    records = _records(runs)
     found: list[R] = []
     while step := [*islice(records, STEP)]:
         found += [record for record in step if _fits(record, rest, filters)]
         yield
     return found
+
+
+def _records(runs: list[Run[R]]) -> Iterator[R]:
+    """Return the records in ordered lists, newest first, as they are now, however late they are read."""
+    if len(runs) == 1:
+        [run] = runs
+        return reversed([slot.record for slot in run.slots[run.start : run.stop]])
+    # A slot keeps its place in the order for ever, even once it has left the table.
+    pairs = ([(slot, slot.record) for slot in run.slots[run.start : run.stop]] for run in runs)
+    return (record for _, record in merge(*map(reversed, [*pairs]), key=itemgetter(0), reverse=True))
 
 
 def _sorted(records: list[R], ordering: str) -> Slices[Iterator[R]]:

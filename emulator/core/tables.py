@@ -137,21 +137,14 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
             self.discard(value)
 
 
-class Indexes(dict[str, Index[R]]):
-    """The indexes of a table by field, each made of the table's slots when it is first read."""
-
-    __slots__ = ("_slots",)
-
-    def __init__(self, slots: PartedDict[str, Slot[R]]) -> None:
-        self._slots = slots
-
-    def __missing__(self, field: str) -> Index[R]:
-        index: Index[R] = Index()
-        for slot in sorted(self._slots.all_values()):
+def _filed(order: list[Slot[R]], field: str) -> Slices[Index[R]]:
+    """Return the index of a field, made of all slots of a table."""
+    index: Index[R] = Index()
+    for at in range(0, len(order), STEP):
+        for slot in order[at : at + STEP]:
             index.add(getattr(slot.record, field), slot)
-        # Only now: a snapshot is exported in a thread, while requests may read it, too.
-        self[field] = index
-        return index
+        yield
+    return index
 
 
 _NONE: dict[str, Any] = {}
@@ -169,6 +162,7 @@ class Table(Generic[R]):
     __slots__ = (
         "_order",
         "_slot_fields",
+        "changes",
         "checked",
         "checks_additions",
         "indexes",
@@ -185,7 +179,8 @@ class Table(Generic[R]):
         self.checked: frozenset[str] = kind.checked
         self.checks_additions: bool = "id" in kind.checked
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
-        self.indexes: Indexes[R] = Indexes(self.slots)
+        self.indexes: dict[str, Index[R]] = {}
+        self.changes: int = 0
         self._order: list[Slot[R]] | None = None
         self.unique: dict[str, PartedDict[Any, Slot[R]]] = (
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
@@ -230,9 +225,10 @@ class Table(Generic[R]):
             self.slots[id] = Slot(before.number, before.record)
 
     def ordered(self) -> Slices[list[Slot[R]]]:
-        """Return every slot, in order of creation. The table must not change meanwhile."""
+        """Return every slot, in order of creation; at once if the table changes meanwhile."""
         if self._order is not None:
             return self._order
+        before = self.changes
         order: list[Slot[R]] = []
         is_sorted = True
         for slots in _steps(self.slots):
@@ -240,11 +236,28 @@ class Table(Generic[R]):
             is_sorted = is_sorted and (not order or order[-1] < step[0])
             order += step
             yield
+        if before != self.changes:
+            return self.order
         if not is_sorted:
             order.sort()
         if self.kind.paged:
             self._order = order
         return order
+
+    def indexed(self, field: str) -> Slices[Index[R]]:
+        """Return the index of a field, made if it is not there yet; at once if the table changes meanwhile."""
+        if field not in self.indexes:
+            order, before = (yield from self.ordered()), self.changes
+            index = yield from _filed(order, field)
+            if before != self.changes:
+                return self.index(field)
+            # Only now: a snapshot is exported in a thread, while requests may read it, too.
+            self.indexes[field] = index
+        return self.indexes[field]
+
+    def index(self, field: str) -> Index[R]:
+        """Return the index of a field, made at once if it is not there yet."""
+        return completed(self.indexed(field))
 
     def __len__(self) -> int:
         return self.slots.size() if self.slots.older else len(self.slots)
@@ -271,12 +284,19 @@ class Table(Generic[R]):
             raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
         return slot
 
+    def pieces(self) -> list[object]:
+        """Return all that the table consists of, so that a large one can be let go of piece by piece."""
+        mappings: list[PartedDict[Any, Any]] = [self.slots, *self.indexes.values(), *self.unique.values()]
+        older = chain.from_iterable(mapping.older for mapping in mappings)
+        return [*_steps(self.slots), self._order, *mappings, *older]
+
     def oldest(self) -> R | None:
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records whose indexed field has this value, oldest first; null is not indexed."""
-        run = self.indexes[field][value]
+        index = self.indexes.get(field)
+        run = (self.index(field) if index is None else index)[value]
         if run is None:
             return []
         return [slot.record for slot in run] if isinstance(run, list) else [run.record]
@@ -298,6 +318,7 @@ class Table(Generic[R]):
             slots.begin_part()
         if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
+        self.changes += 1
         if self._order is not None:
             _insert(self._order, slot)
         for field, index in self.indexes.items():
@@ -322,6 +343,7 @@ class Table(Generic[R]):
             self.remove(old)
             self.add(new, slot.number)
             return
+        self.changes += 1
         for field, index in self.indexes.items():
             if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
                 index.remove(before, slot)
@@ -331,6 +353,7 @@ class Table(Generic[R]):
     def remove(self, record: R) -> int:
         """Remove a record; returns its number in the order of creation."""
         slot = self.place(record)
+        self.changes += 1
         self.slots.discard(record.id)
         if self._order is not None:
             _remove(self._order, slot)

@@ -24,7 +24,7 @@ from emulator.engine.outbox import Outbox, WebhookSender
 from emulator.engine.persistence import WorldPersistence, WorldSnapshot
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError, WorldClosed
-from emulator.engine.time_slices import in_slices
+from emulator.engine.time_slices import in_slices, let_go
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.app.settings import RateLimit, Settings
 
@@ -170,9 +170,11 @@ class History:
         """Put a snapshot in the place of the world; its history begins with it."""
         pauses = self._runner.scheduler.pauses
         world = await in_slices(Copying(snapshot.world).slices(), pauses)
-        # Here and not with the first list, which would make it without a pause.
+        # Here and not with their first use, which would make them without a pause.
         for table in world.tables():
             await in_slices(table.ordered(), pauses)
+            for field in [*self._runner.world.table(table.kind).indexes]:
+                await in_slices(table.indexed(field), pauses)
         clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
         world.now = clock.reached(world)
         await self.replace(world, clock, "restore")
@@ -181,6 +183,7 @@ class History:
         """Put an unrelated world in the place of this one; it has no history."""
         async with self.changing:
             await self._cancel()
+            replaced = [self._runner.world]
             try:
                 self._runner.replace(world, clock)
             finally:
@@ -188,18 +191,17 @@ class History:
             self._journal.clear()
             self._restarted()
             self._publish_restart(cause)
+        await let_go(replaced.pop(), self._runner.scheduler.pauses)
 
-    def store_snapshot(self, name: str, snapshot: WorldSnapshot) -> None:
-        """Store a snapshot under a name, as the newest one. Raises ``StorageError``."""
+    async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
+        """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
         if self._runner.persistence:
             self._runner.persistence.store_snapshot(name, snapshot)
-        self.snapshots.pop(name, None)
-        self.snapshots[name] = snapshot
-
-    def delete_snapshot(self, name: str) -> None:
-        if self._runner.persistence:
-            self._runner.persistence.store_snapshot(name, None)
-        del self.snapshots[name]
+        replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
+        if snapshot is not None:
+            self.snapshots[name] = snapshot
+        if replaced:
+            await let_go(replaced.pop(), self._runner.scheduler.pauses)
 
     async def _cancel(self) -> None:
         await self._advances.close()

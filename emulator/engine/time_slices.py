@@ -10,6 +10,7 @@ import time
 from typing import TypeVar
 
 from emulator.core.slices import Slices
+from emulator.core.world import World
 
 SLICE_SECONDS = 0.004
 """Seconds (real time) of work after which other tasks may run."""
@@ -45,6 +46,19 @@ class TimeSlice:
                 for _ in range(LOOPS_PER_PAUSE):
                     await asyncio.sleep(0)
             self._since = self._elapsed()
+
+
+async def let_go(world: World, pauses: asyncio.Lock) -> None:
+    """Free a world to which nobody else refers, in slices: to free 100,000 customers at once takes 50 ms."""
+    tables, pieces = world.tables(), list[object]()
+    del world
+    time_slice = TimeSlice(pauses)
+    while tables or pieces:
+        if tables:
+            pieces += tables.pop().pieces()
+        else:
+            pieces.pop()
+        await time_slice.pause_if_over()
 
 
 T = TypeVar("T")

@@ -183,8 +183,10 @@ class Sandbox:
         return control_app(self.engine, strict=self.options.strict)
 
     def _console(self, unguarded: RootApp) -> ASGIApp:
+        from emulator.ui.console.render import environment
         from emulator.ui.console.site import Console
 
+        environment().get_template("overview.html")  # compiled here, beside requests, and not with the first page
         return Console(unguarded, self.options.control_token, self.engine.runtimes.__contains__, self.options.profile)
 
     def _site(self) -> ASGIApp:

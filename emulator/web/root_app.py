@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -24,16 +24,18 @@ from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 
 
 class LazyApp:
-    """Stands for the application that ``make`` builds, importing what it needs."""
+    """Stands for the application that ``make`` builds, in a thread: its imports take long, and other requests go on."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make
-
-    @cached_property
-    def _app(self) -> ASGIApp:
-        return self._make()
+        self._app: ASGIApp | None = None
+        self._building = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None:
+            async with self._building:
+                if self._app is None:
+                    self._app = await asyncio.to_thread(self._make)
         await self._app(scope, receive, send)
 
 

@@ -31,10 +31,11 @@ from contract_tests.contract.engine.toys import (
 from emulator.core import handlers, tables, world
 from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import BOUNDS, paginate
+from emulator.core.handlers import BOUNDS, paginate, scan
 from emulator.core.ids import IdSource
 from emulator.core.jobs import Job
 from emulator.core.repository import Copying
+from emulator.core.slices import completed
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World
@@ -353,3 +354,29 @@ def test_a_list_is_the_page_of_what_fits_in_order(
         answer = paginate(world.table(Toy), query, TESTS)
     assert answer.data == expected[(page - 1) * size : page * size]
     assert (answer.count, answer.page, answer.page_size) == (len(expected), page, size)
+
+
+def test_a_list_is_right_whatever_changes_while_its_order_and_index_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are made in slices, between which others use the world: none of their changes is missed afterwards."""
+    monkeypatch.setattr(tables, "STEP", 2)
+    original = toy_world()
+    with original.unit_of_work():
+        for number in range(7):
+            make(original, colour="red" if number % 2 else "blue", created_at=INSTANTS[number % 5])
+    query = {"page": 1, "page_size": 10, "colour": "red"}
+    made_in = sum(1 for _ in scan(original.copy().table(Toy), query))
+    assert made_in > 4
+    for pauses in range(made_in):
+        world = original.copy()  # neither order nor index is copied
+        table = world.table(Toy)
+        slices = scan(table, query)
+        for _ in range(pauses):
+            next(slices)
+        with world.unit_of_work():
+            first, second, *_ = world.table(Toy).unordered()
+            world.replace(first, colour="red")
+            world.remove(second)
+            make(world, colour="red", created_at=INSTANTS[0])
+        completed(slices)
+        expected = sorted((toy for toy in table.unordered() if toy.colour == "red"), key=table.place, reverse=True)
+        assert paginate(table, query).data == expected

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby, takewhile
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.event_types import EVENTS
 from emulator.core.events import Event
+from emulator.core.handlers import scan
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
+from emulator.core.slices import Slices
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
@@ -47,6 +48,9 @@ EMAIL_EVENTS: Mapping[str, str] = {
 """The event that causes each kind of email; other kinds are caused by jobs."""
 
 Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
+
+
+E = TypeVar("E", Event, Email)
 
 
 class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,10 +85,12 @@ class Explanation:
         self._causality = Causality(runtime.journal)
         self._step_ids: dict[str, str] = {}
 
-    def build(self) -> None:
+    def build(self) -> Slices[None]:
         """Add the steps that only records show, then those of each unit of work in the journal, in order."""
+        events = yield from self._events()
+        emails = yield from self._emails()
         units = {unit.number: unit for unit in self._touching()}
-        records: list[Event | Email] = [*self._events(), *self._emails()]
+        records: list[Event | Email] = [*events, *emails]
         for record in records:
             creator = self._causality.creator(record)
             if creator is None:
@@ -109,21 +115,22 @@ class Explanation:
         self.complete = any(unit.created(self._record.id) for unit in units)
         return units
 
-    def _events(self) -> list[Event]:
+    def _events(self) -> Slices[list[Event]]:
         if isinstance(self._record, WebhookDelivery):
             return [self._world.require(Event, self._record.event)]
         if isinstance(self._record, Event):
             return [self._record]
-        table, id, kind = self._world.table(Event), self._record.id, self._record.kind
-        # A world has many events: only those of the types for this kind of object are searched.
-        types = [type for type in table.indexes["type"].all_keys() if type not in EVENTS or EVENTS[type].object == kind]
-        found = [event for type in types for event in table.where("type", type) if event.about == id]
-        return sorted(found, key=table.place)
+        return (yield from self._concerning(Event))
 
-    def _emails(self) -> list[Email]:
-        if self._record.kind not in ABOUT:
-            return []
-        return [email for email in self._world.table(Email) if self._concerns(email)]
+    def _emails(self) -> Slices[list[Email]]:
+        return (yield from self._concerning(Email)) if self._record.kind in ABOUT else []
+
+    def _concerning(self, kind: type[E]) -> Slices[list[E]]:
+        """Return the events or emails about the object, oldest first. Large worlds have many: others run in between."""
+        table = self._world.table(kind)
+        query = {"page": 1, "page_size": len(table), "object": self._record.id}
+        page = yield from scan(table, query, {"object": lambda record, _: self._concerns(record)})
+        return page.data[::-1]
 
     def _concerns(self, record: Event | Email) -> bool:
         """Return whether an event or an email is about the object, or is the object."""
@@ -288,11 +295,11 @@ MAX_STEPS = 1000
 """The most steps of a chain; of a longer one the latest are sent."""
 
 
-def explain(runtime: Runtime, id: str, language: Language) -> dict[str, Any]:
+def explain(runtime: Runtime, id: str, language: Language) -> Slices[dict[str, Any]]:
     """Return how an object stands and the chain of steps that led there; 404 if there is no such object."""
     record = find(runtime.world, id)
     explanation = Explanation(runtime, record, language)
-    explanation.build()
+    yield from explanation.build()
     chain = sorted(explanation.steps, key=lambda step: step.at)
     return {
         "id": id,
