@@ -56,7 +56,6 @@ SHOWN_APPS = 3
     click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."),
     budget,
     jobs(2),
-    click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget."),
     click.option("--restart", metavar="COMMAND", help="Also kill COMMAND at every step; restart it with this."),
     click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND."),
 )
@@ -70,7 +69,6 @@ def app(
     ignore: tuple[str, ...],
     budget: float | None,
     jobs: int,
-    pairs: bool,
     restart: str | None,
     afterwards: str,
     output: ReportOutput,
@@ -94,7 +92,7 @@ def app(
     from emulator.checks.app.driver import Search, examine
 
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
-    search = Search(only, pairs=pairs, ignore=known_rules(ignore), kills=kills)
+    search = Search(only, ignore=known_rules(ignore), kills=kills)
     again = shlex.split(restart or "") or command
     runs = CommandRuns(command, key, chosen, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
     try:
@@ -157,10 +155,9 @@ class CommandRuns:
         killer: Killer | None = None
         if case and case.kind.kills:
             # Imported here: few runs kill their command, once it has begun, at the point of their case.
-            from emulator.checks.app.kills import Killer, KillPoint
-            from emulator.checks.app.scenario import title_of
+            from emulator.checks.app.kills import Killer
 
-            killer = Killer(KillPoint.of(case), title_of, lambda: [end() for end in ends])
+            killer = Killer(case, lambda: [end() for end in ends])
         attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
@@ -197,7 +194,6 @@ REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated.")
 @click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
-@click.option("--pairs", is_flag=True, help="Also try two faults at once.")
 @click.option("--then", "afterwards", type=DURATION, default="2d", help="Time after the scenario.")
 def app_scenario(
     *,
@@ -205,7 +201,6 @@ def app_scenario(
     only: tuple[str, ...],
     ignore: tuple[str, ...],
     budget: float | None,
-    pairs: bool,
     afterwards: str,
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
@@ -217,7 +212,7 @@ def app_scenario(
         return _played(case, afterwards, control_token)
 
     try:
-        search = Search(only, pairs=pairs, ignore=known_rules(ignore), in_test=True)
+        search = Search(only, ignore=known_rules(ignore), in_test=True)
         report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None

@@ -81,7 +81,7 @@ NOT_REPEATED = (
 )
 """Options with a value that :func:`repeating` leaves out."""
 
-FLAGS = ("--json", "--pairs")
+FLAGS = ("--json",)
 """Options without a value that it leaves out."""
 
 REMEMBERED = "repeated.arguments"

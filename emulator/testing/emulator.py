@@ -104,17 +104,15 @@ class Emulator(BaseEmulator):
         jobs: int = 1,
         whole: bool = False,
         afterwards: str = AFTERWARDS,
-        pairs: bool = False,
     ) -> AppReport:
         """Repeat a scenario once for each request and webhook that can go wrong in it, and compare how it ends.
 
         ``scenario(emulator)`` plays what the application does, each time in a new world that starts as this one did. It may
         return a function, which is called after faults have ended and the clock was moved by ``afterwards``; what that
         returns must be the same each time, as must the objects and sums of money of the world. ``only`` has patterns of
-        cases (``5:*``, ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing; ``pairs`` tries two
-        faults at once as well. ``budget`` (seconds, real time) ends the search early, which is a warning, or with
-        ``whole`` an error. ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run, and
-        what the function returns must hold none.
+        cases (``5:*``, ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
+        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many
+        runs there are at a time, in threads: then ids differ from run to run, and what the function returns must hold none.
 
         Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule and ``LookupError``
         for a pattern that names no case.
@@ -126,7 +124,7 @@ class Emulator(BaseEmulator):
         known = [rule.name for rule in rules()]
         if unknown := [name for name in ignore if name not in known]:
             raise ValueError(f"ignore: there is no rule {unknown[0]!r}; there are {', '.join(known)}")
-        search = Search(only, pairs=pairs, ignore=ignore, in_test=True)
+        search = Search(only, ignore=ignore, in_test=True)
         return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
 
     async def __aenter__(self) -> AsyncEmulator:

@@ -10,7 +10,7 @@ export const story = withPayments({ clock: new Date(), settings: { tax_rate: 18 
   const made = await payments.expect(types, () => payments.api.post("/v1/customers/", {}));
   await payments.pay(made, { card: "4000000000000002", wait: false });
   verifyWebhook(deliveries[0]!.body, deliveries[0]!.headers, await payments.webhooks.secret());
-  const swept: string[] = (await payments.testApp((world) => world.pay("inv_1"), { only: ["1:lost"], pairs: true })).unreached;
+  const swept: string[] = (await payments.testApp((world) => world.pay("inv_1"), { only: ["1:lost"] })).unreached;
   const session = await payments.session({ customer: await payments.customer(), mode: "payment" });
   swept.push((await payments.pay(session.url)).id, (await payments.events.last("invoice.paid")).id, Emulator.attach().key);
   // @ts-expect-error: a misspelt type of event

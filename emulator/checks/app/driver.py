@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from emulator.checks.app.cases import (
@@ -24,8 +24,6 @@ from emulator.checks.app.cases import (
     cases,
     chosen,
     known_kinds,
-    pairs,
-    parts,
 )
 from emulator.checks.app.endings import (
     Ending,
@@ -62,14 +60,13 @@ SENDS_NOTHING = "it sends no request to the service in its world, and gets no we
 
 
 class Search(NamedTuple):
-    """What is tried: the cases that patterns in ``only`` name, or all; with ``pairs`` each two that alone change nothing.
+    """What is tried: the cases that patterns in ``only`` name, or all.
 
-    ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a
-    test, whose client may do without pauses. ``kills``: the application can be killed, and is started again.
+    ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a test, whose client may do
+    without pauses. ``kills``: the application can be killed, and is started again.
     """
 
     only: Sequence[str] = ()
-    pairs: bool = False
     ignore: Sequence[str] = ()
     in_test: bool = False
     kills: bool = False
@@ -96,41 +93,42 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
     limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
     refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
     runs.play_all([*refused.values(), *tried])
-
-    def reference(case: Case) -> Ending | None:
-        """Return the ending that a case is to have; None for a run that was not made."""
-        return runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline
-
-    if search.pairs and not runs.interrupted:
-        # What one of two faults changes already is no finding about both. Runs with another payment end in another way.
-        same = [
-            each
-            for each in tried
-            if each.place.about != PAYMENT and not _differs(each, baseline, reference, runs.endings)
-        ]
-        tried += (both := pairs(same))
-        runs.play_all(both)
-    findings = ignoring(list(_findings(tried, baseline, reference, runs.endings)), search.ignore)
+    played = [
+        Played(case, ending, runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline)
+        for case in tried
+        if (ending := runs.endings.get(case.name))
+    ]
+    findings = ignoring([found for each in played if (found := _finding(each, baseline))], search.ignore)
     unpaused: list[str] = []
     if search.in_test:
-        findings, unpaused = without_pauses(findings, _kept(tried, baseline, runs.endings))
-    done = [case for case in tried if case.name in runs.endings]
+        findings, unpaused = without_pauses(findings, _kept(played, baseline))
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
         findings,
-        tried=done,
-        remaining=len(tried) - len(done),
-        unreached=[case for case in done if not runs.endings[case.name].reached and case.kind.name not in AT_WORK],
-        unjudged=[
-            case for case in done if case.place.about == PAYMENT and _wants_it(reference(case), runs.endings[case.name])
-        ],
+        tried=[each.case for each in played],
+        remaining=len(tried) - len(played),
+        unreached=[each.case for each in played if not each.ending.reached and each.case.kind.name not in AT_WORK],
+        unjudged=[each.case for each in played if each.case.place.about == PAYMENT and each.wants_it],
         interrupted=runs.interrupted,
         audit=baseline.audit,
         unpaused=unpaused,
         left_out=[f"{table}.{name}".rstrip(".") for table, name in sorted(left_out)],
         unseen=_unseen(baseline, [runs.endings.get(case.name) for case in refused.values()]),
     )
+
+
+class Played(NamedTuple):
+    """A case, how its run ended, and the ending that it was to have; None where that run was not made."""
+
+    case: Case
+    ending: Ending
+    wanted: Ending | None
+
+    @property
+    def wants_it(self) -> bool:
+        """Whether the scenario fails, or goes on, only for the payment that it wants at once."""
+        return self.wanted is not None and (self.wanted.failure is None) != (self.ending.failure is None)
 
 
 def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
@@ -149,33 +147,42 @@ def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
     return SAME_UNPAID if judged and all(ending.value == baseline.value for ending in judged) else ""
 
 
-def _kept(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> set[str]:
+def _kept(played: Sequence[Played], baseline: Ending) -> set[str]:
     """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed.
 
     A quarter of the cases is enough: now and then a busy machine delays a client that never waits.
     """
-    reached = [case for case in tried if case.kind.name in PAUSES and (end := endings.get(case.name)) and end.reached]
-    asked = Counter(PAUSES[case.kind.name] for case in reached)
-    followed = Counter(PAUSES[case.kind.name] for case in reached if not compare(baseline, endings[case.name]))
+    reached = [each for each in played if each.case.kind.name in PAUSES and each.ending.reached]
+    asked = Counter(PAUSES[each.case.kind.name] for each in reached)
+    followed = Counter(PAUSES[each.case.kind.name] for each in reached if not compare(baseline, each.ending))
     return {rule for rule, times in followed.items() if 4 * times >= asked[rule]}
 
 
-Reference = Callable[[Case], Ending | None]
-"""The ending that a case is to have."""
+# -- what is wrong, and why
 
 
-def _difference(
-    case: Case, baseline: Ending, wanted: Ending | None, ending: Ending | None
-) -> tuple[EndingDifference, ...]:
+def _finding(played: Played, baseline: Ending) -> AppFinding | None:
+    case, ending, _ = played
+    if not (found := _differences(played, baseline)):
+        return None
+    if not ending.reached:
+        return AppFinding(case, found, UNSTEADY)
+    if case.kind.name == HUNG and any(each.rule == UNLIMITED.rule for each in found):
+        return AppFinding(case, found, UNLIMITED)
+    return AppFinding(case, found, _what_followed(case, baseline, ending) or case.kind.advice)
+
+
+def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
     """Return how a run ended otherwise than it should; nothing where that cannot be told.
 
     A scenario may want a payment to be answered at once: where it fails for that, nothing is known of the application.
     An order that waits is no difference to one that was refused, unless it is also as if it had been paid.
     """
-    if wanted is None or ending is None or not wanted.reached:
+    case, ending, wanted = played
+    if wanted is None or not wanted.reached:
         return ()
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):
-        found = () if _wants_it(wanted, ending) else value_difference(wanted, ending)
+        found = () if played.wants_it else value_difference(wanted, ending)
     else:
         found = compare(wanted, ending, case)
     if case.kind.refuses and not taken_for_paid(baseline.value, wanted.value, ending.value):
@@ -183,37 +190,9 @@ def _difference(
     return found
 
 
-def _wants_it(wanted: Ending | None, ending: Ending) -> bool:
-    """Return whether a scenario fails, or goes on, only for the payment that it wants at once."""
-    return wanted is not None and (wanted.failure is None) != (ending.failure is None)
-
-
-def _differs(case: Case, baseline: Ending, reference: Reference, endings: Mapping[str, Ending]) -> bool:
-    """Return whether a run ended otherwise than it should; not if it was not made, or its fault did not strike."""
-    ending = endings.get(case.name)
-    return bool(ending and ending.reached and _difference(case, baseline, reference(case), ending))
-
-
-def _findings(
-    cases: Sequence[Case], baseline: Ending, reference: Reference, endings: Mapping[str, Ending]
-) -> Iterator[AppFinding]:
-    for case in cases:
-        ending = endings.get(case.name)
-        if ending is None or not (found := _difference(case, baseline, reference(case), ending)):
-            continue
-        if ending.reached:
-            followed = (_what_followed(part, baseline, ending) for part in parts(case))
-            is_unlimited = case.kind.name == HUNG and any(each.rule == UNLIMITED.rule for each in found)
-            advice = UNLIMITED if is_unlimited else next(filter(None, followed), case.kind.advice)
-            yield AppFinding(case, found, advice)
-        elif case.second is None:
-            # Of a pair one fault may strike, and keep the other from being reached.
-            yield AppFinding(case, found, UNSTEADY)
-
-
 def _what_followed(case: Case, baseline: Ending, other: Ending) -> Advice | None:
     """Return what is wrong with the request that came after the one that a case strikes; None where that is not known."""
-    match = case.place.match or {}
+    match = case.match
     if "operation" not in match or case.kind.advice is not AGAIN:
         return None
     number, planned, sent = match["nth"] - 1, baseline.sent[match["operation"]], other.sent.get(match["operation"], ())

@@ -7,11 +7,11 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.app.cases import DELIVERY, REQUEST, Case
+from emulator.checks.app.cases import DELIVERY, REQUEST, Case, title_of
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine.outbox import WebhookSender
 from emulator.server.sandbox import Parts
@@ -27,31 +27,11 @@ ALMOST = 0.7
 NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
 
 
-class KillPoint(NamedTuple):
-    """Where the application is killed: at the ``nth`` request or event with a title; ``kind`` is that of the fault.
-
-    ``seconds`` is how long it takes to handle that event.
-    """
-
-    about: str
-    title: str
-    nth: int
-    kind: str
-    seconds: float
-
-    @classmethod
-    def of(cls, case: Case) -> KillPoint:
-        place = case.place
-        nth = int((place.match or {"nth": place.number})["nth"])
-        return cls(place.about, place.title, nth, case.kind.name, place.takes)
-
-
 class Killer:
-    """Calls ``kill`` once, at ``point``. ``title`` names a request by its method and path."""
+    """Calls ``kill`` once, at the place of ``case``."""
 
-    def __init__(self, point: KillPoint, title: Callable[[str, str], str], kill: Callable[[], object]) -> None:
-        self.point = point
-        self.title = title
+    def __init__(self, case: Case, kill: Callable[[], object]) -> None:
+        self.case = case
         self._kill = kill
         self._seen: set[str] = set()
         self._lock = threading.Lock()
@@ -67,11 +47,11 @@ class Killer:
 
     def is_at(self, about: str, title: str, id: str) -> bool:
         """Return whether this request or delivery, given by its id, is the one at which it kills."""
-        wanted = self.point
-        if self.has_struck or (about, title) != (wanted.about, wanted.title):
+        place = self.case.place
+        if self.has_struck or (about, title) != (place.about, place.title):
             return False
         self._seen.add(id)
-        return len(self._seen) == wanted.nth
+        return len(self._seen) == int(self.case.match["nth"])
 
     def strike(self) -> bool:
         """Kill the application, unless it was killed, or has ended by itself; return whether this did."""
@@ -105,14 +85,15 @@ class WatchedSender(WebhookSender):
         sending = asyncio.create_task(super().send(url, headers, body, **options))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
             return await sending
-        if self._killer.point.kind == "killed-acknowledged":
+        place, kind = self._killer.case.place, self._killer.case.kind.name
+        if kind == "killed-acknowledged":
             result = await sending
             self._killer.strike()
             return result
-        if self._killer.point.kind == "killed-reading":
+        if kind == "killed-reading":
             return await self._killed_at_its_request(sending)
-        is_at_work = self._killer.point.kind == "killed-working"
-        _, working = await asyncio.wait([sending], timeout=ALMOST * self._killer.point.seconds if is_at_work else GRACE)
+        is_at_work = kind == "killed-working"
+        _, working = await asyncio.wait([sending], timeout=ALMOST * place.takes if is_at_work else GRACE)
         if working or not is_at_work:
             self._killer.strike()
         result = await sending
@@ -138,12 +119,11 @@ class WatchedRequests:
         if self._killer.is_due and self._killer.strike():
             await cut(context, receive)
             return
-        title = self._killer.title(context.method, context.path)
-        if not self._killer.is_at(REQUEST, title, context.request_id):
+        if not self._killer.is_at(REQUEST, title_of(context.method, context.path), context.request_id):
             await self._app(scope, receive, send)
             return
         _, receive = await read_ahead(receive)
-        if self._killer.point.kind == "killed-sent":
+        if self._killer.case.kind.name == "killed-sent":
             self._killer.strike()
             await self._app(scope, receive, _to_nobody(send))
             return

@@ -224,7 +224,7 @@ class AppReport(NamedTuple):
         ended = {case.name: "same" for case in self.tried}
         for finding in self.findings:
             ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
-        kinds = [*{case.kind.name: case.kind for case in self.tried if not case.second}.values()]
+        kinds = [*{case.kind.name: case.kind for case in self.tried}.values()]
         places = sorted({str(each): each for each in self.places}.values(), key=lambda each: ABOUT.index(each.about))
         rows = {
             str(place): [ended.get(Case(place, kind).name, "") if kind.about == place.about else "" for kind in kinds]

@@ -19,7 +19,21 @@ from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 from emulator.checks.app import tables
-from emulator.checks.app.cases import AGAIN, CHARGE, DELIVERY, ID, PAYMENT, REQUEST, Case, Place, parts
+from emulator.checks.app.cases import (
+    AGAIN,
+    CHARGE,
+    DELIVERY,
+    HUNG,
+    OVERLAPPING,
+    PAYMENT,
+    REQUEST,
+    RETURNING,
+    STALE,
+    SWAPPED,
+    Case,
+    Place,
+    title_of,
+)
 from emulator.checks.app.driver import Search, examine
 from emulator.checks.app.endings import AuditNote, Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
@@ -186,6 +200,7 @@ def _audit(api: Api) -> list[AuditNote]:
 def _places(
     requests: Sequence[dict[str, Any]], whole: Mapping[str, dict[str, Any]], exported: dict[str, Any]
 ) -> list[Place]:
+    # The helpers for tests wait for each response, however long it takes.
     helped = {id for id, each in whole.items() if each["request_headers"].get("user-agent") == HELPER}
     return [
         *_request_places(requests, helped),
@@ -205,14 +220,9 @@ def _request_places(requests: Sequence[dict[str, Any]], helped: Collection[str])
             continue
         seen[operation] += 1
         match = {"operation": operation, "nth": seen[operation]}
-        title = title_of(request["method"], request["path"])
-        places.append(Place(REQUEST, number, title, match=match, is_helped=request["id"] in helped))
+        effects = {HUNG: None} if request["id"] in helped else {}
+        places.append(Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects))
     return places
-
-
-def title_of(method: str, path: str) -> str:
-    """Return method and path; ids may differ between two runs."""
-    return f"{method} {ID.sub('{id}', path)}"
 
 
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:
@@ -223,26 +233,28 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
     for number, row in enumerate(rows.values(), 1):
         type = row["event_type"]
         seen[type] += 1
-        is_last = number == last[row["webhook"]]
-        stale = _stale(row, rows.values(), events)
-        overlaps = _overlaps(row, [*rows.values()][number:])
+        effects = {
+            STALE: _stale(row, rows.values(), events),
+            OVERLAPPING: _overlaps(row, [*rows.values()][number:]),
+            **({SWAPPED: None} if number == last[row["webhook"]] else {}),
+        }
         match = {"event": type, "nth": seen[type]}
         takes = max((each["duration_ms"] for each in row["attempts"]), default=0) / 1000
-        places.append(Place(DELIVERY, number, type, is_last, match, stale, overlaps, takes))
+        places.append(Place(DELIVERY, number, type, match, effects, takes))
     return places
 
 
-def _overlaps(row: dict[str, Any], later: Iterable[dict[str, Any]]) -> str | None:
-    """Return which delivery to the same endpoint within an hour is to come with this one: the next of its type, or the next."""
+def _overlaps(row: dict[str, Any], later: Iterable[dict[str, Any]]) -> dict[str, str] | None:
+    """Have the next delivery to the same endpoint within an hour come with this one, of its type if there is one."""
     near = [
         other["event_type"]
         for other in later
         if other["webhook"] == row["webhook"]
         and calendar.seconds_between(row["created_at"], other["created_at"]) < HOUR
     ]
-    if row["event_type"] in near:
-        return "same_type"
-    return "next" if near else None
+    if not near:
+        return None
+    return {"overlap": "same_type" if row["event_type"] in near else "next"}
 
 
 def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -257,8 +269,8 @@ HOUR, RETRIES = 3600, 36 * 3600
 """Seconds that a late webhook is late, and in which its retries end at the latest."""
 
 
-def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str, Any]) -> str | None:
-    """Return how late a delivery must be to come after the last one about its customer, if that is over an hour."""
+def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str, Any]) -> dict[str, str] | None:
+    """Delay a delivery so that it comes after the last one about its customer, if that is over an hour later."""
     subject = _subject(events.get(row["event"]))
     gaps = [
         calendar.seconds_between(row["created_at"], other["created_at"])
@@ -266,7 +278,7 @@ def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str
         if other["webhook"] == row["webhook"] and _subject(events.get(other["event"])) == subject
     ]
     longest = max((gap for gap in gaps if gap < RETRIES), default=0)
-    return f"{int(longest) + 60}s" if longest >= HOUR else None
+    return {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None
 
 
 def _subject(event: dict[str, Any] | None) -> str | None:
@@ -282,10 +294,11 @@ def _payment_places(exported: dict[str, Any]) -> list[Place]:
     places = []
     for number, intent in enumerate((each for each in made if each["checkout_session"] or not each["invoice"]), 1):
         url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
-        returns = urlsplit(url).hostname in LOOPBACK
+        # A buyer can come back only to an application on this machine.
+        effects = {} if urlsplit(url).hostname in LOOPBACK else {RETURNING: None}
         title = plain_money(intent["amount"], intent["currency"])
         if intent["status"] == "succeeded":
-            places.append(Place(PAYMENT, number, title, match={"nth": number}, returns=returns))
+            places.append(Place(PAYMENT, number, title, {"nth": number}, effects))
     return places
 
 
@@ -304,9 +317,8 @@ def _charge_places(exported: dict[str, Any]) -> list[Place]:
 
 def _whole(api: Api, requests: Sequence[dict[str, Any]], case: Case | None) -> dict[str, dict[str, Any]]:
     """Return requests with their bodies, by id: all of the baseline, of a case those among which the failed one may be."""
-    struck = [part.place.match or {} for part in parts(case) if part.kind.advice is AGAIN] if case else []
-    names = {match["operation"] for match in struck if "operation" in match}
-    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] in names)]
+    struck = case.match.get("operation") if case and case.kind.advice is AGAIN else None
+    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] == struck)]
     return {id: api.get(f"/_emulator/requests/{id}") for id in ids}
 
 

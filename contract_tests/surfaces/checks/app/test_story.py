@@ -174,29 +174,6 @@ def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
     assert len(chosen(tried, ["*:twice"])) == len(chosen(tried, ["twice"])) == 29
 
 
-def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
-    """A client that may try again only once survives each fault alone."""
-
-    def play(payments: Emulator) -> None:
-        lives = 2
-        for name in ("awa", "ben"):
-            for _ in range(2):
-                if lives:
-                    try:
-                        payments.client.post("/v1/customers/", json={"email": f"{name}@example.com", "name": name})
-                        break
-                    except httpx.TransportError:
-                        lives -= 1
-
-    singles = ["1:drop-before", "2:drop-before", "2:drop-after"]
-    assert payments.test_app(play, only=singles).runs == 5
-    text = failing(payments, play, *singles, pairs=True)
-    assert "request 1, POST /v1/customers/: connection lost before it was executed; and request 2, POST" in text
-    assert 'again: payments.test_app(scenario, only=["1:drop-before+2:drop-before"])' in text
-    assert text.startswith("1 problem in 5 cases; worst: ")
-    assert "1:drop-before+2:drop-before" in failing(payments, play, "1:drop-before+2:drop-before")
-
-
 def test_runs_that_wait_are_made_several_at_a_time(payments: Emulator) -> None:
     """All three of a story meet in it: one after the other they would wait for each other for ever."""
     meeting = Barrier(3, timeout=30)

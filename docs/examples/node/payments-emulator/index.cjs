@@ -677,14 +677,13 @@ const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}
 async function testScenario(
   payments,
   scenario,
-  { only = [], ignore = [], budget, whole = false, afterwards = "2d", pairs = false } = {},
+  { only = [], ignore = [], budget, whole = false, afterwards = "2d" } = {},
 ) {
   const [program, ...first] = emulatorCommand();
   const options = [
     ...only.flatMap((name) => ["--only", name]),
     ...ignore.flatMap((rule) => ["--ignore", rule]),
     ...(budget === undefined ? [] : ["--budget", String(budget)]),
-    ...(pairs ? ["--pairs"] : []),
     ...["--then", afterwards],
   ];
   const child = spawn(program, [...first, "test", "scenario", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });

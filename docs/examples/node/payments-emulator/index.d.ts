@@ -140,8 +140,6 @@ export interface AppOptions {
   whole?: boolean;
   /** How far the clock is moved after the scenario; default `"2d"`. */
   afterwards?: string;
-  /** Also try two faults at once. */
-  pairs?: boolean;
 }
 
 export interface AppFinding {
