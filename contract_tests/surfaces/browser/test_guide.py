@@ -75,17 +75,6 @@ def test_samples_in_several_languages_are_tabs(tab: Any, served: str, surf: Surf
         expect(without_script.get_by_text(text)).to_be_visible()
 
 
-def test_requests_have_their_answer_and_open_in_the_world_of_their_page(tab: Any, served: str) -> None:
-    """In the explorer, at the operation, with the key of the samples."""
-    tab.goto(f"{served}failures/")
-    panel = tab.get_by_role("tabpanel", name="curl").first
-    expect(panel).to_contain_text('"code":"INSUFFICIENT_FUNDS"')
-    names = ("customers/", "payment-methods/", "payment-intents/", "payment-intents/{id}/confirm/")
-    links = tab.locator(".open").first.get_by_role("link")
-    expect(links).to_have_text([f"POST /v1/{name}" for name in names])
-    assert links.first.get_attribute("href") == "/docs/?api=service&key=sk_test_failures#/Customers/createCustomer"
-
-
 def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
     documents = {name: load(name)["paths"].values() for name in ("service", "control")}
     known = {

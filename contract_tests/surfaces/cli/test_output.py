@@ -134,24 +134,6 @@ def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     assert (status, output, errors.strip()) == (130, "", "")
 
 
-def test_only_some_are_followed_and_a_reset_is_announced(sandbox: Sandbox, follow: Follow) -> None:
-    """What was known of the world no longer holds; a message on standard error says so."""
-    sandbox.customer()
-    events = follow("events", "-f", "--type", "customer.deleted", "--json")
-    requests = follow("logs", "-f", "--method", "POST", "--json")
-    (first,) = objects(requests, 1)
-    gone = sandbox.customer()["id"]
-    sandbox.api.get("/customers/")
-    sandbox.api.delete(f"/customers/{gone}/")
-    (event,) = objects(events, 1)
-    assert event["data"]["object"]["id"] == gone
-    sandbox.api.request("POST", "/customers/", json={})
-    assert [first["status"], *(each["status"] for each in objects(requests, 2))] == [201, 201, 422]
-    sandbox.control.post("/rewind", {"steps": 1})
-    assert events.stderr
-    assert events.stderr.readline() == "-- the world was rewound; it is now 2026-01-01T00:00:00Z\n"
-
-
 SUITE = Path(__file__).parents[1] / "checks/suite/suite.py"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from re import DOTALL, findall, search
 
 from contract_tests.support.html import Page
-from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
 from emulator.checks.report import Finding, Report, as_json
 
@@ -100,19 +100,6 @@ def test_a_movement_of_the_ledger_is_named_by_its_payment(sandbox: Sandbox) -> N
     sandbox.control.post("/trigger", {"event": "invoice.paid"})
     with visiting(sandbox) as visitor:
         assert "INV-2026-000001 · Awa Diop · 5,000 XAF Invoice" in visitor.open("ledger").text
-
-
-def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox, server: RunningServer) -> None:
-    """The world of a test has the name of the test."""
-    sandbox.customer()
-    with server.world("0123456789ab-test-a-renewal") as other, visiting(sandbox) as visitor:
-        other.customer()
-        page = visitor.open("worlds")
-    row = search(rf">{visitor.app}</a>.*?</div>", page.html, DOTALL)
-    assert row, page.text
-    assert "just now" in row[0]
-    assert "1 Jan 2026, 00:00" in row[0]
-    assert '>test-a-renewal</a> <span class="soft">0123456789ab</span>' in page.html
 
 
 def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:

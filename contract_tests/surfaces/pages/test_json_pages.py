@@ -11,7 +11,6 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.pages.buyer import (
-    CARD,
     DECLINED,
     PHONE,
     STEP,
@@ -66,22 +65,6 @@ def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, buyer: Ope
     assert paid["redirect_url"] == SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
     [receipt] = sandbox.api.get("/receipts/")["data"]
     assert buyer(f"/receipt/{receipt['id']}").page() == receipt
-
-
-def test_a_link_asks_for_an_amount_or_a_product_and_an_invoice_for_neither(sandbox: Sandbox, buyer: Opens) -> None:
-    here = buyer(sandbox.api.post("/payment-links/", {"payment_link_type": "donation", "currency": "XAF", "name": "W"}))
-    page = here.page(lang="fr")
-    assert (page["mode"], page["amount_total"], page["language"]) == ("donation", None, "fr")
-    assert "amount" in page["fields"]["always"]
-    assert here.send_json(**CARD, **WHO, amount="2,500")["payment_intent"]["amount"] == 2500
-    products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
-    here = buyer(link(sandbox, payment_link_type="product", products=products))
-    assert [choice["id"] for choice in here.page()["choices"]] == products
-    assert here.send_json(**CARD, **WHO, product=products[1])["state"] == "paid"
-    here = buyer(invoice(sandbox))
-    page = here.page()
-    assert (page["kind"], page["amount_total"], page["fields"]["always"]) == ("invoice", 6000, [])
-    assert here.send_json(**CARD)["state"] == "paid"
 
 
 def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(sandbox: Sandbox, buyer: Opens) -> None:

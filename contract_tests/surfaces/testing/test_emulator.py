@@ -111,15 +111,6 @@ def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emula
     assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-03-01T00:00:00.000Z"
 
 
-def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None:
-    world.subscription()
-    before, events = world.snapshot(), world.events.types
-    world.clock.advance("90d")
-    before.restore()
-    assert (world.clock.now, world.events.types) == (START, events)
-    assert world.snapshot("named").name == "named"
-
-
 # -- requests
 
 

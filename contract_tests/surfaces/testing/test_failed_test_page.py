@@ -60,10 +60,6 @@ def test_it_begins_with_what_failed(sandbox: Sandbox) -> None:
     assert re.search(rf"The ledger is balanced\. {failed}</p>", began)
 
 
-def test_a_world_that_does_not_answer_has_a_page_with_the_reason() -> None:
-    assert "<p>NoConnection: " in page("http://127.0.0.1:9", "sk_test_x", "test_shop")
-
-
 SUITE = """
     import pytest
 

@@ -67,11 +67,3 @@ def test_nothing_stays_of_many_worlds() -> None:
     """In a process of its own: connections of the servers of other tests come and go."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(left_behind).result() == [[0, 0, 0, 0]] * 3
-
-
-def test_worlds_share_connections_and_a_closed_world_has_none(world: Emulator) -> None:
-    with Emulator(key=f"{world.key}-other", server=world.server) as other:
-        assert other.api.connections is world.api.connections
-        other.client.get("/v1/customers/")
-    with pytest.raises(RuntimeError, match="closed"):
-        other.client.get("/v1/customers/")

@@ -107,13 +107,6 @@ def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
             assert time.monotonic() < deadline, "the emulator is still running"
 
 
-def test_a_command_that_is_missing_is_said(root: Path) -> None:
-    code = "require('payments-emulator').Emulator.open().catch((error) => console.log(error.message))"
-    said = node(root, "node", "-e", code, folder=".", PAYMENTS_EMULATOR_COMMAND="no-such-command")
-    assert "no-such-command did not start: spawn no-such-command ENOENT" in said
-    assert "Install the emulator with pip" in said
-
-
 SAMPLES = [each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason]
 
 

@@ -139,23 +139,6 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
     assert [each for each in ("Traceback", "During handling") if each in text] == []
 
 
-@pytest.mark.parametrize(
-    ("option", "url", "message"),
-    [
-        ("-o payments_clock=noon", "", "clock='noon': 'running', 'frozen', or an instant"),
-        ("-q", "http://127.0.0.1:1", "no emulator answers at http://127.0.0.1:1: "),
-    ],
-)
-def test_a_wrong_option_is_reported_in_a_line(
-    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, option: str, url: str, message: str
-) -> None:
-    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
-    result = run(suite, *option.split(), test_shop="def test_shop(payments): pass")
-    result.assert_outcomes(errors=1)
-    assert message in result.stdout.str()
-    assert "Traceback" not in result.stdout.str()
-
-
 # -- a failed test
 
 

@@ -191,33 +191,6 @@ def test_each_check_has_its_defect_and_some_method() -> None:
 # -- the report
 
 
-CHECKS_OF_HMAC = [check.name for check in checks_of("HMAC_SHA256")]
-
-BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_report_begins_with_the_worst_and_its_advice_follows_the_response() -> None:
-    """An error of the receiver is no matter of secrets, a rejected signature none of size."""
-
-    def advice(defect: Defect) -> dict[str, str]:
-        results, service = certify(Receiver(defect=defect)), ServiceWorld("http://localhost/", SECRET, "HMAC_SHA256")
-        return {each.name: each.fix for each in certifier.report(results, service, PATIENCE).findings}
-
-    crashing = advice(where(lambda receiver, request: request.event["type"] == "customer.created", 500))
-    assert crashing == {"good": f"{certifier.FAILED} {certifier.UNUSED}"}
-    serializing = advice(over(rewritten))
-    assert {serializing["spacing"], serializing["large"]} == {
-        "Compute the signature over the raw bytes, not over JSON that you serialized again."
-    }
-    statuses = {"refund.failed": 404, "customer.certified": 500}
-
-    def mixed(receiver: Receiver, request: Request) -> int | None:
-        return statuses.get(request.event["type"]) if genuine(receiver.method, request) else 200
-
-    assert [*advice(mixed)] == [*(name for name in CHECKS_OF_HMAC if name in BAD), "unknown", "events"]
-
-
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     """It would reject the bad ones too, and look good; one that hangs up on the ping is none."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))

@@ -145,13 +145,6 @@ def test_a_probe_waits_for_the_buyer(value: str) -> None:
     assert report.verdicts[0].assumptions == {"anonymous_customer": value}
 
 
-def test_requests_end_where_they_are_limited(itself: RunningServer) -> None:
-    report = Calibration(itself.url, VirtualTime(), most=20).run()
-    assert report.requests == 20
-    assert names(report, "not_answered")
-    assert names(report, "differs") == set()
-
-
 # -- the commands
 
 
