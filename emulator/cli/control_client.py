@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import click
@@ -72,13 +73,7 @@ class ControlClient(Api):
                 raise click.ClickException(str(error)) from None
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
-        size, page = min(limit, PAGE), 1
-        while limit > 0:
-            answer = self.get(path, page=page, page_size=size, **query)
-            yield from answer["data"][:limit]
-            limit, page = limit - size, page + 1
-            if page > answer["pagination"]["total_pages"]:
-                return
+        return islice(self.newest(path, size=min(limit, PAGE), **query), limit)
 
     def whole_id(self, start: str) -> str:
         """Return the id that starts so, as rows on a narrow terminal show it; the text itself where not exactly one does."""

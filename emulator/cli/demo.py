@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.output import fitted
-from emulator.cli.server import serving
+from emulator.cli.server import own_sandbox
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def demo(stay: bool | None) -> None:
 
     Each step is shown with its request. The command starts its own sandbox, with its own clock, and a webhook receiver.
     """
-    with _sandbox() as url, _shop() as shop:
+    with own_sandbox(clock_mode="frozen", clock_at=START) as url, _shop() as shop:
         Demo(url, shop).run()
         click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
@@ -146,14 +146,3 @@ def _shop() -> Iterator[Shop]:
     with HttpReceiver(shop.receive) as receiver:
         shop.url = f"{receiver.url}/webhooks"
         yield shop
-
-
-@contextmanager
-def _sandbox() -> Iterator[str]:
-    from emulator.engine.world_clock import FROZEN
-    from emulator.server.sandbox import Options
-    from emulator.server.server import Server
-
-    server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", 0)
-    with serving(server):
-        yield server.url

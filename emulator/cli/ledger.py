@@ -31,14 +31,14 @@ def ledger(emulator: ControlClient, shown: Shown, object_id: str | None, currenc
     The ledger is kept by double entry over payments, refunds and invoices. What was set directly, past the rules, has
     an account of its own. With --json it is one object, amounts in minor units. Exit status 1 if it does not add up.
     """
-    filters = {"object": object_id and emulator.whole_id(object_id), "currency": currency}
+    filters: dict[str, Any] = {"object": object_id and emulator.whole_id(object_id), "currency": currency}
     found = emulator.get("/ledger", **filters, page_size=min(shown.limit, PAGE))
     if shown.as_json:
         click.echo(json.dumps(found))
     else:
         for line in books(found["totals"]):
             click.echo(line)
-        by_cause = groupby(postings(emulator, filters), lambda each: (each["at"], each["cause"]["summary"]))
+        by_cause = groupby(emulator.newest("/ledger", **filters), lambda each: (each["at"], each["cause"]["summary"]))
         movements = [list(own) for _, own in islice(by_cause, shown.limit)]
         print_rows(emulator, movements[::-1], movement_row, shown)
         print_line(found, balance, as_json=False)
@@ -56,15 +56,6 @@ def books(totals: list[Any]) -> Iterator[str]:
         yield "  ".join([click.style(BOOKS[account].ljust(13), bold=True), *amounts])
     if totals:
         yield ""
-
-
-def postings(emulator: ControlClient, filters: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the postings, newest first, read page by page as they are needed."""
-    page, pages = 1, 1
-    while page <= pages:
-        found = emulator.get("/ledger", **filters, page=page, page_size=PAGE)["entries"]
-        yield from found["data"]
-        page, pages = page + 1, found["pagination"]["total_pages"]
 
 
 def movement_row(entries: Sequence[Any]) -> Row:

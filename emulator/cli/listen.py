@@ -83,22 +83,8 @@ def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None
         sys.stdout.flush()
     click.echo(f"Listening as {endpoint['id']}; signing secret {secret}", err=as_json)
     click.echo(f"Forwarding to {target}", err=as_json)
-    if problem := unreachable(target):
-        click.echo(f"Nothing listens at {target} yet ({problem}); deliveries fail until your server runs.", err=True)
     click.echo("Ready.", err=as_json)
     sys.stdout.flush()
-
-
-def unreachable(url: str) -> str | None:
-    import socket  # not needed by the help of a command line
-
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), timeout=1).close()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
 
 
 def derived_secret(key: str, target: str) -> str:

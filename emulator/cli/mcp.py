@@ -36,17 +36,14 @@ def mcp(emulator: ControlClient) -> None:
 def _running(emulator: ControlClient) -> Iterator[ControlClient]:
     """Yield the emulator, or, where none answers at the default URL, a sandbox in this process."""
     # Imported here: most runs find an emulator.
-    from emulator.cli.server import serving
-    from emulator.server.sandbox import Options
-    from emulator.server.server import Server
+    from emulator.cli.server import own_sandbox
 
     context = click.get_current_context()
     if context.get_parameter_source("url") is not ParameterSource.DEFAULT or emulator.is_running():
         yield emulator
         return
-    own = Server(Options(control_token=emulator.token), "127.0.0.1", 0)
-    with serving(own):
-        click.echo(f"No emulator runs at {emulator.url}; started a sandbox at {own.url}", err=True)
+    with own_sandbox(control_token=emulator.token) as url:
+        click.echo(f"No emulator runs at {emulator.url}; started a sandbox at {url}", err=True)
         key = None if context.params["app"] else context.params["key"]
-        with ControlClient(own.url, key, context.params["app"], emulator.token) as there:
+        with ControlClient(url, key, context.params["app"], emulator.token) as there:
             yield there

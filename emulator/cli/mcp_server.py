@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Literal
@@ -17,7 +16,6 @@ from emulator.cli import logs
 from emulator.cli.control_client import ControlClient, Rejected
 from emulator.cli.options import duration
 from emulator.cli.output import when
-from emulator.cli.runs import CapturedCommands
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
 from emulator.version import VERSION
@@ -155,25 +153,13 @@ class Tools:
                 return _json(self._emulator.post("/rewind", {"steps": 1}))
         return _json(self._emulator.post("/reset", {}))
 
-    def prove(self, receiver: str = "", secret: str = "") -> str:
+    def prove(self) -> str:
         """Judge the integration by what it did so far: usage rules it broke (audit) and whether the money adds up
-        (ledger). With a receiver's URL and its webhook secret, also send it valid and forged deliveries (test receiver)."""
+        (ledger)."""
         findings = self._emulator.get("/audit")["findings"]
         balanced = self._emulator.get("/ledger", page_size=1)["balanced"]
-        failed = _failed_checks(receiver, secret) if receiver else []
         errors = [each for each in findings if each["severity"] == "error"]
-        verdict = {"passed": balanced and not failed and not errors, "balanced": balanced, "findings": findings}
-        return _json({**verdict, "webhooks": failed} if receiver else verdict)
-
-
-def _failed_checks(receiver: str, secret: str) -> list[Any]:
-    """Return the findings of ``test receiver``, which runs in a process of its own: this one has an event loop."""
-    command = [sys.executable, "-m", "emulator.cli.main", "test", "receiver", receiver, "--json"]
-    _, output = CapturedCommands().run(command, {"PAYMENTS_EMULATOR_SECRET": secret} if secret else {})
-    if not output.startswith("{"):
-        raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
-    found: list[Any] = json.loads(output)["findings"]
-    return found
+        return _json({"passed": balanced and not errors, "balanced": balanced, "findings": findings})
 
 
 def _json(value: Any) -> str:

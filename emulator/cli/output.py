@@ -183,7 +183,7 @@ def names_of(emulator: ControlClient, ids: Iterable[str | None]) -> dict[str, st
     return names
 
 
-LEAST = {"id": 13, "name": 12, "cell": 8}
+LEAST = {"id": 13, "name": 9, "cell": 7}
 """The columns that a part of a row keeps; the first 12 characters of an id find its object."""
 
 
@@ -199,11 +199,10 @@ def in_one_line(row: Row, name: str, width: int | None, whole_id: bool) -> str:
     if width is None:
         return "  ".join(text for _, text, _ in parts).rstrip()
     room = [len(text) for _, text, _ in parts]
-    for least in (LEAST, dict.fromkeys(LEAST, 2)):  # the second where a terminal is very narrow
-        for number, (kind, _, _) in reversed([*enumerate(parts)]):
-            excess = max(0, sum(room) + 2 * len(room) - 2 - width)
-            kept = room[number] if kind == "id" and whole_id else least[kind]
-            room[number] = min(room[number], max(room[number] - excess, kept))
+    for number, (kind, _, _) in reversed([*enumerate(parts)]):
+        excess = max(0, sum(room) + 2 * len(room) - 2 - width)
+        kept = room[number] if kind == "id" and whole_id else LEAST[kind]
+        room[number] = min(room[number], max(room[number] - excess, kept))
     shortened = (
         text if len(text) <= most else f"{text[: most - 1]}…" for most, (_, text, _) in zip(room, parts, strict=True)
     )

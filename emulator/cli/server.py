@@ -86,16 +86,19 @@ def public_url(chosen: Mapping[str, Any]) -> str | None:
 
 
 @contextmanager
-def serving(server: Server) -> Iterator[None]:
-    """Run the server during the block. Raises ``ClickException`` if it does not start."""
+def own_sandbox(**options: Any) -> Iterator[str]:
+    """Run a sandbox in this process during the block, and yield its URL. Raises ``ClickException`` if it does not start."""
+    from emulator.server.sandbox import Options
+    from emulator.server.server import Server
     from emulator.server.thread import DidNotStart, ServerThread
 
+    server = Server(Options(**options), "127.0.0.1", 0)
     try:
         thread = ServerThread(server)
     except DidNotStart as error:
         raise click.ClickException(str(error)) from None
     with thread:
-        yield
+        yield server.url
 
 
 OTHER_FILES = 512

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -129,13 +130,14 @@ class Api:
         own = {name.lower(): value for name, value in (headers or {}).items()}
         return ApiRequest.of(method, path, query=given, headers={**self.headers, **own}, **body)
 
-    def newest(self, path: str, **query: Any) -> Iterator[Any]:
-        """Yield all objects of a list, newest first, read page by page as they are needed."""
-        page = self.get(path, page_size=PAGE, **query)
-        yield from page["data"]
-        while url := page["pagination"]["next"]:
-            page = self.get(url)
+    def newest(self, path: str, *, size: int = PAGE, **query: Any) -> Iterator[Any]:
+        """Yield all objects of a list, newest first, read page by page of a ``size`` as they are needed."""
+        for number in count(1):
+            page = self.get(path, page=number, page_size=size, **query)
+            page = page.get("entries", page)  # of the ledger
             yield from page["data"]
+            if number >= page["pagination"]["total_pages"]:
+                return
 
     def oldest(self, path: str, **query: Any) -> list[Any]:
         """Return all objects of a list, oldest first."""

@@ -275,19 +275,21 @@ def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption |
 
     config = request.config
     options: dict[str, Any] = {"clock": config.getini("payments_clock"), "seed": 0}
+    settings: Mapping[str, Any] = {}
     fixtures = list(config.getini("payments_fixtures"))
-    for marker in reversed(list(request.node.iter_markers("payments"))):
-        given = _arguments(marker)
-        fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
-        settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
-        options |= {**given, "settings": settings}
-    if assumption is not None:
-        options["settings"] = merged(options.get("settings", {}), {"assumptions": dict([assumption])})
     try:
         WorldOptions.of(**options)
+        for marker in reversed(list(request.node.iter_markers("payments"))):
+            given = _arguments(marker)
+            valid = WorldOptions.of(**given)
+            options |= given
+            settings = merged(settings, valid.settings)
+            fixtures += [request.path.parent / file for file in valid.fixtures]
     except (ValueError, TypeError) as error:
         raise _failure(f"payments: {error}") from None
-    return {**options, "fixtures": fixtures}
+    if assumption is not None:
+        settings = merged(settings, {"assumptions": dict([assumption])})
+    return {**options, "settings": settings, "fixtures": fixtures}
 
 
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:
@@ -296,19 +298,6 @@ def _arguments(marker: pytest.Mark) -> dict[str, Any]:
         wrong = repr(marker.args[0]) if marker.args else f"{unknown[0]}="
         raise _failure(f"@pytest.mark.payments does not take {wrong}; it takes {', '.join(ARGUMENTS)}")
     return {name: value for name, value in marker.kwargs.items() if value is not None}
-
-
-def _settings(settings: Any) -> Mapping[str, Any]:
-    if not isinstance(settings, Mapping | None):
-        raise _failure(f"@pytest.mark.payments(settings={settings!r}): a dict, such as {{'tax_rate': 18}}")
-    return settings or {}
-
-
-def _listed(fixtures: Any) -> list[Any]:
-    listed = [fixtures] if isinstance(fixtures, str | os.PathLike) else fixtures or []
-    if not isinstance(listed, list | tuple) or not all(isinstance(file, str | os.PathLike) for file in listed):
-        raise _failure(f"@pytest.mark.payments(fixtures={fixtures!r}): a path, or a list of paths")
-    return list(listed)
 
 
 def _url() -> str | None:

@@ -384,14 +384,7 @@ class Ledger:
 
     def entries(self, object: str | None = None, currency: str | None = None) -> list[objects.LedgerEntry]:
         """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
-        found: list[objects.LedgerEntry] = []
-        page = 1
-        while True:
-            entries = self._read(object=object, currency=currency, page=page, page_size=100)["entries"]
-            found += entries["data"]
-            if page >= entries["pagination"]["total_pages"]:
-                return found[::-1]
-            page += 1
+        return self._api.oldest(LEDGER_PATH, object=object, currency=currency)
 
     @property
     def balanced(self) -> bool:
@@ -405,8 +398,8 @@ class Ledger:
         if not found["balanced"]:
             raise AssertionError("\n".join(["The ledger is not balanced:", *map(_line, found["broken_by"])]))
 
-    def _read(self, **query: str | int | None) -> JSON:
-        return self._api.get(LEDGER_PATH, **query)
+    def _read(self) -> JSON:
+        return self._api.get(LEDGER_PATH)
 
 
 def _line(each: JSON) -> str:

@@ -20,7 +20,9 @@ GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
 
 def shown(command: click.Command) -> str:
-    return command.get_help(click.Context(command, info_name="payments-emulator", terminal_width=80))
+    return command.get_help(
+        click.Context(command, info_name="payments-emulator", terminal_width=80, **command.context_settings)
+    )
 
 
 def test_the_help_has_a_line_for_each_command_which_begins_with_what_can_be_typed() -> None:

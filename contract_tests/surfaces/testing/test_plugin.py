@@ -126,9 +126,9 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
         "7": "does not take 7; it takes clock, seed, settings, fixtures",
         "seed='x'": "payments: seed='x': a whole number",
         "clock='tomorrow'": "clock='tomorrow': 'running', 'frozen', or an instant",
-        "settings=[1]": "settings=[1]): a dict, such as",
+        "settings=[1]": "payments: settings=[1]: a dict of settings, such as",
         "settings={'tax': 1}": "the world of this test cannot start: tax is not a setting; there are",
-        "fixtures=7": "fixtures=7): a path, or a list of paths",
+        "fixtures=7": "payments: fixtures=7: a path, or a list of paths",
         "fixtures='nowhere.yaml'": "nowhere.yaml: cannot be read",
     }
     tests = [f"@pytest.mark.payments({each})\ndef test_{n}(payments): pass" for n, each in enumerate(wrong)]
