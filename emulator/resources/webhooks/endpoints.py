@@ -209,8 +209,9 @@ def permitted_url(world: World, url: str) -> str:
         raise invalid_field("url", "is a link-local or cloud metadata address, which is never called")
     if parts.scheme == "https" or http_allowed == "any" or (http_allowed == "loopback" and loopback(host)):
         return url
-    but = "; http:// is for loopback hosts only" if http_allowed == "loopback" else ""
-    raise invalid_field("url", f"must be an https:// URL{but}")
+    if http_allowed == "loopback":
+        raise invalid_field("url", "must be an https:// URL; http:// is for loopback hosts only")
+    raise invalid_field("url", "must be an https:// URL")
 
 
 def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoint, HttpResult, None]:
