@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from emulator.engine.http_client import RequestFailed
+from emulator.engine.connections import Unreachable
 from emulator.engine.storage import state_file, tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
 from emulator.engine.time_slices import TimeSlice
@@ -284,7 +284,7 @@ class Network:
         if behaviour == "hangs":
             await asyncio.sleep(1000 * ANSWER_TIME)
         if behaviour == "is down":
-            raise RequestFailed("cannot connect")
+            raise Unreachable("cannot connect")
         if behaviour == "calls back" and self._calls < MOST_CALLS:
             self._calls += 1
             # A request of its own, which goes on if the delivery does not wait for it.

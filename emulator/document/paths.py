@@ -9,11 +9,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def openapi_folder() -> Path:
-    return _folder("openapi")
+    return _installed("openapi", "openapi")
 
 
 def fixtures_folder() -> Path:
-    return _folder("fixtures")
+    return _installed("fixtures", "fixtures")
 
 
 def fixture(name: str) -> Any:
@@ -26,13 +26,11 @@ def fixture(name: str) -> Any:
 
 
 def guide_folder() -> Path:
-    inside = PACKAGE / "guide"
-    return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
+    return _installed("guide", "build/guide")
 
 
 def guide_pages_folder() -> Path:
-    inside = PACKAGE / "guide_pages"
-    return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
+    return _installed("guide_pages", "docs/guide")
 
 
 def guide_link(page: str, section: str = "") -> str:
@@ -43,11 +41,9 @@ def guide_link(page: str, section: str = "") -> str:
 
 
 def skill_file() -> Path:
-    inside = PACKAGE / "skill.md"
-    return inside if inside.is_file() else PACKAGE.parent / "docs" / "skill.md"
+    return _installed("skill.md", "docs/skill.md")
 
 
-def _folder(name: str) -> Path:
-    """Return a data folder: inside the package in a wheel, beside the package in a checkout."""
-    inside, beside = PACKAGE / name, PACKAGE.parent / name
-    return inside if inside.is_dir() else beside
+def _installed(inside: str, beside: str) -> Path:
+    """Return a file or folder: inside the package in a wheel, beside the package in a checkout."""
+    return PACKAGE / inside if (PACKAGE / inside).exists() else PACKAGE.parent / beside

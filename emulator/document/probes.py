@@ -8,15 +8,11 @@ from functools import cache
 from typing import Any, Literal
 
 import msgspec
-import yaml
 
 from emulator.document import references
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import fixture, fixtures_folder
 
-# libyaml parses ten times faster; PyYAML has it wherever it was built with it.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-OBJECTS = "objects.yaml"
+OBJECTS = "probes/objects"
 """The file of the objects that probes share, and of how created objects are removed again."""
 
 Need = Literal["nothing", "time", "buyer", "receiver"]
@@ -142,16 +138,11 @@ def step_fields(step: ProbeStep) -> list[Any]:
 @cache
 def collected() -> Collected:
     """Return all probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
-    folder = fixtures_folder() / "probes"
-    common = msgspec.convert(_read(folder / OBJECTS), Collected)
-    files = sorted(file for file in folder.glob("*.yaml") if file.name != OBJECTS)
-    probes = [msgspec.convert(_read(file), dict[str, Probe]) for file in files]
+    common = msgspec.convert(_named(fixture(OBJECTS)), Collected)
+    files = sorted(f"probes/{file.stem}" for file in (fixtures_folder() / "probes").glob("*.yaml"))
+    probes = [msgspec.convert(_named(fixture(file)), dict[str, Probe]) for file in files if file != OBJECTS]
     together = {name: probe for each in probes for name, probe in each.items()}
     return msgspec.structs.replace(common, probes=dict(sorted(together.items(), key=lambda each: each[1].number)))
-
-
-def _read(file: Any) -> Any:
-    return _named(yaml.load(file.read_text("utf-8"), _Loader))  # noqa: S506  # both loaders are the safe one
 
 
 def _named(node: Any) -> Any:

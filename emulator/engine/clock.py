@@ -53,7 +53,7 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.storage.store import StorageError
 from emulator.engine.time_slices import TimeSlice
-from emulator.engine.world_clock import Clock, ClockMode, ClockState, reached
+from emulator.engine.world_clock import Clock, ClockMode, ClockState
 
 logger = logging.getLogger("emulator")
 
@@ -115,7 +115,7 @@ class UnitRunner:
 
     def now(self) -> Timestamp:
         """Return the instant this world has reached: its clock's, unless it lags behind."""
-        return reached(self.clock.now(), self.world.jobs.next())
+        return self.clock.reached(self.world)
 
     def run_due(self) -> None:
         """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).

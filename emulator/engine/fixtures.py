@@ -13,7 +13,7 @@ from emulator.core.calendar import Timestamp
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
 from emulator.engine.storage.maintenance import restored
-from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
+from emulator.engine.storage.serialization import Content, StoredWorld
 from emulator.engine.world_clock import ClockMode
 from emulator.resources.app import clients
 from emulator.resources.app.clients import Key
@@ -69,7 +69,7 @@ class Fixtures:
                 self._all.append(found)
                 self._check(file)
             else:
-                self.worlds |= _valid(file, found).worlds
+                self.worlds |= found.worlds
         self.keys: frozenset[str] = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
@@ -101,16 +101,6 @@ class Fixtures:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is not a secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
-def _valid(file: Path, found: Content) -> Content:
-    """Return the content of a file once every record was read: an invalid one is to show now, not when its world is opened."""
-    try:
-        for saved in found.worlds.values():
-            restored(saved)
-    except InvalidState as error:
-        raise InvalidFixture(f"{file}: {error}") from None
-    return found
-
-
 def _files(path: Path) -> list[Path]:
     """Return the file itself, or the YAML and JSON files of a folder in the order of their names."""
     if not path.is_dir():
@@ -125,7 +115,10 @@ def _read(file: Path) -> Fixture | Content:
     try:
         content = read_yaml(file)
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
-            return serialization.content(content)
+            worlds = serialization.content(content)
+            for saved in worlds.worlds.values():
+                restored(saved)  # so that an invalid record shows now, and not when its world is opened
+            return worlds
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError, OverflowError, RecursionError) as error:
         raise InvalidFixture(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -39,10 +39,6 @@ COMMON_HEADERS = {
 }
 
 
-class RequestFailed(Unreachable):
-    """There is no answer."""
-
-
 class UrlParts(NamedTuple):
     tls: bool
     host: str
@@ -52,16 +48,16 @@ class UrlParts(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Raise :class:`RequestFailed` for a URL that cannot be called."""
+        """Raise :class:`Unreachable` for a URL that cannot be called."""
         try:
             parts = urlsplit(url)
             port = parts.port
             host = parts.hostname or ""
             host = host if host.isascii() else host.encode("idna").decode()
         except ValueError:
-            raise RequestFailed("the URL cannot be called") from None
+            raise Unreachable("the URL cannot be called") from None
         if not host or parts.scheme not in ("http", "https"):
-            raise RequestFailed("the URL cannot be called")
+            raise Unreachable("the URL cannot be called")
         tls = parts.scheme == "https"
         path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=string.punctuation)
         authority = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
@@ -90,7 +86,7 @@ class HttpClient:
         target = UrlParts.of(url)
         addresses = await names.addresses(target.host)
         if any(map(forbidden, {target.host, *addresses})):
-            raise RequestFailed("link-local and cloud metadata addresses are never called")
+            raise Unreachable("link-local and cloud metadata addresses are never called")
         reader, writer = await self._open(target, await connect(addresses, target.port), verify)
         try:
             request = _head(method, target, headers, body) + body
@@ -112,9 +108,9 @@ class HttpClient:
         try:
             return await asyncio.open_connection(sock=connection, ssl=tls, server_hostname=target.host)
         except ssl.SSLCertVerificationError:
-            raise RequestFailed("the certificate is not trusted") from None
+            raise Unreachable("the certificate is not trusted") from None
         except (ssl.SSLError, OSError):
-            raise RequestFailed("the TLS handshake failed") from None
+            raise Unreachable("the TLS handshake failed") from None
 
     @cached_property
     def _verifying(self) -> ssl.SSLContext:
@@ -167,13 +163,13 @@ class Answer:
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Parse what was received, nothing meaning the end of the connection; raises :class:`RequestFailed`."""
+        """Parse what was received, nothing meaning the end of the connection; raises :class:`Unreachable`."""
         if data:
             try:
                 self._parser.feed_data(data)
             except (httptools.HttpParserError, httptools.HttpParserUpgrade):
                 if not self.complete:
-                    raise RequestFailed("the answer is not HTTP") from None
+                    raise Unreachable("the answer is not HTTP") from None
         elif self.status and self._ends_with_connection:
             self.complete = True
         else:
@@ -215,9 +211,9 @@ async def _receive(reader: StreamReader, max_bytes: int) -> Answer:
         answer.feed(data)
         head_bytes += 0 if answer.status else len(data)
         if head_bytes > ANSWER_HEAD.most:
-            raise RequestFailed("the answer is not HTTP")
+            raise Unreachable("the answer is not HTTP")
     return answer
 
 
-def _closed(answer: Answer) -> RequestFailed:
-    return RequestFailed(f"the connection was closed {'within' if answer.status else 'before'} the answer")
+def _closed(answer: Answer) -> Unreachable:
+    return Unreachable(f"the connection was closed {'within' if answer.status else 'before'} the answer")

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError
@@ -67,18 +68,16 @@ class Broker:
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
         self._is_closed = False
-        self._closed: asyncio.Event | None = None
         self._published = 0
         self._ticked = 0.0
 
-    @property
+    @cached_property
     def closed(self) -> asyncio.Event:
         """Set when there will be no more messages. Made when it is first asked for: few worlds are followed."""
-        if self._closed is None:
-            self._closed = asyncio.Event()
-            if self._is_closed:
-                self._closed.set()
-        return self._closed
+        event = asyncio.Event()
+        if self._is_closed:
+            event.set()
+        return event
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
@@ -121,8 +120,7 @@ class Broker:
 
     def close(self) -> None:
         self._is_closed = True
-        if self._closed is not None:
-            self._closed.set()
+        self.closed.set()
         for subscriber in self._subscribers:
             subscriber.end()
 
@@ -134,14 +132,11 @@ def _kind(change: Change) -> str | None:
             return "event"
         case Change(old=None, new=Email()):
             return "email"
-        case Change(old=WebhookDelivery() as old, new=WebhookDelivery() as new) if _attempted(old, new):
-            return "delivery"
+        case Change(old=WebhookDelivery() as old, new=WebhookDelivery() as new):
+            # An attempt has its outcome, or will never be made.
+            is_over = (old.status, new.status) == ("pending", "failed")
+            return "delivery" if is_over or new.attempt_count > old.attempt_count else None
     return None
-
-
-def _attempted(old: WebhookDelivery, new: WebhookDelivery) -> bool:
-    """Return whether an attempt has its outcome, or will never be made."""
-    return new.attempt_count > old.attempt_count or (old.status, new.status) == ("pending", "failed")
 
 
 def restarted(cause: str, now: str, **more: Any) -> dict[str, Any]:

@@ -38,30 +38,13 @@ MAX_RETRY_SECONDS = 24 * 3600
 """The longest that a client is asked to wait, however low the rate."""
 
 
-class Bucket:
-    """A token bucket: it fills steadily, and each request takes a token. A new one is full, which allows a burst."""
-
-    def __init__(self, limit: RateLimit, now: float) -> None:
-        self.limit = limit
-        self._tokens = float(limit.burst)
-        self._since = now
-
-    def take(self, now: float) -> None:
-        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds until there is one."""
-        filled = self._tokens + (now - self._since) * self.limit.per_second
-        self._tokens, self._since = min(filled, float(self.limit.burst)), now
-        if self._tokens < 1:
-            wait = min((1 - self._tokens) / self.limit.per_second, MAX_RETRY_SECONDS)
-            raise ApiError("RATE_LIMIT_EXCEEDED", retry_after=math.ceil(wait))
-        self._tokens -= 1
-
-
 class RateLimiter:
-    """The limits of one key. ``now`` is always in seconds of a monotonic clock."""
+    """The limits of one key, by a bucket that fills steadily; each request takes a token. ``now`` is monotonic, in seconds."""
 
     def __init__(self) -> None:
         self._in_progress = 0
-        self._bucket: Bucket | None = None
+        self._limit: RateLimit | None = None
+        self._tokens = self._since = 0.0
 
     @contextmanager
     def acquire(self, own: Settings, now: float) -> Iterator[None]:
@@ -69,14 +52,23 @@ class RateLimiter:
         if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
             raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
         if own.rate_limit is not None:
-            if self._bucket is None or self._bucket.limit != own.rate_limit:
-                self._bucket = Bucket(own.rate_limit, now)
-            self._bucket.take(now)
+            self._take(own.rate_limit, now)
         self._in_progress += 1
         try:
             yield
         finally:
             self._in_progress -= 1
+
+    def _take(self, limit: RateLimit, now: float) -> None:
+        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds until there is one."""
+        filled = self._tokens + (now - self._since) * limit.per_second
+        if limit != self._limit:  # a new bucket is full, which allows a burst
+            self._limit, filled = limit, limit.burst
+        self._tokens, self._since = min(filled, float(limit.burst)), now
+        if self._tokens < 1:
+            wait = min((1 - self._tokens) / limit.per_second, MAX_RETRY_SECONDS)
+            raise ApiError("RATE_LIMIT_EXCEEDED", retry_after=math.ceil(wait))
+        self._tokens -= 1
 
 
 # -- the past: checkpoints to rewind to, and named snapshots to restore
@@ -137,18 +129,15 @@ class History:
             if not self._journal.reaches(to):  # requests were served until all was canceled
                 self._outbox.resume()
                 raise _too_late()
-            return self._undo_since(to)
-
-    def _undo_since(self, to: Checkpoint) -> int:
-        units = self._journal.since(to)
-        try:
-            self._runner.rewind(units, to.counters.copy(), to.now)
-        finally:
-            self._outbox.resume()
-        self._journal.rewind(to)
-        self._restarted()
-        self._publish_restart("rewind")
-        return len(units)
+            units = self._journal.since(to)
+            try:
+                self._runner.rewind(units, to.counters.copy(), to.now)
+            finally:
+                self._outbox.resume()
+            self._journal.rewind(to)
+            self._restarted()
+            self._publish_restart("rewind")
+            return len(units)
 
     async def snapshot(self) -> WorldSnapshot:
         async with self.changing:

@@ -64,7 +64,8 @@ class Clock:
 
     def reached(self, world: World) -> Timestamp:
         """Return the instant that a world has reached: this clock's, or that of the first job that is due and not done."""
-        return reached(self.now(), world.jobs.next())
+        now, job = self.now(), world.jobs.next()
+        return now if job is None else min(now, job.due)
 
     def wall_at(self, instant: Timestamp) -> float | None:
         """Return when a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
@@ -74,7 +75,7 @@ class Clock:
 
     def read(self, world: World) -> ClockState:
         now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
-        position = reached(now, job)
+        position = now if job is None else min(now, job.due)
         return ClockState(
             now=position,
             mode=self.mode,
@@ -117,8 +118,3 @@ class Clock:
         if elapsed >= self._elapsed + 0.001:
             self._elapsed = elapsed
             self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
-
-
-def reached(now: Timestamp, job: Job | None) -> Timestamp:
-    """Return the instant that a world has reached whose clock shows ``now`` and whose next job is this one."""
-    return now if job is None else min(now, job.due)

@@ -325,18 +325,14 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
     encoding = (context.header(b"content-encoding") or "identity").strip()
     if encoding.lower() != "identity" and raw:
         raise validation.malformed(f"its Content-Encoding must be identity, not {encoding[:60]}; send it uncompressed")
-    is_json = context.headers.get(b"content-type") == b"application/json" or _media_type(context) == "application/json"
-    if not is_json and raw.strip():
+    media_type = context.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json" and raw.strip():
         raise validation.malformed("its Content-Type must be application/json")
     return raw
 
 
 def _too_large(max_bytes: int) -> ApiError:
     return validation.malformed(f"it is larger than {max_bytes} bytes")
-
-
-def _media_type(context: RequestContext) -> str:
-    return (context.header(b"content-type") or "").split(";", 1)[0].strip().lower()
 
 
 def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:

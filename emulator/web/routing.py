@@ -87,11 +87,35 @@ def routes(document: Document) -> dict[str, Any]:
     }
 
 
+_PROSE = frozenset(["description", "summary", "example", "examples", "links", "x-webhooks", "tags", "x-assumption"])
+"""Keywords that only people and the document's other readers use; left out, which saves memory."""
+
+
 def definitions(document: Document) -> dict[str, Definition]:
-    """Return the definition of each operation by its operationId; the parameters of its path are among its own."""
-    resolve = _Resolver(document)
+    """Return the definition of each operation by its operationId; the parameters of its path are among its own.
+
+    A component that several operations refer to is resolved once and shared.
+    """
+
+    @cache
+    def component(reference: str) -> Any:
+        return resolved(at(document, pointer_of(reference)))
+
+    def resolved(node: Any) -> Any:
+        if isinstance(node, list):
+            return [resolved(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return component(node["$ref"])
+        whole = {key: resolved(part) for key, part in node.items() if key not in _PROSE and key != "properties"}
+        if isinstance(node.get("properties"), dict):
+            # The names below "properties" are fields, which may be called like a keyword.
+            whole["properties"] = {name: resolved(part) for name, part in node["properties"].items()}
+        return whole
+
     return {
-        operation["operationId"]: resolve.node(
+        operation["operationId"]: resolved(
             {
                 **operation,
                 "parameters": [*document["paths"][path].get("parameters", []), *operation.get("parameters", [])],
@@ -99,38 +123,6 @@ def definitions(document: Document) -> dict[str, Definition]:
         )
         for path, _, operation in operations(document)
     }
-
-
-_PROSE = frozenset(["description", "summary", "example", "examples", "links", "x-webhooks", "tags", "x-assumption"])
-"""Keywords that only people and the document's other readers use; left out, which saves memory."""
-
-
-class _Resolver:
-    """Replaces references; a component that several operations refer to is resolved once and shared."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._components: dict[str, Any] = {}
-
-    def node(self, node: Any) -> Any:
-        """Return the node with its references replaced, and without what only people read."""
-        if isinstance(node, list):
-            return [self.node(part) for part in node]
-        if not isinstance(node, dict):
-            return node
-        if "$ref" in node:
-            return self._component(node["$ref"])
-        resolved = {key: self.node(part) for key, part in node.items() if key not in _PROSE and key != "properties"}
-        if isinstance(node.get("properties"), dict):
-            # The names below "properties" are fields, which may be called like a keyword.
-            resolved["properties"] = {name: self.node(part) for name, part in node["properties"].items()}
-        return resolved
-
-    def _component(self, reference: str) -> Any:
-        if reference not in self._components:
-            component = at(self._document, pointer_of(reference))
-            self._components[reference] = self.node(component)
-        return self._components[reference]
 
 
 # -- the tree of paths

@@ -126,21 +126,15 @@ class IdempotentRequest:
         running.add(self.key)
         try:
             await context.hold()
-            return await self._execute(context, runtime, command, arguments)
-        finally:
-            running.discard(self.key)
-
-    async def _execute(
-        self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
-    ) -> Response:
-        inner = {"command": command, "arguments": arguments}
-        try:
+            inner = {"command": command, "arguments": arguments}
             response: Response = await runtime.serve(self._run, inner, context.request_id)
         except ApiError as error:
             if error.code == "IDEMPOTENCY_CONFLICT" or error.status not in STORED_ERRORS:
                 raise
             response = context.error_response(error)
             await runtime.serve(self._store, {"status": response.status, "body": response.body}, context.request_id)
+        finally:
+            running.discard(self.key)
         return response
 
     def _run(self, world: World, command: Command, arguments: dict[str, Any]) -> Any:

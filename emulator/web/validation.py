@@ -155,13 +155,7 @@ def _matches(name: str) -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
 
 
-def _network(text: str) -> bool:
-    # The parser alone also accepts netmasks, which are not CIDR ranges.
-    return _has_form_of_network(text) and _passes(IPv4Network)(text)
-
-
 _has_form_of_network = _matches("ipv4-network")
-
 
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": _passes(calendar.normalise),
@@ -170,7 +164,8 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "e164": _matches("e164"),
     **{name: partial(url_formats.takes, name) for name in url_formats.EXPLAINED},
     "domain": _matches("domain"),
-    "ipv4-network": _network,
+    # The parser alone also accepts netmasks, which are not CIDR ranges.
+    "ipv4-network": lambda text: _has_form_of_network(text) and _passes(IPv4Network)(text),
     "currency": lambda text: text in currencies(),
     "country": lambda text: text in countries(),
     "not-blank": lambda text: not text.isspace(),

@@ -10,8 +10,8 @@ import pytest
 from contract_tests.contract.http.line import Line
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import ApiError
-from emulator.engine.runtime import MAX_RETRY_SECONDS, Bucket
-from emulator.resources.app.settings import RateLimit
+from emulator.engine.runtime import MAX_RETRY_SECONDS, RateLimiter
+from emulator.resources.app.settings import RateLimit, Settings
 
 HOURLY = 1 / 3600
 """Requests per second; none comes back while a test runs."""
@@ -93,16 +93,16 @@ def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
             assert 200 in statuses(sandbox, 20)
 
 
-# -- the bucket itself
+# -- the limiter itself
 
 
 def test_the_wait_is_in_whole_seconds_and_enough() -> None:
     """Retry guidance: wait the number of seconds in Retry-After, then retry."""
     for per_second, wait in ((1, 1), (0.5, 2), (0.3, 4), (1000, 1), (1e-9, MAX_RETRY_SECONDS)):
-        bucket = Bucket(RateLimit(per_second=per_second, burst=1), now=0)
-        bucket.take(0)
-        with pytest.raises(ApiError) as error:
-            bucket.take(0)
+        settings, limiter = Settings(rate_limit=RateLimit(per_second=per_second, burst=1)), RateLimiter()
+        with limiter.acquire(settings, 0), pytest.raises(ApiError) as error, limiter.acquire(settings, 0):
+            pass
         assert error.value.retry_after == wait
         if wait < MAX_RETRY_SECONDS:
-            bucket.take(wait)
+            with limiter.acquire(settings, wait):
+                pass
