@@ -92,8 +92,8 @@ def _of_app(command: tuple[str, ...], scenario: list[str], key: str, chosen: dic
 
 def _of_tests(command: tuple[str, ...], key: str, chosen: dict[str, Any], limits: Limited) -> list[Report]:
     from emulator.checks import client
+    from emulator.checks.suite.mutants import MUTANTS
     from emulator.checks.suite.search import try_mutants
-    from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
 
     recorder = WorldRecorder()

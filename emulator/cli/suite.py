@@ -29,7 +29,7 @@ GROUPS = ("events", "states", "moves", "errors", "operations", "statuses", "fiel
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print every mutant by area, with what is wrong and what a test has to look at, and end."""
     if wanted:
-        from emulator.checks.suite.table import AREAS
+        from emulator.checks.suite.mutants import AREAS
 
         for area, rows in AREAS.items():
             click.echo(click.style(area, bold=True))
@@ -85,8 +85,8 @@ def suite(
     Exit status 1 where the score, the percentage of mutants caught, is below --fail-on; 3 where --budget ended before
     all was tried; 130 after Ctrl-C, with what was found before.
     """
+    from emulator.checks.suite.mutants import MUTANTS
     from emulator.checks.suite.search import named_by, try_mutants
-    from emulator.checks.suite.table import MUTANTS
     from emulator.checks.suite.usage import WorldRecorder
 
     for name in (*only, *skip):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from emulator.cli.runs import CapturedCommands, sandbox
 
 if TYPE_CHECKING:
-    from emulator.checks.suite.search import Mutant, MutantRun
+    from emulator.checks.suite.mutants import Mutant
+    from emulator.checks.suite.search import MutantRun
     from emulator.checks.suite.usage import WorldRecorder
     from emulator.checks.suite.wrong_service import WrongService
     from emulator.server.server import Server
@@ -66,8 +67,8 @@ class SuiteRuns:
         self._open.close()
 
     def _play_command(self, row: Mutant | None) -> MutantRun:
+        from emulator.checks.suite.mutants import MUTANTS
         from emulator.checks.suite.search import MutantRun
-        from emulator.checks.suite.table import MUTANTS
         from emulator.checks.suite.wrong_service import WrongService
 
         service = WrongService([row], row) if row else WrongService(MUTANTS.values())

@@ -1,145 +1,18 @@
 """The search for mutants, services that are wrong in one way, that survive a test suite.
 
-The command runs with the right service, then with each mutant that concerns it. A service is wrong at a mutation point.
+The command runs with the right service, then with each mutant that concerns it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeVar
-
-import msgspec
+from typing import Any, NamedTuple
 
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
-from emulator.core.records import Record, hidden_fields
-
-# -- mutation points of the service, and mutants
-
-
-Alteration = Callable[..., Any]
-"""The wrong value in place of a right one; the right one itself where the mutant does not concern it."""
-
-
-class MutationPoint(Enum):
-    """A place where a value passes. A change gets the value and what is named after it here."""
-
-    REQUESTED = "a ClientRequest, before it is handled"
-    ANSWERED = "a ServiceAnswer to a request of /v1"
-    SHOWN = "a JSON object in an answer, or in an event on its way to an endpoint"
-    DELIVERED = "the JSON of an event on its way to an endpoint, before it is signed; the world"
-    SIGNED = "the SignedRequest to an endpoint; the endpoint"
-    STORED = "a record that is added or changed; the record before, or None"
-    EMITTED = "the type of an event, or None for one that is never emitted; its record"
-    SCHEDULED = "when a job is due; its name, and the record that it is about"
-    RUN = "a job that is due, or None for one that does nothing; the world"
-    HELD = "the seconds that a response of /v1 waits; its ClientRequest, the world"
-    REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
-
-
-class Mutant(NamedTuple):
-    """A service that is wrong in one way.
-
-    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
-    is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
-    depend on it, so it is tried only where it is asked for. ``tests`` are the digests of the tests that reached the
-    point, or None where all are to run.
-    """
-
-    name: str
-    wrong: str
-    look: str
-    at: tuple[MutationPoint, Alteration]
-    is_optional: bool = False
-    tests: frozenset[str] | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What the report says of a test suite that it survives."""
-        return f"no test fails when {self.wrong}"
-
-
-class ClientRequest(NamedTuple):
-    """What a request asks for; names of headers are in lower case."""
-
-    method: str
-    path: str
-    query: bytes
-    headers: Mapping[bytes, bytes]
-
-
-class ServiceAnswer(NamedTuple):
-    """An answer with a JSON body, and the method of its request."""
-
-    method: str
-    status: int
-    body: Any
-
-
-def never_emitted(*types: str) -> tuple[MutationPoint, Alteration]:
-    """Emit no events of these types. What the rules do because of them still happens."""
-    return MutationPoint.EMITTED, lambda emitted, record: None if emitted in types else emitted
-
-
-def never_run(*names: str) -> tuple[MutationPoint, Alteration]:
-    """Do nothing when jobs of these names are due."""
-    return MutationPoint.RUN, lambda job, world: None if job.name in names else job
-
-
-def left_out(*reactions: Callable[..., Any]) -> tuple[MutationPoint, Alteration]:
-    """Leave out these reactions to events."""
-    return MutationPoint.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
-
-
-def shown(
-    kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-) -> tuple[MutationPoint, Alteration]:
-    """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
-    whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
-
-    def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
-        # Some answers have only a few fields of an object.
-        concerned = right["object"] == kind.kind and right.keys() >= whole
-        return {**right, **fields(right)} if concerned else right
-
-    return MutationPoint.SHOWN, change
-
-
-def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[MutationPoint, Alteration]:
-    """Show objects of a kind that have this status with another one, and with other wrong ``fields``."""
-    return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
-
-
-def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
-    """Store new records of a kind with wrong ``fields``."""
-
-    def change(new: Record, old: Record | None) -> Record:
-        return msgspec.structs.replace(new, **fields(new)) if old is None and isinstance(new, kind) else new
-
-    return MutationPoint.STORED, change
-
-
-def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
-    """Store changes of records of a kind, from ``old`` to ``new``, with wrong ``fields``."""
-
-    def change(new: Record, old: Record | None) -> Record:
-        return msgspec.structs.replace(new, **fields(old, new)) if old is not None and isinstance(new, kind) else new
-
-    return MutationPoint.STORED, change
-
-
-def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[MutationPoint, Alteration]:
-    """Deliver events with an object that has wrong ``fields``; the signature is right."""
-
-    def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
-        subject = event["data"]["object"]
-        return {**event, "data": {**event["data"], "object": {**subject, **fields(subject, world)}}}
-
-    return MutationPoint.DELIVERED, change
-
+from emulator.checks.suite.mutants import Mutant, MutationPoint
 
 # -- the report: which mutants the command caught, and the score
 
@@ -252,8 +125,6 @@ class MutantRun(NamedTuple):
     reached: Collection[str]
     apps: Mapping[str, Collection[str | None]] = {}
 
-
-T = TypeVar("T")
 
 RunCommand = Callable[[Mutant | None], MutantRun]
 """Runs the command once with a service that is wrong in one way or, with None, in no way; called by several threads."""

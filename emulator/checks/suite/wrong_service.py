@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.suite.search import ClientRequest, Mutant, MutationPoint, ServiceAnswer
+from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, ServiceAnswer
 from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job

@@ -17,8 +17,7 @@ from contract_tests.support.sandbox import RunningServer
 from emulator.checks.service.runner import Help, Runner
 from emulator.checks.service.service import EventReceiver, Service, Timing
 from emulator.checks.service.verdicts import CalibrationReport
-from emulator.checks.suite.search import Mutant, MutationPoint, ServiceAnswer, shown
-from emulator.checks.suite.table import MUTANTS
+from emulator.checks.suite.mutants import MUTANTS, Mutant, MutationPoint, ServiceAnswer, shown
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value

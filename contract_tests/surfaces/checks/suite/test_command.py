@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from contract_tests.surfaces.cli.terminal import Ended, run
-from emulator.checks.suite.table import AREAS, MUTANTS
+from emulator.checks.suite.mutants import AREAS, MUTANTS
 from emulator.cli.serve import serve
 from emulator.server.sandbox import Options, Parts
 

@@ -11,8 +11,8 @@ import pytest
 from contract_tests.surfaces.checks.suite.stories import CAUGHT_BY, Story, deposit, pay
 from emulator.checks.report import as_junit
 from emulator.checks.runs import ONE_AT_A_TIME
-from emulator.checks.suite.search import Mutant, MutantRun, SuiteReport, try_mutants
-from emulator.checks.suite.table import MUTANTS
+from emulator.checks.suite.mutants import MUTANTS, Mutant
+from emulator.checks.suite.search import MutantRun, SuiteReport, try_mutants
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.testing import Emulator, LocalServer
 

@@ -1,0 +1,404 @@
+"""Mutants: services that are each wrong in one way, by the mutation points at which they strike.
+
+What is said of each, and what the simple ones do, stands in ``fixtures/mutants.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from emulator.checks.receiver.service_world import unsigned
+from emulator.core import calendar
+from emulator.core.events import Event
+from emulator.core.handlers import PAGING
+from emulator.core.jobs import Job
+from emulator.core.records import Record, hidden_fields
+from emulator.core.world import Reaction, World
+from emulator.document.paths import fixture
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.payments import operator, refunds, transactions
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.registry import REGISTRY
+from emulator.resources.simulation import emails
+from emulator.resources.webhooks.deliveries import SignedRequest, enqueue_deliveries
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+
+# -- mutation points of the service, and mutants
+
+
+Alteration = Callable[..., Any]
+"""The wrong value in place of a right one; the right one itself where the mutant does not concern it."""
+
+
+class MutationPoint(Enum):
+    """A place where a value passes. A change gets the value and what is named after it here."""
+
+    REQUESTED = "a ClientRequest, before it is handled"
+    ANSWERED = "a ServiceAnswer to a request of /v1"
+    SHOWN = "a JSON object in an answer, or in an event on its way to an endpoint"
+    DELIVERED = "the JSON of an event on its way to an endpoint, before it is signed; the world"
+    SIGNED = "the SignedRequest to an endpoint; the endpoint"
+    STORED = "a record that is added or changed; the record before, or None"
+    EMITTED = "the type of an event, or None for one that is never emitted; its record"
+    SCHEDULED = "when a job is due; its name, and the record that it is about"
+    RUN = "a job that is due, or None for one that does nothing; the world"
+    HELD = "the seconds that a response of /v1 waits; its ClientRequest, the world"
+    REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
+
+
+Wrong = tuple[MutationPoint, Alteration]
+"""Where a service is wrong, and the change there."""
+
+
+class Mutant(NamedTuple):
+    """A service that is wrong in one way.
+
+    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
+    is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
+    depend on it, so it is tried only where it is asked for. ``tests`` are the digests of the tests that reached the
+    point, or None where all are to run.
+    """
+
+    name: str
+    wrong: str
+    look: str
+    at: Wrong
+    is_optional: bool = False
+    tests: frozenset[str] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What the report says of a test suite that it survives."""
+        return f"no test fails when {self.wrong}"
+
+
+class ClientRequest(NamedTuple):
+    """What a request asks for; names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Mapping[bytes, bytes]
+
+
+class ServiceAnswer(NamedTuple):
+    """An answer with a JSON body, and the method of its request."""
+
+    method: str
+    status: int
+    body: Any
+
+
+# -- changes of one kind
+
+
+def left_out(*reactions: Callable[..., Any]) -> Wrong:
+    """Leave out these reactions to events."""
+    return MutationPoint.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
+
+
+def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Wrong:
+    """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
+    whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
+
+    def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
+        # Some answers have only a few fields of an object.
+        concerned = right["object"] == kind.kind and right.keys() >= whole
+        return {**right, **fields(right)} if concerned else right
+
+    return MutationPoint.SHOWN, change
+
+
+def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
+    """Store new records of a kind with wrong ``fields``."""
+
+    def change(new: Record, old: Record | None) -> Record:
+        return msgspec.structs.replace(new, **fields(new)) if old is None and isinstance(new, kind) else new
+
+    return MutationPoint.STORED, change
+
+
+def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> Wrong:
+    """Store changes of records of a kind, from ``old`` to ``new``, with wrong ``fields``."""
+
+    def change(new: Record, old: Record | None) -> Record:
+        return msgspec.structs.replace(new, **fields(old, new)) if old is not None and isinstance(new, kind) else new
+
+    return MutationPoint.STORED, change
+
+
+def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> Wrong:
+    """Deliver events with an object that has wrong ``fields``; the signature is right."""
+
+    def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
+        subject = event["data"]["object"]
+        return {**event, "data": {**event["data"], "object": {**subject, **fields(subject, world)}}}
+
+    return MutationPoint.DELIVERED, change
+
+
+# -- payments, transactions and refunds
+
+
+def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
+    """Let the buyer pay twice, where ``concerns`` accepts the intent: the payment has two transactions."""
+
+    def change(reaction: Reaction, world: World, event: Event) -> Reaction:
+        if reaction is not refunds.issue_receipt:
+            return reaction
+        intent = world.get(PaymentIntent, event.data.object.payment_intent)
+        is_first = (
+            sum(each.payment_intent == event.data.object.payment_intent for each in world.table(Transaction)) == 1
+        )
+        return _issue_and_collect_again if intent is not None and concerns(intent) and is_first else reaction
+
+    return MutationPoint.REACTED, change
+
+
+def _issue_and_collect_again(world: World, event: Event) -> None:
+    refunds.issue_receipt(world, event)
+    first: Transaction = event.data.object
+    second = transactions.open_deposit(
+        world,
+        first.amount,
+        first.instrument,
+        currency=first.currency,
+        description=first.description,
+        payment_intent=first.payment_intent,
+        customer=first.customer,
+        metadata=first.metadata,
+    )
+    transactions.complete(world, second)
+
+
+def _declined_as_succeeded(intent: Any) -> dict[str, Any]:
+    if intent["last_error"] is None:
+        return {}
+    return {"status": "succeeded", "last_error": None, "canceled_at": None, "amount_received": intent["amount"]}
+
+
+def _captured_whole(old: PaymentIntent, new: PaymentIntent) -> dict[str, Any]:
+    is_captured = old.status == "requires_capture" and new.status == "succeeded"
+    return {"amount_received": new.amount} if is_captured else {}
+
+
+def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
+    """Create and confirm alone are requests to pay: who reads an intent has other ways to learn that it is paid."""
+    intent = answer.body
+    asked = answer.method == "POST" and intent.get("object") == PaymentIntent.kind
+    if not asked or intent.get("status") != "succeeded":
+        return answer
+    error = {"code": operator.DOWN, "message": "The payment operator is down."}
+    return answer._replace(body={**intent, "status": "canceled", "last_error": error, "amount_received": 0})
+
+
+# -- invoices and subscriptions
+
+
+def _unpaid(invoice: Any) -> dict[str, Any]:
+    if invoice["status"] != "paid":
+        return {}
+    return {"status": "open", "amount_paid": 0, "amount_remaining": invoice["total"]}
+
+
+def _due_earlier(invoice: Any) -> dict[str, Any]:
+    due = invoice["due_date"]
+    return {"due_date": calendar.day_plus(due, -1)} if due else {}
+
+
+def _boundary(*, of_trial: bool) -> Wrong:
+    """Skip the end of a trial, or of any other period."""
+
+    def change(job: Job, world: World) -> Job | None:
+        subscription = world.get(Subscription, job.about)
+        is_trial = subscription is not None and subscription.status == "trialing"
+        return None if job.name == "subscription.renew" and is_trial == of_trial else job
+
+    return MutationPoint.RUN, change
+
+
+def _a_day_before_the_trial_ends(due: str, name: str, about: Record | None) -> str:
+    is_trial = isinstance(about, Subscription) and about.status == "trialing"
+    return calendar.plus(due, days=-1) if name == "subscription.renew" and is_trial else due
+
+
+def _first_charge_declined(reaction: Reaction, world: World, event: Event) -> Reaction:
+    concerned = reaction is enqueue_deliveries and event.type == "subscription.created"
+    return _decline_and_deliver if concerned else reaction
+
+
+def _decline_and_deliver(world: World, event: Event) -> None:
+    match = {"customer": event.data.object.customer}
+    operator.arrange(world, {"operation": "payment", "result": "failed", "times": 1, "match": match})
+    enqueue_deliveries(world, event)
+
+
+# -- checkout sessions and customers
+
+
+IDENTITY = ("email", "firstname", "lastname", "phone")
+
+
+# -- webhooks, lists, errors and idempotency
+
+
+STRANGER = "cust_000000000000000000000000"
+"""The customer of a wrong webhook, where there is no other one."""
+
+AMOUNTS = ("amount", "amount_total", "total")
+
+
+def _of_another_customer(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
+    own = subject.get("customer")
+    others = (each.id for each in world.table(Customer) if each.id != own)
+    return {"customer": next(others, STRANGER)} if own else {}
+
+
+def _without_metadata(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:
+    subject = event["data"]["object"]
+    return {**event, "data": {"object": {**subject, "metadata": {}} if "metadata" in subject else subject}}
+
+
+def _other_bytes(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedRequest:
+    if endpoint.security_profile == "BASIC":  # it signs no bytes
+        return request
+    return msgspec.structs.replace(request, body=request.body + b"\n")
+
+
+def _keyless(request: ClientRequest) -> ClientRequest:
+    headers = {name: value for name, value in request.headers.items() if name != b"idempotency-key"}
+    return request._replace(headers=headers) if request.method == "POST" else request
+
+
+def _unfiltered(request: ClientRequest) -> ClientRequest:
+    pairs = request.query.decode("latin-1").split("&")
+    paging = [pair for pair in pairs if pair.partition("=")[0] in PAGING]
+    return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
+
+
+def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
+    """Answer lists with wrong ``fields``."""
+
+    def change(answer: ServiceAnswer) -> ServiceAnswer:
+        is_list = isinstance(answer.body, dict) and answer.body.get("object") == "list"
+        return answer._replace(body={**answer.body, **fields(answer.body)}) if is_list else answer
+
+    return MutationPoint.ANSWERED, change
+
+
+def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
+    if answer.status < 400:
+        return answer
+    if "error" in answer.body:
+        return answer._replace(body={"error": {**answer.body["error"], "code": "unknown_error"}})
+    return answer._replace(body={**answer.body, "code": "UNKNOWN_ERROR"})
+
+
+def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
+    """Return the seconds that a response is held back, so that its webhooks arrive first; 0 without an endpoint."""
+    is_heard = world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
+    return EVENT_FIRST if is_heard and request.method == "POST" else seconds
+
+
+EVENT_FIRST = 0.5
+"""Seconds (real time) that a response waits for its webhooks to arrive first."""
+
+
+# -- all
+
+
+WRONG: Mapping[str, Wrong] = {
+    "payment-failed-with-2xx": (MutationPoint.ANSWERED, _failed_with_2xx),
+    "payment-short": created(PaymentIntent, lambda intent: {"amount": intent.amount - 1}),
+    "payment-twice": collected_twice(lambda intent: intent.invoice is None),
+    "payment-declined-as-succeeded": shown(PaymentIntent, _declined_as_succeeded),
+    "payment-other-reason": shown(
+        PaymentIntent,
+        lambda it: {"last_error": {**it["last_error"], "code": "UPSTREAM_ERROR"}} if it["last_error"] else {},
+    ),
+    "transaction-other-currency": shown(
+        Transaction, lambda it: {"currency": "XAF" if it["currency"] == "EUR" else "EUR"}
+    ),
+    "capture-whole": changed(PaymentIntent, _captured_whole),
+    "transaction-without-fee": created(
+        Transaction,
+        lambda it: {"fee": 0, "net_amount": it.amount - it.commission} if it.type == "deposit" else {},
+    ),
+    "receipt-never-emailed": left_out(emails.receipt),
+    "refund-short": created(Refund, lambda refund: {"amount": refund.amount - 1}),
+    "refund-not-counted": shown(Transaction, lambda it: {"amount_refunded": 0} if it["type"] == "deposit" else {}),
+    "refund-never-emailed": left_out(emails.refund),
+    "session-total-too-high": shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
+    "invoice-paid-twice": collected_twice(lambda intent: intent.invoice is not None),
+    "invoice-stays-open": shown(Invoice, _unpaid),
+    "invoice-total-too-high": shown(Invoice, lambda invoice: {"total": invoice["total"] + 1}),
+    "invoice-without-tax": shown(
+        Invoice, lambda it: {"tax_amount": 0, "total": it["subtotal"]} if it["tax_amount"] else {}
+    ),
+    "invoice-due-early": shown(Invoice, _due_earlier),
+    "first-charge-fails": (MutationPoint.REACTED, _first_charge_declined),
+    "renewal-never": _boundary(of_trial=False),
+    "trial-never-ends": _boundary(of_trial=True),
+    "trial-ends-early": (MutationPoint.SCHEDULED, _a_day_before_the_trial_ends),
+    "renewal-failed-never-emailed": left_out(emails.renewal_failed),
+    "cancellation-forgotten": changed(
+        Subscription, lambda old, new: {"cancel_at_period_end": old.cancel_at_period_end}
+    ),
+    "subscription-too-dear": created(Subscription, lambda subscription: {"unit_amount": subscription.unit_amount + 1}),
+    "period-ends-late": shown(
+        Subscription, lambda it: {"current_period_end": calendar.plus(it["current_period_end"], days=1)}
+    ),
+    "metadata-lost": (MutationPoint.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
+    "customer-change-lost": changed(Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}),
+    "customer-spent-too-much": shown(
+        Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}
+    ),
+    "event-before-response": (MutationPoint.HELD, _held),
+    "webhook-about-another-customer": delivered(_of_another_customer),
+    "webhook-without-metadata": (MutationPoint.DELIVERED, _without_metadata),
+    "webhook-amount-too-high": delivered(
+        lambda it, world: {name: it[name] + 1 for name in AMOUNTS if isinstance(it.get(name), int)}
+    ),
+    "webhook-signed-over-other-bytes": (MutationPoint.SIGNED, _other_bytes),
+    "webhook-unsigned": (MutationPoint.SIGNED, lambda request, endpoint: unsigned(request)),
+    "idempotency-ignored": (MutationPoint.REQUESTED, _keyless),
+    "filters-ignored": (MutationPoint.REQUESTED, _unfiltered),
+    "list-skips-one": _listed(lambda it: {"data": it["data"][:-1]} if len(it["data"]) > 1 else {}),
+    "list-ends-early": _listed(lambda it: {"pagination": {**it["pagination"], "next": None}}),
+    "list-reversed": _listed(lambda it: {"data": it["data"][::-1]}),
+    "error-code-unknown": (MutationPoint.ANSWERED, _other_code),
+}
+"""The mutants that take code."""
+
+KINDS = {kind.kind: kind for kind in REGISTRY.kinds}
+
+
+def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
+    if event := row.get("never_sent"):
+        return MutationPoint.EMITTED, lambda emitted, record: None if emitted == event else emitted
+    if due := row.get("never_run"):
+        return MutationPoint.RUN, lambda job, world: None if job.name == due else job
+    if seen := row.get("shown"):
+        return shown(KINDS[seen["kind"]], lambda right: seen["as"] if right["status"] == seen["status"] else {})
+    return WRONG[name]
+
+
+AREAS: Mapping[str, tuple[Mutant, ...]] = {
+    area: tuple(
+        Mutant(name, row["wrong"], row["look"], _wrong(name, row), row.get("is_optional", False))
+        for name, row in rows.items()
+    )
+    for area, rows in fixture("mutants").items()
+}
+
+MUTANTS: Mapping[str, Mutant] = {mutant.name: mutant for area in AREAS.values() for mutant in area}
+"""Every mutant by its name."""
