@@ -16,7 +16,6 @@ from emulator.engine.engine import Engine
 from emulator.ui.base.pages import api_error, application
 from emulator.ui.buyer.hosted_pages import Pages
 from emulator.ui.docs import reference
-from emulator.ui.docs.first_page import first_page
 from emulator.web.context import context_of
 
 
@@ -78,7 +77,7 @@ def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
 
     return application(
         [
-            Route("/", first_page),
+            Route("/", reference.first_page),
             *reference.explorer_routes(),
             *reference.reference_routes(engine, profile),
             *Pages(engine).routes(),

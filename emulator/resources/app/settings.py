@@ -6,7 +6,7 @@ import zlib
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import filterfalse, pairwise
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -229,23 +229,23 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
             raise ValueError(f"assumptions: {sorted(unknown)[0]} is not an assumption; there are {names}")
         changes = {**changes, **older, "assumptions": {**msgspec.to_builtins(old.assumptions), **newer}}
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
+    _check(new)
+    return new
+
+
+def _check(new: Settings) -> None:
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
     if any(day >= later for day, later in pairwise(new.renewal_retry_days)):
         raise ValueError("renewal_retry_days: each day must be later than the one before")
-    if (invalid := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
-        raise ValueError(f"trusted_proxies: {invalid[:60]!r} is no address and no CIDR range without host bits")
+    for text in new.trusted_proxies:
+        try:
+            network(text)
+        except ValueError:
+            message = f"trusted_proxies: {text[:60]!r} is no address and no CIDR range without host bits"
+            raise ValueError(message) from None
     if new.merchant is not None and new.merchant.logo is not None:
         try:
             read_logo(new.merchant.logo)
         except ValueError as error:
             raise ValueError(f"merchant.logo {error}") from error
-    return new
-
-
-def _is_network(text: str) -> bool:
-    try:
-        network(text)
-    except ValueError:
-        return False
-    return True

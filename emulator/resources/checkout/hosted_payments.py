@@ -10,7 +10,6 @@ from typing import Any
 
 from emulator.core.errors import ApiError, combine, invalid_field, missing_field, nest
 from emulator.core.handlers import get_or_404
-from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import amounts, clients, security_profiles
 from emulator.resources.app.settings import settings
@@ -66,11 +65,6 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     else:
         return _answer(world, session, decision.code)
     return session
-
-
-def unconfirmed(world: World, session: CheckoutSession, job: Job) -> None:
-    """Job ``checkout_session.unconfirmed``: the buyer has not passed the check of the card to be saved in time (B-54)."""
-    checkout_sessions.fail(world, session, "unconfirmed")
 
 
 def is_saving(session: CheckoutSession) -> bool:
@@ -164,7 +158,10 @@ JOBS = {
     "checkout_session.answer": STATE_MACHINE.job(
         "complete", lambda world, it, job: _answer(world, it, job.data.get("code"))
     ),
-    "checkout_session.unconfirmed": STATE_MACHINE.job("fail", unconfirmed),
+    # The buyer has not passed the check of the card to be saved in time (B-54).
+    "checkout_session.unconfirmed": STATE_MACHINE.job(
+        "fail", lambda world, it, _: checkout_sessions.fail(world, it, "unconfirmed")
+    ),
 }
 
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import timedelta
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, Literal
 
@@ -51,34 +51,23 @@ def phone_details(phone: str) -> dict[str, Any]:
 
 
 BRANDS = (
-    (r"4", "visa"),
-    (r"5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720)", "mastercard"),
-    (r"3[47]", "amex"),
-    (r"6(011|4[4-9]|5)", "discover"),
-    (r"3(0[0-5]|095|[689])", "diners"),
-    (r"35(2[89]|[3-8])", "jcb"),
-    (r"62", "unionpay"),
+    (r"4", "visa", "Visa"),
+    (r"5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720)", "mastercard", "Mastercard"),
+    (r"3[47]", "amex", "American Express"),
+    (r"6(011|4[4-9]|5)", "discover", "Discover"),
+    (r"3(0[0-5]|095|[689])", "diners", "Diners Club"),
+    (r"35(2[89]|[3-8])", "jcb", "JCB"),
+    (r"62", "unionpay", "UnionPay"),
 )
-"""Patterns of the first digits of a card number, each with its brand."""
+"""Patterns of the first digits of a card number, each with its brand and the name that the brand calls itself."""
 
-
-BRAND_NAMES = {
-    "visa": "Visa",
-    "mastercard": "Mastercard",
-    "amex": "American Express",
-    "discover": "Discover",
-    "diners": "Diners Club",
-    "jcb": "JCB",
-    "unionpay": "UnionPay",
-}
-"""What the brands call themselves."""
-
+BRAND_NAMES = {brand: name for _, brand, name in BRANDS}
 
 _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def brand(number: str) -> str:
-    return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
+    return next((code for start, code, _ in BRANDS if re.match(start, number)), "unknown")
 
 
 def is_card_number(number: str) -> bool:
@@ -193,13 +182,8 @@ def magic_value_of(world: World, type: str, value: str) -> MagicValue:
 
 @lru_cache(maxsize=4096)  # each payment looks up its value several times; reference data never changes
 def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
-    return next((row for pattern, row in _patterns(reference_data, type) if pattern.match(value)), ORDINARY)
-
-
-@lru_cache(maxsize=64)
-def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
-    """Return the rows of a type of payment method, each with the pattern of its values."""
-    return tuple((re.compile(translate(row.value)), row) for row in reference_data.magic.get(type, ()))
+    rows: tuple[MagicValue, ...] = reference_data.magic.get(type, ())
+    return next((row for row in rows if fnmatchcase(value, row.value)), ORDINARY)
 
 
 def named_magic(world: World, type: str, name: str | None) -> MagicValue:

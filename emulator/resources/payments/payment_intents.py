@@ -16,7 +16,6 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler, new_record
-from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import OpenPage
@@ -212,11 +211,6 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
     return STATE_MACHINE.transition(world, intent, "submit")
 
 
-def unconfirmed(world: World, intent: PaymentIntent, job: Job) -> None:
-    """Job ``payment_intent.unconfirmed``: the buyer has not passed the check of the card in time."""
-    fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
-
-
 NOT_CONFIRMED = "PAYMENT_METHOD_NOT_SUPPORTED"
 UNCONFIRMED = "The buyer did not confirm the payment in time."
 """Code and message of a payment whose card check was not passed in time."""
@@ -253,26 +247,14 @@ def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> P
     """Collect a payment that succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
     deposit = transactions.approve_until_settled(world, deposit)
-    STATE_MACHINE.transition(
-        world,
-        intent,
-        trigger,
-        amount_capturable=0,
-        amount_received=amount,
-        transaction=deposit.id,
-        next_action=None,
-        **_first_period(world, intent),
-    )
+    paid = {"amount_capturable": 0, "amount_received": amount, "transaction": deposit.id, "next_action": None}
+    if intent.begins_subscription and intent.customer is not None:
+        # The ids that the subscription begun by this payment and its first invoice will have (B-67).
+        paid |= {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
+    STATE_MACHINE.transition(world, intent, trigger, **paid)
     if deposit.status == "pending":
         transactions.complete(world, deposit)
     return world.require(PaymentIntent, intent.id)
-
-
-def _first_period(world: World, intent: PaymentIntent) -> dict[str, str]:
-    """Return the ids that the subscription begun by this payment and its first invoice will have (B-67)."""
-    if not intent.begins_subscription or intent.customer is None:
-        return {}
-    return {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
 
 
 def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transaction:
@@ -314,7 +296,10 @@ JOBS = {
     "payment_intent.answer": STATE_MACHINE.job(
         "succeed", lambda world, it, job: answer(world, it, job.data.get("code"))
     ),
-    "payment_intent.unconfirmed": STATE_MACHINE.job("fail", unconfirmed),
+    # The buyer has not passed the check of the card in time.
+    "payment_intent.unconfirmed": STATE_MACHINE.job(
+        "fail", lambda world, it, _: fail(world, it, NOT_CONFIRMED, UNCONFIRMED)
+    ),
 }
 
 ENDINGS = tuple(JOBS)

@@ -112,7 +112,7 @@ ORDINARY = {"mobile_money": "+24177000000", "paypal": "buyer@example.com"}
 """A value that succeeds, for the methods that have no magic value that does."""
 
 
-CARD_BRANDS = [(start, BRAND_NAMES[brand]) for start, brand in BRANDS]
+CARD_BRANDS = [(start, name) for start, _, name in BRANDS]
 """The first digits of card numbers as regular expressions, each with the name of its brand."""
 
 

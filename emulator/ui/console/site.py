@@ -223,13 +223,10 @@ class Console:
             return page(request, "apart.html", error.status, problem=problem, wrong=False)
 
     async def _not_found(self, http: Request, error: Exception) -> Response:
-        request = ConsoleRequest(http, self._api)
-        if not self._login.allows(http):
-            return self._login_page(request)
-        if unopened := await self._unopened_page(request):
-            return unopened
-        status = getattr(error, "status_code", 404)
-        return await self._error_page(request, ApiRequestError(status, request.not_found().message))
+        async def missing(request: ConsoleRequest) -> Response:
+            raise ApiRequestError(getattr(error, "status_code", 404), request.not_found().message)
+
+        return await self._logged_in(missing)(http)
 
     # -- actions
 

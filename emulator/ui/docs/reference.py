@@ -1,4 +1,4 @@
-"""One site: the pages of reference, from the tables the emulator works with; the API explorer; and the guide.
+"""One site: the pages of reference, from the tables the emulator works with; the API explorer; the first page; the guide.
 
 Errors, magic values, events, life cycles and assumptions stand here alone. The explorer is Swagger UI, from its PyPI
 package; the guide is the site that MkDocs builds from ``docs/guide``. All have the face of ``templates/face.html``.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -240,6 +240,28 @@ async def _asset(request: Request) -> Response:
 
 
 ASSETS = frozenset(each.name for each in FACE.iterdir())
+
+
+# -- the first page
+
+
+PLACES = {
+    "service": "/v1",
+    "openapi": "/openapi.json",
+    "control": "/_emulator",
+    "console": "/_emulator/",
+    "docs": "/docs/",
+    "guide": "/llms.txt",
+}
+"""What programs are given, by name."""
+
+
+def first_page(request: Request) -> Response:
+    """Return the page at ``/``: the two values that an application needs, and where everything is; as JSON for programs."""
+    base = context_of(request.scope).base_url
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({name: base + path for name, path in PLACES.items()} | {"key": KEY})
+    return page("first-page.html", "/", "", base_url=base, key=KEY, menu=())
 
 
 # -- the guide
