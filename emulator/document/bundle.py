@@ -22,6 +22,7 @@ from emulator.document.tree import (
     at,
     exists,
     fragment,
+    operations,
     pointer_of,
     properties,
     resolve,
@@ -108,16 +109,13 @@ BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164
 FINITE = frozenset(["country", "currency"])
 """The formats that few texts have: a list without repetitions is no longer than there are of them."""
 
-METHODS = ("get", "put", "post", "delete", "patch")
-
 
 def bound_requests(document: Document) -> None:
     """Add ``maxItems``, ``maxLength`` and ``x-key-maxLength`` to the schemas of all request bodies, in place."""
     seen: set[int] = set()
-    for item in document["paths"].values():
-        for operation in (item[method] for method in METHODS if method in item):
-            for media in operation.get("requestBody", {}).get("content", {}).values():
-                _bound(media["schema"], document, seen)
+    for _, _, operation in operations(document):
+        for media in operation.get("requestBody", {}).get("content", {}).values():
+            _bound(media["schema"], document, seen)
 
 
 def _bound(schema: Any, document: Document, seen: set[int]) -> None:
@@ -126,18 +124,16 @@ def _bound(schema: Any, document: Document, seen: set[int]) -> None:
     if id(schema) in seen:
         return
     seen.add(id(schema))
-    if schema.get("type") == "array" and not _is_finite(schema):
-        schema.setdefault("maxItems", ITEMS.most)
+    if schema.get("type") == "array":
+        is_finite = schema.get("uniqueItems") and schema["items"].get("format") in FINITE
+        if not is_finite:
+            schema.setdefault("maxItems", ITEMS.most)
     if schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in BOUNDED:
         schema.setdefault("maxLength", STRING.most)
     if "x-key-minLength" in schema:
         schema.setdefault("x-key-maxLength", METADATA_KEY.most)
     for part in _parts(schema):
         _bound(part, document, seen)
-
-
-def _is_finite(schema: Any) -> bool:
-    return schema.get("uniqueItems", False) and schema["items"].get("format") in FINITE
 
 
 def _parts(schema: Document) -> Iterator[Any]:
@@ -160,8 +156,8 @@ def allow_nulls(document: Document) -> None:
 
     A field that a POST requires does not, nor one that says ``nullable: false``: a PATCH cannot take it away.
     """
-    for item in document["paths"].values():
-        for operation in (item[method] for method in WRITING_METHODS if method in item):
+    for _, method, operation in operations(document):
+        if method in WRITING_METHODS:
             for body in _schemas(document, operation.get("requestBody", {})):
                 for answer in _answers(document, operation):
                     _allow(document, body, answer)
@@ -216,13 +212,12 @@ ALWAYS = "always"
 def add_implied(document: Document) -> None:
     """Add to all operations the responses, and to these the headers, that follow from the operations' facts, in place."""
     responses, headers = document.pop(RESPONSES, {}), document.pop(HEADERS, {})
-    for item in document["paths"].values():
-        for operation in (item[method] for method in METHODS if "responses" in item.get(method, {})):
-            facts = _facts(document, item, operation)
-            whole = _of(responses, facts) | operation["responses"]
-            operation["responses"] = {
-                status: _with_headers(whole[status], _of(headers, facts)) for status in sorted(whole) if whole[status]
-            }
+    for path, _, operation in operations(document):
+        facts = _facts(document, document["paths"][path], operation)
+        whole = _of(responses, facts) | operation.get("responses", {})
+        operation["responses"] = {
+            status: _with_headers(whole[status], _of(headers, facts)) for status in sorted(whole) if whole[status]
+        }
     shared = document["components"].get("responses", {})
     for name, response in shared.items():
         shared[name] = _with_headers(response, headers.get(ALWAYS, {}))

@@ -47,14 +47,10 @@ def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
         return [with_enumerations(item, values) for item in node]
     if not isinstance(node, dict):
         return node
-    return {
-        key: _spliced(value, values) if key == "enum" and isinstance(value, list) else with_enumerations(value, values)
-        for key, value in node.items()
-    }
-
-
-def _spliced(enum: list[Any], values: Mapping[str, Iterable[str]]) -> list[Any]:
-    return [value for entry in enum for value in values.get(entry, [entry])]
+    copy = {key: with_enumerations(value, values) for key, value in node.items()}
+    if isinstance(copy.get("enum"), list):
+        copy["enum"] = [value for entry in copy["enum"] for value in values.get(entry, [entry])]
+    return copy
 
 
 def object_kinds(document: Document) -> list[str]:

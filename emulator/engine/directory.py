@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from emulator.core.records import Record
 from emulator.core.tables import PART, PartedDict
-from emulator.core.unit_of_work import Change, UnitOfWork
+from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.resources.app.clients import Key, domain
 from emulator.resources.app.security_profiles import SecurityProfile, open_domains
@@ -70,15 +70,13 @@ class Directory:
         for change in unit.changes:
             kind = type(change.new or change.old)
             if kind in PUBLIC_KINDS:
-                self._note_owner(change, self._apps.get(world.app) or Key.of(world))  # one key for all of its objects
+                key = self._apps.get(world.app) or Key.of(world)  # one key for all of its objects
+                if change.old is None:
+                    self._add_owner(change.record.id, key)
+                elif change.new is None:
+                    self._remove_owner(change.record.id, key)
             elif kind in ORIGIN_KINDS:
                 self._note_domains(world)
-
-    def _note_owner(self, change: Change, key: Key) -> None:
-        if change.old is None:
-            self._add_owner(change.record.id, key)
-        elif change.new is None:
-            self._remove_owner(change.record.id, key)
 
     def _add_owner(self, id: str, key: Key) -> None:
         owner = self._owners[id]

@@ -93,20 +93,18 @@ class WorkQueues(Generic[T]):
         waiting, time_slice = self._waiting[key], TimeSlice(self._pauses)
         try:
             while waiting:
-                async with self._slots:
-                    await self._handle_guarded(waiting.popleft())
+                item = waiting.popleft()
+                try:
+                    async with self._slots:
+                        await self._handle(item)
+                except StorageError:  # the store has logged it, once
+                    pass
+                except Exception:
+                    logger.exception("%s failed", item)
                 await time_slice.pause_if_over()
         finally:
             del self._workers[key]
             del self._waiting[key]
-
-    async def _handle_guarded(self, item: T) -> None:
-        try:
-            await self._handle(item)
-        except StorageError:  # the store has logged it, once
-            pass
-        except Exception:
-            logger.exception("%s failed", item)
 
 
 # -- webhooks
@@ -394,7 +392,11 @@ class Outbox:
         if result is None:
             send = partial(self._send, pace=pace)
             result = await (send(request) if fault is None else send_with_fault(fault.then, request, self._send))
-        await self._record_attempt(effect, request, result, at, fault.seconds if fault and fault.then.again else None)
+        again = fault.seconds if fault and fault.then.again else None
+        recorded = {"post": effect, "sent": request, "answer": result, "at": at, "again": again}
+        await self._commit(deliveries.record_attempt, recorded)
+        if runner.result:
+            runner.result.deliveries[deliveries.is_success(runner.world, result)] += 1
         if fault is not None and fault.then.reissue:
             await self._commit(deliveries.reissue, {"post": effect})
         if held := self._released(effect, None):
@@ -429,15 +431,6 @@ class Outbox:
         return await self._sender.send(
             request.url, request.headers, request.body, verify=request.verify, names=self._names, pace=pace
         )
-
-    async def _record_attempt(
-        self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str, again: float | None
-    ) -> None:
-        """Record the outcome of an attempt made at an instant of the world's clock; a retry may be ``again`` s later."""
-        arguments = {"post": effect, "sent": request, "answer": result, "at": at, "again": again}
-        await self._commit(deliveries.record_attempt, arguments)
-        if self._runner.result:
-            self._runner.result.deliveries[deliveries.is_success(self._runner.world, result)] += 1
 
     async def _commit(self, command: Command, arguments: dict[str, Any]) -> Any:
         """Run a command as a unit of work; again while it cannot be stored, so that nothing is sent twice for that.

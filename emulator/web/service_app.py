@@ -60,7 +60,7 @@ class RequestPolicy:
             context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
-            apply_security_profiles(context, runtime)
+            _apply_security_profiles(context, runtime.world)
         is_limited = own.rate_limit is not None or own.concurrency_limit is not None
         if not (is_limited or HEADER_KEY in context.headers or runtime.world.holds(Fault)):
             return self._app(scope, receive, send)
@@ -79,9 +79,8 @@ class RequestPolicy:
             await self._fault_injection.handle(context, runtime, scope, receive, send)
 
 
-def apply_security_profiles(context: RequestContext, runtime: Runtime) -> None:
+def _apply_security_profiles(context: RequestContext, world: World) -> None:
     """Raise 403 for a request that the App's security profiles forbid (B-70)."""
-    world = runtime.world
     if in_force(world):
         check_request(world, context.client_address(world), context.header(b"origin"), context.operation_id)
 

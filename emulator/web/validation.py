@@ -379,7 +379,7 @@ def _violations(error: Any) -> Iterator[Violation]:
             yield Violation(
                 _under(path, name[:60]), "key" if keys else "unknown", _key(name) if keys else "unknown field"
             )
-    elif kind.name == "oneOf" and _differ_by_fields(kind.context):
+    elif kind.name == "oneOf" and all(each.kind.name in ("required", "not") for each in chain(*kind.context)):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(error, path)
@@ -397,15 +397,9 @@ def _under(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _differ_by_fields(branches: list[list[Any]]) -> bool:
-    """Return whether the alternatives differ only in which field is given."""
-    return all(error.kind.name in ("required", "not") for branch in branches for error in branch)
-
-
 def _choice(error: Any, path: str) -> Violation:
-    """Return the violation of a choice of fields: no field, or more than one, is given."""
-    errors = [error for branch in error.kind.context for error in branch]
-    absent = [error.kind.property for error in errors if error.kind.name == "required"]
+    """Return the violation of a choice of fields, in which the alternatives differ: no field, or more than one, is given."""
+    absent = [each.kind.property for each in chain(*error.kind.context) if each.kind.name == "required"]
     given = [name for name in error.instance if name not in absent]
     sentence = f"only one of {', '.join(given)} can be given" if given else f"one of {', '.join(absent)} is required"
     return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")

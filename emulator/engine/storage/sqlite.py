@@ -118,7 +118,10 @@ def opened(file: Path, path: Path) -> sqlite3.Connection:
             if can_be_written:  # SQLite cannot do so with others
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             if not _is_new(connection):
-                _check_tables(connection, path)
+                if not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")):
+                    raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
+                database_tables.check_format(connection)
+                _check_pages(connection, path, "quick_check")
         except BaseException:
             connection.close()
             raise
@@ -127,13 +130,6 @@ def opened(file: Path, path: Path) -> sqlite3.Connection:
 
 def _is_new(connection: sqlite3.Connection) -> bool:
     return not list(connection.execute("SELECT 1 FROM sqlite_master"))
-
-
-def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    if not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")):
-        raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
-    database_tables.check_format(connection)
-    _check_pages(connection, path, "quick_check")
 
 
 def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None:
