@@ -137,11 +137,6 @@ class RulesHarness:
         if method is not None:
             self.run(lambda world: world.replace(method, details={**method.details, "phone": phone}))
 
-    def drop_method(self, customer: str) -> None:
-        method = payment_methods.default(self.world, customer)
-        if method is not None:
-            self.do("deletePaymentMethod", method.id)
-
     def delete_customer(self, id: str) -> None:
         self.do("deleteCustomer", id)
 

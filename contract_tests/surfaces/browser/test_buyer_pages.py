@@ -74,6 +74,7 @@ def test_a_double_click_back_and_reload_pay_once(sandbox: Sandbox, surf: Surf) -
     ("currency", "lang", "one", "three"),
     [("XAF", "en", "5,000 XAF", "15,000 XAF"), ("EUR", "fr", "50,00 €", "150,00 €")],
 )
+@pytest.mark.long
 def test_the_total_follows_the_quantity(
     sandbox: Sandbox, surf: Surf, currency: str, lang: str, one: str, three: str
 ) -> None:
@@ -84,6 +85,7 @@ def test_the_total_follows_the_quantity(
         expect(total).to_have_text(shown)
 
 
+@pytest.mark.long
 def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, surf: Surf) -> None:
     """The total those that are chosen, the brand the digits as they are typed, the fields a magic value."""
     basket, mat = (sandbox.product(name=name, unit_amount=price)["id"] for name, price in (("A", 9500), ("B", 4000)))
@@ -110,6 +112,7 @@ def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, s
     assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 12000
 
 
+@pytest.mark.long
 def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab = surf(session(sandbox)["url"])
     tab.keyboard.press("Tab")
@@ -129,6 +132,7 @@ def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab).to_have_url(THANKS)
 
 
+@pytest.mark.long
 def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Surf) -> None:
     long = {"description": "W" * 2000, "unit_amount": 15000}
     tab = surf(session(sandbox, line_items=[long])["url"], **PHONE_SIZED)
@@ -158,6 +162,7 @@ def asked(sandbox: Sandbox) -> Any:
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
+@pytest.mark.long
 def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf, handset: str, lang: str) -> None:
     tab = surf("about:blank", **PHONE_SIZED)
     with tab.expect_response(lambda response: "/_emulator/console/stream" in response.url):

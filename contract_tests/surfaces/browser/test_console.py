@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
@@ -71,6 +72,7 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
     assert_same_page(tab)
 
 
+@pytest.mark.long
 def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf: Surf) -> None:
     """The navigation and the result of an action stay in view."""
     tab = opened(surf, sandbox, "settings")
@@ -93,6 +95,7 @@ def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf:
     assert notice.bounding_box()["y"] >= header["y"] + header["height"]
 
 
+@pytest.mark.long
 def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     sandbox.subscribe()
     tab = opened(surf, sandbox)

@@ -66,7 +66,10 @@ def origins(sandbox: Sandbox, elsewhere: int) -> dict[str, str]:
     }
 
 
-KINDS = ("another site", "another port", "another name", "a rebound name")
+KINDS = (
+    *("another site", "a rebound name"),
+    *(pytest.param(kind, marks=pytest.mark.long) for kind in ("another port", "another name")),
+)
 
 
 def target(sandbox: Sandbox, page: Page) -> dict[str, str]:

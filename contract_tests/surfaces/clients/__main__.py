@@ -1,21 +1,176 @@
 """``python -m contract_tests.surfaces.clients``: clients of four generators, workflows and verifiers, against a server.
 
-Needs Node 20 and, for the samples that verify signatures, Go and PHP (``.ci/run`` names the packages), and the
-network for what it installs into a temporary folder, or into ``--folder``, where the next run finds it. ``--only NAME``
-(repeatable) takes some steps.
+Each generator's client is complete, compiles and plays the story. Needs Node 20 and, for the samples that verify signatures,
+Go and PHP (``.ci/run`` names the packages), and the network for what it installs into a temporary folder, or into
+``--folder``, where the next run finds it. ``--only NAME`` (repeatable) takes some steps.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import re
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from contract_tests import ROOT
 from contract_tests.support.sandbox import RunningServer
-from contract_tests.surfaces.clients.steps import OF_EACH_VERSION, Step, signatures
-from contract_tests.surfaces.clients.workshop import Tools, Workshop
+from contract_tests.surfaces.clients.workshop import GateError, Tools, Workshop
+from emulator.checks.receiver.certifier import exported
+from emulator.checks.receiver.checks import METHODS
+from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld
+
+Step = Callable[[Workshop], None]
+
+# -- generators
+
+
+def _python(work: Workshop, story: Path) -> None:
+    work.run(work.tools.bin / "mypy", "--strict", "--follow-imports=silent", story, env={"MYPYPATH": "client"})
+    work.run(work.tools.bin / "python", story, work.url, env={"PYTHONPATH": "client"})
+
+
+def _compile(work: Workshop) -> None:
+    """The libraries are checked as well: ``skipLibCheck`` is off by default."""
+    options = {"strict": True, "target": "es2022", "module": "nodenext", "types": ["node"]}
+    work.write("tsconfig.json", {"compilerOptions": options, "include": ["*.ts"]})
+    work.write("package.json", {"type": "module"})
+    work.run(work.tools.node / "tsc", "--project", ".")
+
+
+def openapi_python_client(work: Workshop) -> None:
+    """It knows of no PDF."""
+    config = work.write("config.json", {"content_type_overrides": {"application/pdf": "application/octet-stream"}})
+    options = ("--path", work.document, "--output-path", work.folder / "client", "--config", config)
+    work.generate(work.tools.bin / "openapi-python-client", "generate", *options, made="client/*/api/*/*.py")
+    _python(work, work.story("openapi_python_client.py"))
+    _python(work, work.sample("tools.md", "python", "sample.py"))
+
+
+def datamodel_code_generator(work: Workshop) -> None:
+    """Its models hold real answers.
+
+    It warns of each format of our own, which the pattern beside it says as well, and of patterns that pydantic does not take.
+    """
+    kind = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--use-annotated")
+    # Without the first option it drops the null of required fields.
+    options = ("--strict-nullable", "--naming-strategy", "parent-prefixed", "--target-python-version", "3.11")
+    made = work.folder / "client" / "models.py"
+    made.parent.mkdir()
+    work.run(work.tools.bin / "datamodel-codegen", "--input", work.document, "--output", made, *kind, *options)
+    _python(work, work.story("datamodel_code_generator.py"))
+
+
+def openapi_typescript(work: Workshop) -> None:
+    """With openapi-fetch. Without the flag it takes a field with a default for one that is always there."""
+    options = (work.document, "--default-non-nullable=false", "-o", "api.d.ts")
+    work.generate(work.tools.node / "openapi-typescript", *options, made="api.d.ts")
+    work.sample("tools.md", "ts", "sample.ts")
+    work.story("openapi_typescript.ts", "story.ts")
+    _compile(work)
+    work.run("node", "story.js", work.url)
+    work.run("node", "sample.js")
+
+
+def orval(work: Workshop) -> None:
+    """Of the last version for Node 20, with the client for fetch."""
+    output = {"target": "client.ts", "client": "fetch", "baseUrl": f"{work.url}/v1"}
+    work.write("orval.config.json", {"client": {"input": str(work.document), "output": output}})
+    work.write("orval.config.cjs", "module.exports = require('./orval.config.json')")
+    work.generate(work.tools.node / "orval", "--config", "orval.config.cjs", made="client.ts")
+    work.story("orval.ts", "story.ts")
+    _compile(work)
+    work.run("node", "story.js", work.url)
+
+
+# -- workflows
+
+
+CHECKS = re.compile(r"Checks: (?P<passed>\d+) passed, (?P<total>\d+) total")
+
+
+def workflows(work: Workshop) -> None:
+    """The Arazzo workflows of ``docs/workflows``, run by Redocly's Respect with the documents beside them."""
+    found = sorted((ROOT / "docs" / "workflows").glob("*.arazzo.yaml"))
+    files = [work.write(file.name, file.read_text("utf-8")).name for file in found]
+    inbox = f"inbox={work.url}/_emulator/inbox/shop"
+    said = work.run(work.tools.node / "redocly", "respect", *files, "--input", inbox)
+    counts = [(found["passed"], found["total"]) for found in CHECKS.finditer(said)]
+    if len(counts) != len(files) or any(passed != total for passed, total in counts):
+        raise GateError(said[-4000:])
+
+
+# -- the verifiers of the guide's page "Verify signatures"
+
+
+SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
+
+SUFFIXES = {"python": "py", "ts": "ts", "go": "go", "php": "php"}
+
+
+def _verifier(work: Workshop, language: str) -> Sequence[object]:
+    """Compile the sample of a language, and the program that feeds it; the command that runs it."""
+    suffix = SUFFIXES[language]
+    work.sample("signatures.md", language, f"signatures.{suffix}")
+    work.story(f"signatures/main.{suffix}", f"main.{suffix}")
+    if language == "python":
+        work.run(work.tools.bin / "mypy", "--strict", "main.py")
+        return work.tools.bin / "python", "main.py"
+    if language == "ts":
+        _compile(work)
+        return "node", "main.js"
+    if language == "go":
+        work.write("go.mod", "module example.com/shop\n\ngo 1.18\n")
+        work.run("go", "vet", ".")
+        work.run("go", "build", "-o", "verify", ".")
+        return (work.folder / "verify",)
+    # A notice fails it, as it would be a line of its own.
+    return "php", "-d", "error_reporting=-1", "-d", "display_errors=1", "main.php"
+
+
+def _deliveries() -> Iterator[dict[str, Any]]:
+    for method in METHODS:
+        service = ServiceWorld("https://receiver.example.com/webhooks", SECRET, method)
+        yield from (delivery for _, delivery in exported(service))
+
+
+def _line(delivery: dict[str, Any]) -> str:
+    name, _ = PROOF_HEADERS[delivery["method"]]
+    texts = (delivery["headers"].get(name, ""), delivery["body"])
+    encoded = [base64.b64encode(text.encode()).decode() for text in texts]
+    return "\t".join([delivery["method"], delivery["webhook"], *encoded, str(delivery["at"])]) + "\n"
+
+
+def signatures(work: Workshop) -> None:
+    """Each sample accepts the deliveries of all three signing methods that it should, and rejects the rest."""
+    every = list(_deliveries())
+    for language in SUFFIXES:
+        verdicts = work.run(*_verifier(work, language), SECRET, input="".join(map(_line, every))).split()
+        wrong = [
+            f"{language}: {each['method']} {each['check']} should be {each['expected']}"
+            for each, verdict in zip(every, verdicts, strict=True)
+            if (verdict == "1") != (each["expected"] == "accepted")
+        ]
+        if wrong:
+            raise GateError("\n".join(wrong))
+
+
+OF_EACH_VERSION: tuple[Step, ...] = (
+    openapi_python_client,
+    datamodel_code_generator,
+    openapi_typescript,
+    orval,
+    workflows,
+)
+"""These read both documents."""
+
+
+# -- the run
+
 
 SIDE_BY_SIDE = 3
 """Steps at a time: one more than CI has cores, since each waits now and then for an answer or a file."""

@@ -31,9 +31,6 @@ NODE_TOOLS = (
     "typescript@5.9.3",
 )
 
-COMMANDS = ("npm", "go", "php")
-"""What must be installed: ``.ci/run`` says by which packages of Debian."""
-
 BETA = "OpenAPI 3.1 support is still in beta"
 """What openapi-python-client says of every document of this version."""
 
@@ -54,9 +51,6 @@ class Tools:
     """The generators and compilers, in a folder of their own, which is installed unless it is there."""
 
     def __init__(self, folder: Path) -> None:
-        missing = [each for each in COMMANDS if shutil.which(each) is None]
-        if missing:
-            raise GateError(f"not installed: {', '.join(missing)}")
         self.folder = folder
         self.bin = folder / "venv" / "bin"
         self.node = folder / "node_modules" / ".bin"

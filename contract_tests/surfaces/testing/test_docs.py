@@ -16,6 +16,7 @@ SAMPLES = [each.text for page in PAGES for each in samples(page) if each.languag
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
 
 
+@pytest.mark.long
 def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
     """All in one run, each as a module of its own. A test under several assumptions runs once for each."""
     modules = {f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
