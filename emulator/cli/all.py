@@ -13,11 +13,10 @@ import click
 from emulator.cli.groups import FOUND, INTERRUPTED, repeating
 from emulator.cli.listen import destination
 from emulator.cli.options import option
+from emulator.cli.output import ReportOutput
 from emulator.cli.receiver import certified
-from emulator.cli.report_output import ReportOutput
 from emulator.cli.runs import examination, jobs, limited
-from emulator.cli.suite import with_usage
-from emulator.cli.suite_runs import SuiteRuns
+from emulator.cli.suite import SuiteRuns, with_usage
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report

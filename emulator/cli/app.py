@@ -14,7 +14,7 @@ import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
 from emulator.cli.options import DURATION, Number, guidance, option
-from emulator.cli.report_output import ReportOutput
+from emulator.cli.output import ReportOutput
 from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
 
 if TYPE_CHECKING:

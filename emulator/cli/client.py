@@ -8,7 +8,7 @@ from emulator.checks.report import SEVERITIES
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND
 from emulator.cli.options import with_client
-from emulator.cli.report_output import ReportOutput, with_report
+from emulator.cli.output import ReportOutput, with_report
 
 
 @click.command()

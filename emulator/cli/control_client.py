@@ -107,7 +107,6 @@ def root(url: str) -> str:
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    """Yield server-sent events as pairs of kind and JSON object."""
     kind, data = "message", ""
     for line in lines:
         name, _, value = line.partition(":")

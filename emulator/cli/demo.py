@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,7 +38,11 @@ def demo(stay: bool | None) -> None:
 
     Each step is shown with its request. The command starts its own sandbox, with its own clock, and a webhook receiver.
     """
-    with own_sandbox(clock_mode="frozen", clock_at=START) as url, _shop() as shop:
+    from emulator.client.webhook_receiver import HttpReceiver
+
+    shop = Shop()
+    with own_sandbox(clock_mode="frozen", clock_at=START) as url, HttpReceiver(shop.receive) as receiver:
+        shop.url = f"{receiver.url}/webhooks"
         Demo(url, shop).run()
         click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
@@ -123,26 +125,16 @@ class Shop:
         self.url = ""
 
     def receive(self, request: ReceivedRequest) -> ReceiverReply:
-        import hashlib
         import hmac
 
         from emulator.client.webhook_receiver import ReceiverReply
+        from emulator.resources.webhooks.deliveries import signature
 
         event = json.loads(request.body)
         if event["type"] == "webhook.ping":
             self.pings += 1
         else:
-            expected = hmac.new(self.secret.encode(), request.body, hashlib.sha256).hexdigest()
-            signature = request.headers.get("service-signature", "")
-            self.received.append((event["created_at"], event["type"], hmac.compare_digest(expected, signature)))
+            given = request.headers.get("service-signature", "")
+            is_genuine = hmac.compare_digest(signature(self.secret, request.body), given)
+            self.received.append((event["created_at"], event["type"], is_genuine))
         return ReceiverReply()
-
-
-@contextmanager
-def _shop() -> Iterator[Shop]:
-    from emulator.client.webhook_receiver import HttpReceiver
-
-    shop = Shop()
-    with HttpReceiver(shop.receive) as receiver:
-        shop.url = f"{receiver.url}/webhooks"
-        yield shop

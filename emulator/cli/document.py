@@ -8,8 +8,7 @@ import click
 
 from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_URL, option, require_extra
-from emulator.cli.output import TerminalLine
-from emulator.cli.report_output import ReportOutput, with_report
+from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from emulator.checks.report import Finding, Report
 from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.groups import FOUND, PROGRAM
 from emulator.cli.options import PORT
-from emulator.cli.report_output import ReportOutput, with_report
+from emulator.cli.output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, command_line, environment, handling, key, sandbox
 from emulator.cli.serve import StartingServer, serve
 from emulator.cli.server import tune_garbage_collector
@@ -124,7 +124,6 @@ class Child:
         return status if status >= 0 else 128 - status
 
     def end(self) -> None:
-        """End it, because its server cannot start."""
         self._on_signal(signal.SIGTERM, None)
 
     def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -145,11 +145,8 @@ def one_line(error: click.ClickException) -> str:
 
 
 def unknown_option(error: click.NoSuchOption) -> str:
-    """Return what is said of an option that does not exist; after ``-1d`` what goes back in time."""
     name, context = error.option_name, error.ctx
-    if name[1:].isdigit():
-        hint = "a value cannot be negative; 'world rewind' and 'world load' go back in time"
-    elif context and context.parent is None and name in CONNECTION_NAMES:
+    if context and context.parent is None and name in CONNECTION_NAMES:
         hint = f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
     else:
         parameters = context.command.get_params(context) if context else []

@@ -160,17 +160,10 @@ def matching(name: str, pattern: str, description: str) -> Parsed:
 ID = matching("ID", r"\w{1,100}…?", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
 
 
-def iso(value: str) -> str:
-    """Return a number of months or years, ``3mo`` or ``10y``, in ISO 8601, in which HTTP has them; another text as it is."""
-    found = re.fullmatch(r"(\d+)(mo|y)", value, re.ASCII)
-    return f"P{found[1]}{found[2][0].upper()}" if found else value
-
-
 def duration(value: str) -> str:
-    found = iso(value)
-    if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", found, re.ASCII):
-        raise ValueError(f"{value!r} is not a duration such as 31d, 2h, 90s, 3mo, 10y or P1M")
-    return found
+    if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", value, re.ASCII):
+        raise ValueError(f"{value!r} is not a duration such as 31d, 2h, 90s, P3M or P1Y")
+    return value
 
 
 DURATION = Parsed("DURATION", duration)

@@ -1,4 +1,4 @@
-"""The output of commands: an object on a line, a list in rows, or JSON; and what one would run next."""
+"""The output of commands: an object on a line, a list in rows, a report, or JSON; and what one would run next."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 from click.core import ParameterSource
 
-from emulator.cli.options import Decorator, as_json, with_client, with_options
+from emulator.cli.options import OUTPUT_FILE, Decorator, as_json, with_client, with_options, write_text
 
 if TYPE_CHECKING:
+    from emulator.checks.report import Report
     from emulator.cli.control_client import ControlClient
 
 StyledText = str | tuple[str, dict[str, Any]]
@@ -153,7 +155,7 @@ def print_list(
 
 def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown) -> None:
     """Print objects in rows, with the names of what they are about, under the days on which they happened."""
-    day = ""
+    day, width = "", columns() if sys.stdout.isatty() else None
     # Of a stream, which a list is not, each object is printed at once.
     for batch in [items] if isinstance(items, list) else ([item] for item in items):
         if shown.as_json:
@@ -166,7 +168,7 @@ def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any
                 if each.at[:10] != day:
                     day = each.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(each, names.get(each.about or "", ""), terminal_width(), shown.with_ids))
+                click.echo(in_one_line(each, names.get(each.about or "", ""), width, shown.with_ids))
         sys.stdout.flush()
 
 
@@ -236,6 +238,43 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
             yield item
 
 
+# -- the report of an examination
+
+
+class ReportOutput(NamedTuple):
+    """Where a report goes: to files, and as text or JSON to the standard output."""
+
+    html: Path | None
+    junit: Path | None
+    as_json: bool
+
+    def show(self, report: Report) -> None:
+        from emulator.checks import report as forms
+
+        if self.html is not None:
+            # Imported here: only the page needs templates.
+            from emulator.ui.reports.report_page import page_of_report
+
+            write_text(self.html, page_of_report(report))
+        if self.junit is not None:
+            write_text(self.junit, forms.as_junit(report))
+        click.echo(forms.as_json(report) if self.as_json else fitted("\n".join(report.lines(colour=True))))
+
+
+def with_report(function: Callable[..., Any]) -> Any:
+    @wraps(function)
+    def command(*, html: Path | None, junit: Path | None, as_json: bool, **chosen: Any) -> Any:
+        return function(output=ReportOutput(html, junit, as_json), **chosen)
+
+    return with_options(
+        [
+            click.option("--html", type=OUTPUT_FILE, help="Write the report as a page."),
+            click.option("--junit", type=OUTPUT_FILE, help="Write the report as JUnit XML."),
+            click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+        ]
+    )(command)
+
+
 # -- text
 
 
@@ -273,11 +312,6 @@ def columns() -> int:
     import shutil  # with it come three libraries of compression, which few commands need
 
     return shutil.get_terminal_size().columns
-
-
-def terminal_width() -> int | None:
-    """Return the columns of the terminal; None where the output is none."""
-    return columns() if sys.stdout.isatty() else None
 
 
 class TerminalLine:

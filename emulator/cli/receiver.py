@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +12,8 @@ import click
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
-from emulator.cli.options import DEFAULT_KEY, ID, Number, option, writing
-from emulator.cli.output import counted, print_line
-from emulator.cli.report_output import ReportOutput, with_report
+from emulator.cli.options import DEFAULT_KEY, ID, Number, option
+from emulator.cli.output import ReportOutput, with_report
 from emulator.cli.runs import ProgressLine
 
 if TYPE_CHECKING:
@@ -26,12 +23,9 @@ if TYPE_CHECKING:
 
 METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
-ANYWHERE = "https://receiver.example.com/webhooks"
-"""The URL of the endpoint whose deliveries are written to files."""
-
 
 @click.command()
-@click.argument("receiver_url", required=False)
+@click.argument("receiver_url")
 @option("--secret", metavar="SECRET", help="Secret that signs the deliveries; configure the same one in your receiver.")
 @click.option(
     "--method",
@@ -50,21 +44,14 @@ ANYWHERE = "https://receiver.example.com/webhooks"
     help="Time the receiver has for each answer.",
 )
 @click.option("--ssl-verification/--no-ssl-verification", default=True, help="Whether the certificate must be valid.")
-@click.option(
-    "--export",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Write the deliveries to files of this folder instead of sending them.",
-)
 @option("--url", metavar="URL", help="URL of the emulator from which the receiver reads objects, if it does.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App there.")
 @option("--control-token", metavar="TOKEN", help="Control token that it was started with, if any.")
 @with_report
 def receiver(
-    receiver_url: str | None,
+    receiver_url: str,
     *,
     timeout: float,
-    export: Path | None,
     url: str | None,
     key: str,
     control_token: str | None,
@@ -78,19 +65,13 @@ def receiver(
     payments-emulator test receiver http://localhost:3000/webhooks
     payments-emulator test receiver https://staging.example.com/webhooks --method JWT
     payments-emulator test receiver localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
-    payments-emulator test receiver --export deliveries
 
     Events of every type are sent as the service sends them: valid, forged, expired, repeated, out of order, slowly,
     large. Configure any shared secret on both sides. Without --url no emulator needs to run, and the
     customers and payments of the events cannot be read; with it they are created there. Use a test
     instance. Exit status 1 if a check fails.
     """
-    if receiver_url is None and export is None:
-        raise click.UsageError("give the URL of a receiver, or --export FOLDER")
-    receiver_url = destination(receiver_url or ANYWHERE, "'RECEIVER_URL'")
-    if export is not None:
-        with _any_secret():
-            return _exported(_service(receiver_url, **signing), export, output.as_json)
+    receiver_url = destination(receiver_url, "'RECEIVER_URL'")
     with _emulator(url, key, control_token) as there:
         report = certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there)
     output.show(report)
@@ -132,31 +113,10 @@ def certified(
     """Return what a receiver makes of valid and invalid deliveries. Raises ``ClickException`` if it does not answer."""
     import asyncio
 
-    with _any_secret():
-        return asyncio.run(_run(_service(url, secret=secret, method=method, **more), timeout, quiet=quiet))
-
-
-@contextmanager
-def _any_secret() -> Iterator[None]:
-    """Suppress the warning of PyJWT that a secret is shorter than it recommends; one made up for a test may be."""
     with warnings.catch_warnings():
+        # PyJWT recommends longer secrets than people make up for a test.
         warnings.filterwarnings("ignore", message="The HMAC key is")
-        yield
-
-
-def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
-    from emulator.checks.receiver.certifier import exported
-
-    expected = []
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, delivery in exported(service):
-            (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
-            expected.append(delivery["expected"])
-    accepted, refused = expected.count("accepted"), expected.count("refused")
-    line = f"{counted(len(expected), 'file')} in {folder}: {accepted} to be accepted and {refused} to be rejected."
-    print_line({"accepted": accepted, "refused": refused, "folder": str(folder)}, lambda _: line, as_json)
-    return 0
+        return asyncio.run(_run(_service(url, secret=secret, method=method, **more), timeout, quiet=quiet))
 
 
 def _service(url: str, *, secret: str | None, method: str, webhook: str | None, **more: Any) -> ServiceWorld:

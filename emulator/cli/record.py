@@ -12,24 +12,11 @@ from emulator.cli.options import with_client, writing
 from emulator.insight.recording.renderers import FORMS
 
 
-def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
-    """Return a path that nothing is written to yet, before any work is done: a test is often changed after it was written."""
-    if out is not None and out.exists():
-        raise click.BadParameter(f"{out} exists; move it away or name another one")
-    return out
-
-
 @click.command()
 @click.option("--as", "form", type=click.Choice([*FORMS]), help="The form of the test. [default: pytest]")
 @click.option("--start", "is_start", is_flag=True, help="Start recording here.")
 @click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    callback=_unused,
-    help="Write to this new FILE.",
-)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to this new FILE.")
 @with_client
 def record(
     emulator: ControlClient,
@@ -49,6 +36,8 @@ def record(
     Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes nothing is left out. Card
     numbers and secrets are replaced by test values.
     """
+    if out is not None and out.exists():  # a test is often changed after it was written
+        raise click.BadParameter(f"{out} exists; move it away or name another one", param_hint="'--out'")
     if is_start:
         if is_stop or form or out:
             raise click.UsageError("--start stands alone; --stop takes --as and --out")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.output import advance_lines, printable, terminal_width
+from emulator.cli.output import advance_lines, printable
 
 if TYPE_CHECKING:
     from emulator.core.world import World
@@ -50,7 +50,7 @@ class RequestLines:
 
     def __init__(self) -> None:
         # A person reads names, and no more than some lines a second; names take longer than many a request.
-        self._is_named = sys.stdout.isatty()
+        self._is_terminal = sys.stdout.isatty()
         self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
@@ -61,7 +61,7 @@ class RequestLines:
         """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
         if not hidden and len(self._waiting) < MAX_WAITING:
-            is_named = self._is_named and len(self._waiting) < MAX_NAMED
+            is_named = self._is_terminal and len(self._waiting) < MAX_NAMED
             self._waiting.append((request, said(request, answer, world if is_named else None)))
             if not self._some.is_set():
                 self._some.set()
@@ -77,11 +77,9 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             for _ in range(0, len(self._waiting), TOGETHER):
-                # Asked once for all: in each system call this thread gives way to the server's.
-                width = terminal_width()
                 requests = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
                 try:
-                    click.echo("\n".join(text_line(request, said, width) for request, said in requests))
+                    click.echo("\n".join(text_line(*each, styled=self._is_terminal) for each in requests))
                 except OSError:
                     # The reader has closed its end; the server goes on.
                     return
@@ -104,27 +102,19 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
     return redact(name.encode()).decode()
 
 
-def text_line(request: AnsweredRequest, said: str = "", width: int | None = None) -> str:
-    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time.
-
-    For a terminal, as much as fits its ``width``, the status in a color.
-    """
-    app, path = f"{request.app or '-':<12}", request.path
+def text_line(request: AnsweredRequest, said: str = "", *, styled: bool = False) -> str:
+    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time."""
+    path, status = request.path, str(request.status)
     if not (path.isascii() and path.isprintable()):
         path = printable(path)
-    line = f"{app}  {request.status}  {request.method} {path}"
+    if styled:
+        status = click.style(status, fg="green" if status < "4" else "yellow" if status < "5" else "red")
+    line = f"{request.app or '-':<12}  {status}  {request.method} {path}"
     if said:
         line += f"  {printable(said)}"
     if request.events and not said.startswith("→"):
         line += f"  {_counted(request.events)}"
-    line += f"  {request.seconds * 1000:.0f} ms"
-    if width is None:
-        return line
-    shown = line if len(line) <= width else f"{line[: width - 1]}…"
-    start = len(app) + 2
-    end = start + len(str(request.status))
-    color = "green" if request.status < 400 else "yellow" if request.status < 500 else "red"
-    return shown[:start] + click.style(shown[start:end], fg=color) + shown[end:]
+    return f"{line}  {request.seconds * 1000:.0f} ms"
 
 
 @lru_cache(maxsize=256)  # most requests cause the same few

@@ -20,8 +20,7 @@ import click
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
-from emulator.cli.output import TerminalLine
-from emulator.cli.report_output import with_report
+from emulator.cli.output import TerminalLine, with_report
 from emulator.cli.serve import StartingServer, serve
 
 if TYPE_CHECKING:
@@ -267,7 +266,6 @@ class ProgressLine:
             click.echo(f"{self._title}{counted(cases, 'case')}, about {length} or more.", err=True)
 
     def show(self, done: int, of: int) -> None:
-        """Say after a run how many are done; called from several threads."""
         now = time.monotonic()
         if self._started is None:
             self._started, self._first = now, done

@@ -51,7 +51,6 @@ def write_port(port: int, port_file: Path | None) -> None:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Raise ``ClickException`` for what is wrong with a state store."""
     from emulator.engine.storage.store import CorruptStore, StorageError
 
     try:
@@ -64,7 +63,6 @@ def store_errors() -> Iterator[None]:
 
 @contextmanager
 def start_errors() -> Iterator[None]:
-    """Raise ``ClickException`` for what keeps a server from starting."""
     from emulator.engine.fixtures import InvalidFixture
     from emulator.server.address import CannotListen
 

@@ -14,13 +14,12 @@ import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
 from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writing
-from emulator.cli.report_output import ReportOutput, with_report
+from emulator.cli.output import ReportOutput, with_report
 
 if TYPE_CHECKING:
-    import httpx
-
     from emulator.checks.service.runner import Help
     from emulator.checks.service.verdicts import CalibrationReport, Verdict
+    from emulator.client.api import Api
     from emulator.document.probes import Collected
     from emulator.document.profile import Profile
 
@@ -58,8 +57,10 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     requests it makes at most. Each assumption is confirmed, differs, or was not answered or not asked. Exit status 1 only
     with --against, 3 if --max-requests ended it.
     """
+    from emulator.checks.service.verdicts import profile_of
     from emulator.document.probes import collected
     from emulator.document.profile import save
+    from emulator.engine.reference_data import numbered_assumptions
 
     reject_live_key(url, key)
     url, known = service_url(url), collected()
@@ -75,7 +76,7 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
         budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
         click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
         report = _ask(known, names, url, key, helpers, rate=rate, most=most, after=report_one)
-    profile = made_profile(known, report)
+    profile = profile_of(known, report, len(numbered_assumptions()))
     if chosen["out"]:
         with writing(chosen["out"]):
             save(profile, chosen["out"])
@@ -126,7 +127,6 @@ def _ask(
     most: int,
     after: Callable[[Verdict], None],
 ) -> CalibrationReport:
-    """Return the verdicts of probes about the service at a URL (without ``/v1``), by at most so many requests."""
     import httpx
 
     from emulator.checks.service.runner import Runner
@@ -145,10 +145,9 @@ def _ask(
 
 @contextmanager
 def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
-    import httpx
-
     from emulator.checks.service.runner import Help
     from emulator.checks.service.service import EventReceiver
+    from emulator.client.api import Api
     from emulator.engine.redaction import redact_value
 
     def ask_buyer(text: str) -> None:
@@ -156,7 +155,7 @@ def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
         click.pause("Press a key when it is done.", err=True)
 
     def advance(days: int) -> None:
-        control.post("/clock/advance", json={"by": f"{days}d"}).raise_for_status()
+        control.post("/_emulator/clock/advance", {"by": f"{days}d"})
 
     wanted, port = chosen["receiver"], chosen["receiver_port"]
     with ExitStack() as stack:
@@ -165,29 +164,19 @@ def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
             receiver = stack.enter_context(EventReceiver(at, port)) if wanted else None
         except OSError as error:
             raise click.ClickException(f"port {port}: cannot listen: {error.strerror}") from None
-        headers = {"Authorization": f"Bearer {key}"}
-        control = stack.enter_context(httpx.Client(base_url=f"{url}/_emulator", headers=headers, timeout=60))
+        control = stack.enter_context(Api(url, key))
         yield Help(
             redact_value, receiver, ask_buyer if chosen["buyer"] else None, advance if _has_clock(control) else None
         )
 
 
-def _has_clock(control: httpx.Client) -> bool:
+def _has_clock(control: Api) -> bool:
     """Return whether a service has a clock that can be moved; that none can be reached is found by the first probe."""
-    import httpx
-
     try:
-        clock = control.get("/clock")
-    except httpx.HTTPError:
+        clock = control.request("GET", "/_emulator/clock")
+    except OSError:
         return False
     return clock.status_code == 200 and b'"mode"' in clock.content
-
-
-def made_profile(known: Collected, report: CalibrationReport) -> Profile:
-    from emulator.checks.service.verdicts import profile_of
-    from emulator.engine.reference_data import numbered_assumptions
-
-    return profile_of(known, report, len(numbered_assumptions()))
 
 
 def drift(file: Path, profile: Profile) -> list[str]:

@@ -76,19 +76,15 @@ class Api:
         self.headers: dict[str, bytes] = {name: os.fsencode(value) for name, value in headers.items() if value}
 
     def get(self, path: str, /, **query: Any) -> Any:
-        """Send a GET and return the JSON of the response."""
         return self.call("GET", path, query=query)
 
     def post(self, path: str, body: Any = None, /, **headers: str) -> Any:
-        """Send a POST and return the JSON of the response."""
         return self.call("POST", path, json=body or {}, headers=headers)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a PATCH and return the JSON of the response."""
         return self.call("PATCH", path, json=body)
 
     def delete(self, path: str) -> Any:
-        """Send a DELETE and return the JSON of the response, often None."""
         return self.call("DELETE", path)
 
     def call(self, method: str, path: str, **options: Any) -> Any:
@@ -140,7 +136,6 @@ class Api:
                 return
 
     def oldest(self, path: str, **query: Any) -> list[Any]:
-        """Return all objects of a list, oldest first."""
         return list(self.newest(path, **query))[::-1]
 
     def close(self) -> None:

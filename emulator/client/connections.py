@@ -89,7 +89,6 @@ class Connections:
                 connection.close()
 
     def disconnect(self) -> None:
-        """Close the connections that are not in use."""
         while connection := self._idle_one():
             connection.close()
 
@@ -280,7 +279,6 @@ class IncomingResponse:
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[str]:
-    """Yield the lines of a body as they arrive."""
     rest = b""
     for part in parts:
         *lines, rest = (rest + part).split(b"\n")

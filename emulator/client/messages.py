@@ -73,12 +73,10 @@ class ApiResponse:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is one of success."""
         return 200 <= self.status_code < 300
 
     @property
     def text(self) -> str:
-        """The body as text."""
         return self.content.decode(errors="replace")
 
     def json(self) -> Any:

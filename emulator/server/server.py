@@ -16,8 +16,8 @@ import uvicorn
 from emulator.resources.app import clients
 from emulator.server import event_loop, uvicorn_parts
 from emulator.server.address import bind, url_of
-from emulator.server.plain_uvicorn import PlainUvicorn
 from emulator.server.sandbox import Options, Sandbox
+from emulator.server.uvicorn_parts import PlainUvicorn
 from emulator.web.root_app import RootApp
 
 KEEP_ALIVE = 75

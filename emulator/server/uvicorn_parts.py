@@ -2,42 +2,45 @@
 
 Uvicorn documents how a server is configured and run, not what a subclass may override. It is installed beside the
 applications of our users, so its releases are not bounded: one that lacks a part serves by its own classes
-(:mod:`emulator.server.plain_uvicorn`).
+(:class:`PlainUvicorn`).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from inspect import iscoroutinefunction, signature
+from inspect import signature
 from typing import Any, NamedTuple
+
+import uvicorn
+
+from emulator.web.root_app import RootApp
 
 
 class Part(NamedTuple):
-    """A class of uvicorn: methods that are overridden, with their parameters, and attributes, by the method that sets them."""
+    """A class of uvicorn: methods that are overridden, with their parameters, and attributes that its constructor sets."""
 
     module: str
     name: str
+    attributes: tuple[str, ...] = ()
     methods: Mapping[str, tuple[str, ...]] = {}
-    attributes: Mapping[str, tuple[str, ...]] = {}
-    coroutines: bool = False
 
     def missing(self, theirs: Any) -> Iterator[str]:
         """Yield the names that the class lacks, or has in another form."""
         for name, parameters in self.methods.items():
             method = getattr(theirs, name, None)
-            form = method and (tuple(signature(method).parameters)[1:], iscoroutinefunction(method))
-            if form != (parameters, self.coroutines):
+            if method is None or tuple(signature(method).parameters)[1:] != parameters:
                 yield f"{self.name}.{name}"
-        for name, attributes in self.attributes.items():
-            code = getattr(getattr(theirs, name, None), "__code__", None)
-            yield from (f"{self.name}.{each}" for each in attributes if each not in getattr(code, "co_names", ()))
+        known = getattr(getattr(theirs.__init__, "__code__", None), "co_names", ())
+        yield from (f"{self.name}.{name}" for name in self.attributes if name not in known)
 
 
 PROTOCOL = Part(
     "uvicorn.protocols.http.httptools_impl",
     "HttpToolsProtocol",
+    ("connections", "cycle", "flow", "headers", "logger", "loop", "parser", "pipeline", "scope", "tasks", "transport"),
     {
         "connection_made": ("transport",),
         "connection_lost": ("exc",),
@@ -50,52 +53,81 @@ PROTOCOL = Part(
         "on_response_complete": (),
         "send_400_response": ("msg",),
     },
-    {
-        "__init__": (
-            *("connections", "cycle", "flow", "headers", "logger", "loop", "parser", "pipeline", "scope", "tasks"),
-            "transport",
-        ),
-        "on_message_begin": ("headers", "scope", "url"),
-    },
 )
 """Extended by :class:`emulator.web.connection.Connection`."""
 
 SERVER = Part(
     "uvicorn.server",
     "Server",
+    ("force_exit", "server_state", "should_exit"),
     {"startup": ("sockets",), "main_loop": (), "shutdown": ("sockets",)},
-    {"__init__": ("force_exit", "server_state", "should_exit"), "startup": ("lifespan", "servers")},
-    coroutines=True,
 )
 """Extended by :class:`emulator.server.server.Uvicorn`."""
+
+CYCLE = ("keep_alive", "more_body", "response_complete", "response_started")
 
 PARTS = (
     PROTOCOL,
     SERVER,
-    Part("uvicorn.server", "ServerState", attributes={"__init__": ("connections", "tasks")}),
-    Part("uvicorn.protocols.http.flow_control", "FlowControl", attributes={"__init__": ("read_paused",)}),
-    Part(
-        PROTOCOL.module,
-        "RequestResponseCycle",
-        attributes={"__init__": ("keep_alive", "more_body", "response_complete", "response_started")},
-    ),
+    Part("uvicorn.server", "ServerState", ("connections", "tasks")),
+    Part("uvicorn.protocols.http.flow_control", "FlowControl", ("read_paused",)),
+    Part(PROTOCOL.module, "RequestResponseCycle", CYCLE),
 )
 
 
-def installed(part: Part) -> Any:
-    """Return the class of the installed release, or an empty one."""
+@cache
+def missing_here() -> list[str]:
+    """Return the names that the installed release lacks; looked up once in a process."""
+    return [name for part in PARTS for name in part.missing(_installed(part))]
+
+
+def _installed(part: Part) -> Any:
     try:
         return getattr(import_module(part.module), part.name, object)
     except ImportError:
         return object
 
 
-def missing(find: Callable[[Part], Any] = installed) -> list[str]:
-    """Return the names that uvicorn lacks."""
-    return [name for part in PARTS for name in part.missing(find(part))]
+class PlainUvicorn:
+    """A server by uvicorn's documented interface alone, with the attributes of our own that are used.
 
+    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and the end takes a little
+    longer.
+    """
 
-@cache
-def missing_here() -> list[str]:
-    """Return the names that the installed release lacks; looked up once in a process."""
-    return missing()
+    def __init__(self, root_app: RootApp, ready: Callable[[], None], **options: Any) -> None:
+        self._root_app = root_app
+        self._ready = ready
+        self._server = uvicorn.Server(uvicorn.Config(self._serve, interface="asgi3", http="auto", **options))
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.failure: Exception | None = None
+
+    @property
+    def should_exit(self) -> bool:
+        """Whether the server is to end."""
+        return self._server.should_exit
+
+    @should_exit.setter
+    def should_exit(self, wanted: bool) -> None:
+        self._server.should_exit = wanted
+
+    def run(self, sockets: list[Any]) -> None:
+        """Serve until a signal or ``should_exit`` ends it."""
+        self._server.run(sockets=sockets)
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        async def send_and_tell(message: Any) -> None:
+            await send(message)
+            if message["type"] == "lifespan.startup.complete":
+                self._started()
+
+        await self._root_app(scope, receive, send_and_tell if scope["type"] == "lifespan" else send)
+
+    def _started(self) -> None:
+        # The socket listens before the server is made: what connects from here on is answered.
+        self.loop = asyncio.get_running_loop()
+        try:
+            self._ready()
+        except Exception as error:  # raised here it would skip the shutdown; the caller of run() raises it afterwards
+            self.failure = error
+            self.should_exit = True

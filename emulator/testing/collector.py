@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from emulator.client.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.core.world import json_object
@@ -160,13 +161,16 @@ class AppAnswer(NamedTuple):
     body: bytes
 
 
-class ForwardTarget(Protocol):
+class ForwardTarget(ABC):
     """Where deliveries are forwarded to."""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether deliveries under way can end while the thread that asks waits for them."""
+    is_running = True
+    """Whether deliveries under way can end while the thread that asks waits for them."""
 
+    def __init__(self) -> None:
+        self._awaited: set[Future[AppAnswer]] = set()
+
+    @abstractmethod
     def send(self, delivery: Delivery) -> AppAnswer:
         """Forward one delivery unchanged, so that its signature stays valid. Raises what the application raises.
 
@@ -174,11 +178,22 @@ class ForwardTarget(Protocol):
         was shut down.
         """
 
+    def awaited(self, future: Future[AppAnswer]) -> AppAnswer:
+        """Return the answer of an application on a loop, until ``cancel``."""
+        self._awaited.add(future)
+        try:
+            return future.result()
+        finally:
+            self._awaited.discard(future)
+
     def cancel(self) -> None:
-        """Give up the deliveries under way, where the application can be interrupted."""
+        """Give up the deliveries that a loop has under way; a thread cannot be interrupted."""
+        for future in self._awaited.copy():
+            future.cancel()
 
     def close(self) -> None:
         """Release what forwarding needs."""
+        return
 
 
 def answer_of(response: Any) -> AppAnswer:

@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import warnings
 from collections.abc import Callable, Coroutine, MutableMapping
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import CancelledError, wait
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -48,12 +48,11 @@ def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) ->
     return InThread(APPLICATION_URL + path, httpx.WSGITransport(target))
 
 
-class InThread:
+class InThread(ForwardTarget):
     """Posts to a URL, or to a WSGI application, in the thread of the delivery."""
 
-    is_running = True
-
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        super().__init__()
         self._url = url
         self._transport = transport
 
@@ -62,44 +61,18 @@ class InThread:
         with httpx.Client(transport=self._transport, trust_env=False, verify=verify) as client:
             return answer_of(client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
 
-    def cancel(self) -> None:
-        """Do nothing: a thread cannot be interrupted."""
 
-    def close(self) -> None:
-        """Do nothing: each call releases what it needs."""
-
-
-class AwaitedFutures:
-    """Futures that threads wait for, until ``cancel``."""
-
-    def __init__(self) -> None:
-        self._futures: set[Future[Any]] = set()
-
-    def result(self, future: Future[T]) -> T:
-        """Return or raise the result of the future; ``CancelledError`` after ``cancel``."""
-        self._futures.add(future)
-        try:
-            return future.result()
-        finally:
-            self._futures.discard(future)
-
-    def cancel(self) -> None:
-        for future in self._futures.copy():
-            future.cancel()
-
-
-class OnLoop:
+class OnLoop(ForwardTarget):
     """Calls an ASGI application on a loop of the test, which also runs its lifespan, if it has one."""
 
     def __init__(self, app: Any, path: str, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
         self._transport = httpx.ASGITransport(app)
         self._url = APPLICATION_URL + path
         self._loop = loop
-        self._waiting = AwaitedFutures()
-        self.cancel = self._waiting.cancel
 
     @property
-    def is_running(self) -> bool:
+    def is_running(self) -> bool:  # type: ignore[override]  # of the others it is an attribute
         """Whether the loop runs, and in another thread."""
         try:
             return self._loop.is_running() and self._loop is not asyncio.get_running_loop()
@@ -109,14 +82,11 @@ class OnLoop:
     def send(self, delivery: Delivery) -> AppAnswer:
         if not self._loop.is_running():
             raise CancelledError
-        return self._waiting.result(asyncio.run_coroutine_threadsafe(self._post(delivery), self._loop))
+        return self.awaited(asyncio.run_coroutine_threadsafe(self._post(delivery), self._loop))
 
     async def _post(self, delivery: Delivery) -> AppAnswer:
         async with httpx.AsyncClient(transport=self._transport) as client:
             return answer_of(await client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
-
-    def close(self) -> None:
-        """Do nothing: the loop is the test's."""
 
 
 # -- the test client of an ASGI application (Starlette, FastAPI)
@@ -126,7 +96,7 @@ TEST_CLIENT = ("testclient", 50000)
 """The address that the application sees, which is that of these clients."""
 
 
-class AsgiClient:
+class AsgiClient(ForwardTarget):
     """Calls the client's application on the client's loop, with the client's base URL, headers and cookies.
 
     The client's own ``post`` goes to its loop several times for one request. A client that is closed between two of
@@ -134,14 +104,11 @@ class AsgiClient:
     request that is one task of the loop ends by itself, and the client that closes waits for that.
     """
 
-    is_running = True
-
     def __init__(self, client: Any, path: str) -> None:
+        super().__init__()
         self._client = client
         self._path = path
         self._was_open = client.portal is not None
-        self._waiting = AwaitedFutures()
-        self.cancel = self._waiting.cancel
 
     def send(self, delivery: Delivery) -> AppAnswer:
         """Call the application; on a loop for this call alone, as the client does, if it was not opened yet."""
@@ -153,15 +120,11 @@ class AsgiClient:
                 future = portal.start_task_soon(_in_task, post)
             except RuntimeError:  # it has just been closed
                 raise CancelledError from None
-            answer: AppAnswer = self._waiting.result(future)
-            return answer
+            return self.awaited(future)
         if self._was_open:
             raise CancelledError
         with asyncio.Runner(loop_factory=RealTimeLoop) as runner:
             return runner.run(post())
-
-    def close(self) -> None:
-        """Do nothing: the client belongs to the test."""
 
     async def _post(self, delivery: Delivery) -> AppAnswer:
         client = self._client
@@ -180,11 +143,7 @@ class AsgiClient:
 
 async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Return the result of a call, which is left alone if this is cancelled: a view in a thread may not end when it should."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # trio has no such tasks
-        return await call()
-    task = loop.create_task(call())
+    task = asyncio.create_task(call())
     try:
         await asyncio.wait([task])
     finally:

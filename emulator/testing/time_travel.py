@@ -26,7 +26,7 @@ MOVES = {
     # Its tick() is called by each look at the time.
     "StepTickTimeFactory": ("move_to",),
     "Traveller": ("shift", "move_to"),
-    "Coordinates": ("shift", "move_to"),
+    "Coordinates": ("shift", "move_to"),  # of time-machine 2
 }
 """The methods that move time, by the class of the object that a test moves time by."""
 
@@ -59,7 +59,6 @@ class Travel(NamedTuple):
         return float(timegm(moment.timetuple()) + moment.microsecond / 1e6)
 
     def watch(self) -> None:
-        """Call the followers after each move from now on."""
         for name in MOVES.get(type(self.source).__name__, ()):
             if name not in vars(self.source):
                 setattr(self.source, name, _announced(getattr(self.source, name)))

@@ -54,7 +54,6 @@ class PaymentsMixin(unittest.TestCase):
             raise
 
     def _reporting(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the test, which adds a report of its world to the error that it fails with."""
         if inspect.iscoroutinefunction(test):
 
             @wraps(test)
@@ -80,5 +79,4 @@ def _key(test: str, *, elsewhere: bool) -> str:
 
 @cache
 def _local_server() -> LocalServer:
-    """Return the server of this process; its thread ends with the process."""
     return LocalServer()

@@ -58,12 +58,10 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
 
 
 def event_lines(events: Sequence[objects.Event], where: str = "so far") -> str:
-    """Return events, one per line."""
     return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
 
 
 def next_job(clock: WorldClock) -> str:
-    """Return the next job that an advance of the clock would run."""
     job = clock.next_job()
     if job is None:
         return "No job is planned."
@@ -73,7 +71,6 @@ def next_job(clock: WorldClock) -> str:
 
 
 def received(deliveries: Iterable[Delivery]) -> str:
-    """Return webhooks that arrived, one per line."""
     lines = list(map(_delivery, deliveries))
     return "\n".join(["Webhooks received:", *lines]) if lines else "No webhook was received."
 
@@ -201,7 +198,6 @@ class WorldClock:
         return list(self._api.newest("/_emulator/schedule", until=until))
 
     def next_job(self) -> objects.ScheduledJob | None:
-        """Return the next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
         jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 

@@ -5,7 +5,6 @@ The values are for unit tests of a verifier: what the checks would send, and wha
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -199,25 +198,3 @@ def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[st
     statuses = {each.answer.status_code for result in valid for each in result.answers if each.answer.ok}
     if others := sorted(status for status in statuses if status and status != 200):
         yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
-
-
-# -- deliveries as plain values
-
-
-def exported(service: ServiceWorld) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every delivery of every check with a name for its file; ``at`` is when it was signed, by which a JWT is judged."""
-    method = service.endpoint.security_profile
-    for check in checks_of(method):
-        for number, sent in enumerate(check.make(service), 1):
-            delivery = {
-                "check": check.name,
-                "sent": check.sent,
-                "expected": check.expected,
-                "rule": check.rule,
-                "method": method,
-                "webhook": service.endpoint.id,
-                "at": int(time.time()),
-                "headers": sent.headers,
-                "body": sent.body.decode(),
-            }
-            yield f"{method.lower()}-{check.name}-{number}", delivery
