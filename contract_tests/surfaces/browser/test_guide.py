@@ -109,14 +109,3 @@ def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str)
         with tab.expect_navigation():
             link.click()
         expect(tab.get_by_role("heading", level=1).first).to_have_text(heading)
-
-
-def test_assumptions_are_filtered_and_the_one_in_the_address_is_open(tab: Any, served: str) -> None:
-    tab.goto(f"{served}../assumptions#B-57")
-    expect(tab.locator("#B-57 dl")).to_be_visible()
-    tab.get_by_label("Filter assumptions").fill("refund")
-    tab.get_by_label("can be changed").check()
-    shown = tab.locator(".area .entry:visible")
-    expect(tab.locator("#filter output")).to_have_text(str(shown.count()))
-    assert 0 < shown.count() < 10
-    expect(tab.locator("#B-57")).to_be_visible()

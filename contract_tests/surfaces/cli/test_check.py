@@ -54,31 +54,13 @@ def hello(path: str) -> Answer:
     return 200, {"hello": "world"}
 
 
+HELLO = {"type": "object", "required": ["hello"], "properties": {"hello": {"type": "string"}}}
+ANSWERS = {"200": {"description": "A page.", "content": {"application/json": {"schema": HELLO}}}}
 SMALL = {
     "openapi": "3.0.3",
     "info": {"title": "Small", "version": "1"},
     "servers": [{"url": "/v1"}],
-    "paths": {
-        "/products/": {
-            "get": {
-                "operationId": "listProducts",
-                "responses": {
-                    "200": {
-                        "description": "A page.",
-                        "content": {
-                            "application/json": {
-                                "schema": {
-                                    "type": "object",
-                                    "required": ["hello"],
-                                    "properties": {"hello": {"type": "string"}},
-                                }
-                            }
-                        },
-                    }
-                },
-            }
-        }
-    },
+    "paths": {"/products/": {"get": {"operationId": "listProducts", "responses": ANSWERS}}},
 }
 
 

@@ -187,6 +187,7 @@ def findings(output: str) -> list[str]:
     return [line.partition(". ")[2] for line in output.splitlines() if ". Your tests" in line]
 
 
+@pytest.mark.long
 def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(tmp_path: Path) -> None:
     report, suite = tmp_path / "report.xml", (*PYTHON, CALL + SEARCH)
     assert run("exec", *suite).status == 0

@@ -7,9 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,33 +130,6 @@ def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     assert [first, *later] == sandbox.events()[:6]
     status, output, errors = ended(process, signal.SIGINT)
     assert (status, output, errors.strip()) == (130, "", "")
-
-
-SUITE = Path(__file__).parents[1] / "checks/suite/suite.py"
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-def test_ctrl_c_ends_many_runs_and_reports(screen: OnScreen, tmp_path: Path) -> None:
-    """The suite hangs the third time."""
-    script, runs = tmp_path / "hanging.py", tmp_path / "runs.txt"
-    lines = [
-        "import runpy, time; from pathlib import Path",
-        f"runs = Path({str(runs)!r}); before = runs.read_text() if runs.exists() else ''",
-        "runs.write_text(before + 'x')",
-        "if len(before) > 1: time.sleep(600)",
-        f"runpy.run_path({str(SUITE)!r})",
-    ]
-    script.write_text("\n".join(lines))
-    chosen = ("--only", "refund-short", "--only", "payment-short", "--jobs", "1")
-    terminal = screen("test", "suite", *chosen, "--", sys.executable, str(script))
-    terminal.until("1 of ")
-    deadline = time.monotonic() + 60
-    while runs.read_text() != "xxx" and time.monotonic() < deadline:
-        time.sleep(0.01)
-    terminal.type("\x03")
-    assert terminal.status() == 130, terminal.text
-    assert "Interrupted before 1 of them." in terminal.text, terminal.text
 
 
 HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}

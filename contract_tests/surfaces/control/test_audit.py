@@ -317,14 +317,6 @@ def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) 
     assert found(sandbox, "webhook-not-acknowledged") == rejected[::-1]
 
 
-def test_the_emulators_own_receiver_is_never_blamed(sandbox: Sandbox) -> None:
-    inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
-    sandbox.endpoint(inbox, security_profile="BASIC")
-    sandbox.inbox_answers("shop", status=400)
-    delivered(sandbox)
-    assert untried(sandbox) >= {"webhook-not-acknowledged", "slow-webhook-answer", "webhook-basic"}
-
-
 def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: Receiver) -> None:
     impatient.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(held=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any
 
@@ -118,20 +117,6 @@ def test_what_ends_it_while_a_delivery_hangs(busy: Sandbox, receiver: Receiver, 
     assert (end["status"], end["now"] > START, busy.now > START) == ("stopped", True, back == "stop")
     receiver.release()
     assert busy.advance("1d")["jobs"] >= 1
-
-
-def test_a_reset_ends_one_that_is_waited_for_and_the_clock_stays(busy: Sandbox) -> None:
-    """B-07. It reports how far it has come."""
-    other = busy.beside(busy.key)
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(other.advance_to, END)
-        until(lambda: busy.now, lambda now: bool(now > START))
-        busy.api.post("/reset")
-        result = waiting.result()
-    other.close()
-    assert START < result["now"] == busy.now
-    assert result["jobs"] > 0
-    assert busy.control.get("/clock")["pending"] == 0
 
 
 def test_so_many_are_remembered_and_no_more_can_be_under_way(sandbox: Sandbox, receiver: Receiver) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from contract_tests.support.client import http_client
-from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
 
@@ -98,25 +98,6 @@ def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbo
     assert {kind for kind, _ in heard} == {"event", "clock", "reset"}
     for wrong in ("", "news", "event,", "event,news"):
         sandbox.control.rejected("GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong})
-
-
-def test_a_delivery_is_streamed_when_an_attempt_has_ended_or_none_will_be_made(
-    sandbox: Sandbox, receiver: Receiver
-) -> None:
-    """Not when it is only planned, as one that is retried manually."""
-    endpoint = sandbox.endpoint(receiver.url)
-    receiver.reply = lambda _: Reply(500)
-    sandbox.customer()
-    [delivery] = sandbox.deliveries(endpoint)
-    with listening(sandbox) as stream:
-        path = f"/webhooks/{endpoint['id']}"
-        sandbox.api.post(f"{path}/disable/")
-        sandbox.advance("1d")
-        sandbox.api.post(f"{path}/enable/")
-        sandbox.api.post(f"{path}/deliveries/{delivery['id']}/retry/")
-        heard = stream.until(lambda kind, data: kind == "delivery" and data["attempt_count"] == 2)
-    streamed = [(data["id"], data["status"], data["attempt_count"]) for kind, data in heard if kind == "delivery"]
-    assert streamed == [(delivery["id"], "failed", 1), (delivery["id"], "failed", 2)]
 
 
 def test_a_stream_ends_with_its_world(sandbox: Sandbox, server: RunningServer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +18,6 @@ from emulator.presentation.languages import catalogs
 
 LOCALES = ROOT / "emulator/presentation/languages/locales"
 TRANSLATED = [code for code in catalogs.languages() if code != catalogs.SOURCE]
-
-UPDATE_OPTIONS = ("--ignore-obsolete", "--ignore-pot-creation-date", "--width=120")
 
 
 def pybabel(*arguments: str) -> None:
@@ -76,15 +73,3 @@ def test_every_message_is_translated_and_nothing_else(code: str, template: Path)
 def read(file: Path) -> Catalog:
     with file.open("rb") as stream:
         return read_po(stream, locale=None if file.suffix == ".pot" else file.parent.parent.name)
-
-
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_pybabel_update_changes_nothing(code: str, template: Path, tmp_path: Path) -> None:
-    """So the diff of a catalog shows only what a change of the code did to it, whatever the release of Babel."""
-    copy = shutil.copytree(LOCALES, tmp_path / "locales")
-    pybabel("update", "-D", "messages", "-i", str(template), "-d", str(copy), *UPDATE_OPTIONS)
-    before, after = (
-        re.sub(r'"Generated-By: .*\n', "", (folder / code / "LC_MESSAGES/messages.po").read_text("utf-8"))
-        for folder in (LOCALES, copy)
-    )
-    assert after == before

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, count, repeat
-from threading import Barrier
 from typing import Any
 
 import httpx
@@ -172,19 +171,6 @@ def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
     assert max(lost) - min(lost) > 14, "the first few are from all over the scenario"
     assert [case.name for case in chosen(tried, ["5:drop-*"])] == ["5:drop-before", "5:drop-after"]
     assert len(chosen(tried, ["*:twice"])) == len(chosen(tried, ["twice"])) == 29
-
-
-def test_runs_that_wait_are_made_several_at_a_time(payments: Emulator) -> None:
-    """All three of a story meet in it: one after the other they would wait for each other for ever."""
-    meeting = Barrier(3, timeout=30)
-    plays = count(1)
-
-    def play(payments: Emulator) -> None:
-        if next(plays) > 2:  # the baseline is run alone
-            meeting.wait()
-        two_customers(payments)
-
-    assert payments.test_app(play, only=["1:slow", "2:slow", "1:drop-before"], jobs=3).runs == 5
 
 
 # -- where nothing was shown
