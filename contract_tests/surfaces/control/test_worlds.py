@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
-from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import START, Sandbox
 from contract_tests.support.settings import OF_SETTINGS, SHOWN
 
@@ -102,20 +100,6 @@ def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
         error = sandbox.control.rejected("POST", "/reset", 422, "INVALID_FIELD", json={param: wrong})
         assert (error["param"], sandbox.control.get("/app")["settings"]) == (param, settings)
     assert sandbox.control.post("/reset")["settings"]["tax_rate"] == 0
-
-
-def test_deliveries_under_way_are_given_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    """What a receiver of the old world answers does not concern the new one."""
-    sandbox.endpoint(receiver.url)
-    arrived = threading.Event()
-    receiver.reply = lambda received: Reply(held=True)
-    receiver.react = lambda received: arrived.set()
-    sandbox.customer()
-    assert arrived.wait(30)
-    sandbox.control.post("/reset")
-    receiver.release()
-    assert sandbox.settle()["deliveries"] == {"succeeded": 0, "failed": 0}
-    assert sandbox.api.get("/webhooks/")["data"] == []
 
 
 # -- metrics for Prometheus

@@ -17,7 +17,6 @@ from contract_tests.surfaces.cli.terminal import Ended
 from contract_tests.surfaces.cli.terminal import run as run_cli
 from contract_tests.surfaces.node.__main__ import EXAMPLES, environment
 from contract_tests.surfaces.recording.story import others
-from emulator.engine.redaction import redact
 from emulator.insight.recording.renderers import FORMS
 from emulator.resources.registry import REGISTRY
 from emulator.testing import Emulator, LocalServer
@@ -159,13 +158,6 @@ def test_what_a_buyer_paid_on_a_page_is_paid(payments: Emulator, again: Again) -
     again(text)
 
 
-def test_the_address_of_a_receiver_is_no_card_number() -> None:
-    """One of ten ports and eight digits has the check digit of a card; a masked address cannot be played again."""
-    for port in range(37980, 37990):
-        url = f"http://127.0.0.1:{port}/15040373b2e0-test"
-        assert redact(url.encode()) == url.encode()
-
-
 def test_webhooks_go_to_an_inbox(payments: Emulator, again: Again) -> None:
     """A test needs no application, and disturbs none."""
     assert "There is nothing to record" in refused(payments, "--as", "pytest")
@@ -176,17 +168,6 @@ def test_webhooks_go_to_an_inbox(payments: Emulator, again: Again) -> None:
     assert 'f"{payments.url}/_emulator/inbox/recorded"' in text
     assert endpoint["url"] not in text
     again(text)
-
-
-def test_an_inbox_that_failed_stays_what_it_is(payments: Emulator) -> None:
-    """Its answers are steps of the recording already."""
-    inbox = f"{payments.url}/_emulator/inbox/shop"
-    payments.api.post("/v1/webhooks/", {"name": "Shop", "url": inbox, "events": ["customer.created"]})
-    assert payments.client.put("/_emulator/inbox/shop/response", json={"status": 503}).is_success
-    payments.api.post("/v1/customers/", AWA)
-    payments.clock.advance("30d")
-    text = recorded(payments)
-    assert (text.count("/response"), "recorded-" in text) == (1, False)
 
 
 @pytest.mark.breaks_the_document
@@ -220,7 +201,7 @@ def test_what_was_done_while_the_clock_ran_is_done_again(payments: Emulator, aga
     again(text)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 3])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_walk_that_is_recorded_causes_the_same_events(seed: int, local_server: LocalServer, again: Again) -> None:
     with Emulator(key="sk_test_walked", clock="2026-01-31T00:00:00Z", seed=7, server=local_server) as payments:
         walker = Walker(payments, seed)
