@@ -15,13 +15,13 @@ from binascii import Error as InvalidBase64
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import shake_256
-from itertools import count, islice
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote
 
 import msgspec
 
 from emulator.core.world import World
+from emulator.document.tree import map_texts
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import magic_value_of
 
@@ -309,7 +309,6 @@ class _Scrubber:
         self._world = world
         self._key = f"{world.seed}/{world.name}".encode()
         self._names: dict[str, str] = {}
-        self._known: re.Pattern[str] | None = None
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
         """Return the tables scrubbed: values of fields first, then their occurrences within other texts."""
@@ -318,23 +317,26 @@ class _Scrubber:
             for number, head in exported["worlds"].items()
         }
         kinds = {name: table for name, table in exported.items() if name not in ("emulator", "worlds", "snapshots")}
-        replaced = {name: self._replaced("", self._redacted(table)) for name, table in kinds.items()}
+        # A webhook secret becomes an invented one, so that webhooks are still signed.
+        replaced = {name: self._replaced(redact_value(table, self._disguised)) for name, table in kinds.items()}
         longest_first = sorted((name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True)
-        self._known = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b") if longest_first else None
-        return {**exported, "worlds": heads, **{name: self._searched(table) for name, table in replaced.items()}}
+        if longest_first:
+            known = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+            replaced = map_texts(replaced, lambda text: known.sub(lambda match: self._names[match[0]], text))
+        return {**exported, "worlds": heads, **replaced}
 
     # -- fields
 
-    def _replaced(self, name: str, value: Any) -> Any:
+    def _replaced(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self._field(key, part, value) for key, part in value.items()}
+            return {name: self._field(name, part, value) for name, part in value.items()}
         if isinstance(value, list):
-            return [self._replaced(name, part) for part in value]
+            return [self._replaced(part) for part in value]
         return self._text(value) if isinstance(value, str) else value
 
     def _field(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if not isinstance(value, str) or not value:
-            return self._replaced(name, value)
+            return self._replaced(value)
         if name == "state" and not ADDRESS & (owner.keys() - {"state"}):
             return value
         if name in PERSONAL or (name == "name" and owner.keys() & PERSON):
@@ -346,7 +348,7 @@ class _Scrubber:
     def _stored_response(self, value: str) -> str:
         """Return the body of a response that is stored for an Idempotency-Key: JSON in base64."""
         try:
-            body = self._replaced("", self._redacted(json.loads(b64decode(value))))
+            body = self._replaced(redact_value(json.loads(b64decode(value)), self._disguised))
         except (InvalidBase64, ValueError):
             return value
         return b64encode(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()).decode()
@@ -356,10 +358,6 @@ class _Scrubber:
             self._names[value] = self._disguised(value)
         return self._names[value]
 
-    def _redacted(self, value: Any) -> Any:
-        """Return the value without secrets; a webhook secret becomes an invented one, so that webhooks are still signed."""
-        return redact_value(value, self._disguised)
-
     # -- texts
 
     def _text(self, text: str) -> str:
@@ -368,15 +366,6 @@ class _Scrubber:
         if "+" in text:
             text = _PHONE.sub(lambda match: self._phone(match[0]), text)
         return text
-
-    def _searched(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self._searched(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._searched(part) for part in value]
-        if not isinstance(value, str) or self._known is None:
-            return value
-        return self._known.sub(lambda match: self._names[match[0]], value)
 
     # -- invented values
 
@@ -400,7 +389,7 @@ class _Scrubber:
     def _with_same_effect(self, type: str, value: str, invented: Callable[[int], str]) -> str:
         """Return an invented value that gets the same outcome from the operator; a magic value may be the only one."""
         effect = magic_value_of(self._world, type, value)
-        variants = (invented(variant) for variant in islice(count(), VARIANTS))
+        variants = map(invented, range(VARIANTS))
         return next((each for each in variants if magic_value_of(self._world, type, each) == effect), value)
 
     def _disguised(self, text: str, variant: int = 0) -> str:
