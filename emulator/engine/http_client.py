@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from emulator.core.limits import ANSWER_HEAD
+from emulator.core.limits import ANSWER_BODY, ANSWER_HEAD
 from emulator.engine.connections import NameLookups, Unreachable, connect
 from emulator.resources.webhooks.endpoints import forbidden
 
@@ -74,12 +74,11 @@ class HttpClient:
         body: bytes,
         *,
         verify: bool,
-        max_bytes: int,
         names: NameLookups,
         method: str = "POST",
         pace: Pace | None = None,
     ) -> tuple[int, str]:
-        """Return the status of the answer and at most ``max_bytes`` of its body as text; raises :class:`Unreachable`.
+        """Return the status of the answer and the beginning of its body as text; raises :class:`Unreachable`.
 
         ``verify`` demands a certificate that the system trusts.
         """
@@ -94,7 +93,7 @@ class HttpClient:
                 writer.write(request)  # and not waited for: a receiver may answer before it has read the body
             else:
                 await _write_in_pieces(writer, pace(request))
-            answer = await _receive(reader, max_bytes)
+            answer = await _receive(reader)
             return answer.status, answer.text
         finally:
             writer.close()
@@ -153,12 +152,11 @@ class Answer:
     What wrongly follows the end of an answer, such as a body after a 204, does not undo it.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self) -> None:
         self.status = 0
         self.body = b""
         self.complete = False
         self._charset = "utf-8"
-        self._max_bytes = max_bytes
         self._ends_with_connection = True
         self._parser = httptools.HttpResponseParser(self)
 
@@ -178,7 +176,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The body in the charset that was declared; a character that the limit cut in two is left out."""
-        return getincrementaldecoder(self._charset)("replace").decode(self.body, len(self.body) < self._max_bytes)
+        return getincrementaldecoder(self._charset)("replace").decode(self.body, len(self.body) < ANSWER_BODY.most)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() == b"content-type" and (declared := _CHARSET.search(value)):
@@ -193,15 +191,15 @@ class Answer:
 
     def on_body(self, body: bytes) -> None:
         if not self.complete:
-            self.body += body[: self._max_bytes - len(self.body)]
-            self.complete = len(self.body) == self._max_bytes
+            self.body += body[: ANSWER_BODY.most - len(self.body)]
+            self.complete = len(self.body) == ANSWER_BODY.most
 
     def on_message_complete(self) -> None:
         self.complete = self.complete or self.status > 0
 
 
-async def _receive(reader: StreamReader, max_bytes: int) -> Answer:
-    answer, head_bytes = Answer(max_bytes), 0
+async def _receive(reader: StreamReader) -> Answer:
+    answer, head_bytes = Answer(), 0
     while not answer.complete:
         try:
             # Of a head no more than its limit, so that it is the same wherever the network cuts it.

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
-from emulator.core.limits import ANSWER_BODY
 from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.clock import Command, UnitRunner
@@ -155,7 +154,6 @@ class WebhookSender:
                     headers,
                     body,
                     verify=verify,
-                    max_bytes=ANSWER_BODY.most,
                     names=names,
                     method=method,
                     pace=pace,

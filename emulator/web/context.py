@@ -67,6 +67,12 @@ async def whole_body(receive: Receive, most: int) -> bytes | None:
     return bytes(raw)
 
 
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 # -- the context
 
 
@@ -224,7 +230,7 @@ async def send_stream(stream: Stream, connection: ClientConnection | None, recei
     if connection is not None:
         connection.begin_stream()
     sending = asyncio.create_task(_send(stream, send))
-    ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(stream.ended.wait())]
+    ends = [asyncio.create_task(disconnected(receive)), asyncio.create_task(stream.ended.wait())]
     try:
         await asyncio.wait([sending, *ends], return_when=asyncio.FIRST_COMPLETED)
         if stream.ended.is_set():
@@ -257,8 +263,3 @@ async def _send(stream: Stream, send: Send) -> bool:
             return False
     await send({"type": "http.response.body", "body": b""})
     return True
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

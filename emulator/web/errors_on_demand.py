@@ -20,7 +20,7 @@ from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.resources.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import validation
-from emulator.web.context import RequestContext, Response, send_response
+from emulator.web.context import RequestContext, Response, disconnected, send_response
 from emulator.web.operation import fields
 
 HEADER = "Emulator-Answer"
@@ -190,16 +190,14 @@ async def cut(context: RequestContext, receive: Receive) -> None:
     if context.connection is None:
         raise ClientDisconnect  # no socket, as under a test client in this process
     context.connection.abort()
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    await disconnected(receive)
 
 
 async def _silence(seconds: float, receive: Receive) -> bool:
     """Wait these seconds (real time), or until the client gives up; whether it did."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while (await receive())["type"] != "http.disconnect":
-                pass
+            await disconnected(receive)
             return True
     return False
 

@@ -143,12 +143,6 @@ def _passes(parse: Callable[[str], object]) -> Callable[[str], bool]:
     return check
 
 
-def _day(text: str) -> date:
-    if not _DAY.fullmatch(text):
-        raise ValueError(text)
-    return date.fromisoformat(text)
-
-
 def _matches(name: str) -> Callable[[str], bool]:
     """Return the check of a format by its pattern in the document."""
     pattern = re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII)
@@ -159,7 +153,7 @@ _has_form_of_network = _matches("ipv4-network")
 
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": _passes(calendar.normalise),
-    "date": _passes(_day),
+    "date": lambda text: _DAY.fullmatch(text) is not None and _passes(date.fromisoformat)(text),
     "email": lambda text: _EMAIL.fullmatch(text) is not None,
     "e164": _matches("e164"),
     **{name: partial(url_formats.takes, name) for name in url_formats.EXPLAINED},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Change
@@ -20,9 +20,10 @@ class CorruptStore(Exception):
 class StorageError(ApiError):
     """A change could not be stored; it is undone, and the client gets 500 ``DATABASE_ERROR``."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, message: str | None = None, **options: Any) -> None:
         self.why = why
-        super().__init__("DATABASE_ERROR", message=f"The state cannot be stored, so nothing was done: {why}")
+        message = message or f"The state cannot be stored, so nothing was done: {why}"
+        super().__init__("DATABASE_ERROR", message=message, **options)
 
 
 class WorldClosed(StorageError):
@@ -36,18 +37,16 @@ class Away(StorageError):
     """The database is away, or another server has what this one would serve; the client gets 503 with ``Retry-After``."""
 
     def __init__(self, name: str) -> None:
-        self.why = f"{name}: this server does not have it at the moment"
         message = "The database is away, or another server holds its schema, so nothing was done. Try again."
-        ApiError.__init__(self, "DATABASE_ERROR", http_status=503, message=message, retry_after=1)
+        super().__init__(f"{name}: this server does not have it at the moment", message, http_status=503, retry_after=1)
 
 
 class Unknown(StorageError):
     """The session with the database ended before a change was stored, as far as is known."""
 
     def __init__(self, why: str) -> None:
-        self.why = why
-        message = f"It is not known whether the last changes are stored; send the request again with its key: {why}"
-        ApiError.__init__(self, "DATABASE_ERROR", message=message)
+        said = f"It is not known whether the last changes are stored; send the request again with its key: {why}"
+        super().__init__(why, said)
 
 
 class Durability:
