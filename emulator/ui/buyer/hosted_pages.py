@@ -20,7 +20,6 @@ from emulator.core.idempotency import lookup, store
 from emulator.core.limits import FORM
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app import security_profiles
 from emulator.resources.checkout import hosted_payments
@@ -65,11 +64,11 @@ class Pages:
         self._tokens = FormTokens()
 
     def routes(self) -> list[Route]:
-        paying = [Route(f"/{kind}/{{id}}", self._page(kind, _answer_in), methods=["GET", "POST"]) for kind in KINDS]
-        return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt_in))]
+        paying = [Route(f"/{kind}/{{id}}", self._page(kind, _paying), methods=["GET", "POST"]) for kind in KINDS]
+        return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt))]
 
     def _page(
-        self, kind: str, answer: Callable[[PageRequest, Runtime], Awaitable[Response]]
+        self, kind: str, answer: Callable[[PageRequest], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return what answers a request for a page: the world that has the object, after the jobs that are due."""
 
@@ -82,7 +81,8 @@ class Pages:
                 runtime.require_store()
                 with runtime.in_use():
                     await runtime.catch_up()
-                    response = await answer(request, runtime)
+                    request.runtime = runtime
+                    response = await answer(request)
                     await runtime.durable()
                     return response
             except StorageError as error:
@@ -91,120 +91,120 @@ class Pages:
         return show
 
 
-async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
-    receipt = runtime.world.get(Receipt, request.id)
+async def _receipt(request: PageRequest) -> Response:
+    receipt = request.world.get(Receipt, request.id)
     if receipt is None:
         return _unknown(request)
     if request.json:
         return _json(receipt.public_view(), 200)
-    return _html(request, "buyer-receipt.html", 200, **receipt_values(runtime.world, receipt, request.language))
+    return _html(request, "buyer-receipt.html", 200, **receipt_values(request.world, receipt, request.language))
 
 
-async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
-    if request.payable(runtime.world) is None:
+async def _paying(request: PageRequest) -> Response:
+    if request.payable() is None:
         return _unknown(request)
-    return await _post(request, runtime) if request.http.method == "POST" else _get(request, runtime)
+    return await _post(request) if request.http.method == "POST" else _get(request)
 
 
-def _get(request: PageRequest, runtime: Runtime) -> Response:
+def _get(request: PageRequest) -> Response:
     """Return the page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
-    token, last = request.token(runtime.world)
-    payable = _present(request, runtime, last)
+    token, last = request.token()
+    payable = _present(request, last)
     if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
         return RedirectResponse(payable.success_url, 303, buyer_headers("", payable.origins))
-    return _show(request, runtime, payable, token)
+    return _show(request, payable, token)
 
 
-def _present(request: PageRequest, runtime: Runtime, intent: PaymentIntent | None = None) -> Payable:
-    payable = request.payable(runtime.world, intent)
+def _present(request: PageRequest, intent: PaymentIntent | None = None) -> Payable:
+    payable = request.payable(intent)
     assert payable is not None, "the page was there when this request began, and nothing ran in between"
     return payable
 
 
-async def _post(request: PageRequest, runtime: Runtime) -> Response:
+async def _post(request: PageRequest) -> Response:
     """Return a form of the buyer, or of a tester who answers for phone and bank."""
     form = await _form(request.http)
-    payable = _present(request, runtime)
+    payable = _present(request)
     if request.foreign or not request.is_valid(form.get("token", "")):
-        return _again(request, runtime, payable, 403, form, problem=render.STALE)
+        return _again(request, payable, 403, form, problem=render.STALE)
     if form.get("do") in ("approve", "refuse"):
-        return await _answer(request, runtime, form)
-    return await _pay(request, runtime, payable, form)
+        return await _answer(request, form)
+    return await _pay(request, payable, form)
 
 
-async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Response:
+async def _answer(request: PageRequest, form: Form) -> Response:
     """Confirm or reject a payment, or a method being saved, that is under way; one that is over stays as it is."""
-    intent = request.intent_in(runtime.world, form)
-    saving = _present(request, runtime).saving
+    intent = request.intent_in(form)
+    saving = _present(request).saving
     type = intent.payment_method_type if intent is not None else saving and saving.type
     code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
     answered = intent.id if intent is not None else request.id
-    _logged(request, runtime, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
+    _logged(request, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
     if intent is not None:
-        await runtime.serve(payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id)
+        await request.runtime.serve(payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id)
     elif saving is not None:
-        await runtime.serve(hosted_payments.answer_now, {"id": request.id, "code": code}, request.request_id)
-    return _go_on(request, runtime, form.get("payment", ""))
+        await request.runtime.serve(hosted_payments.answer_now, {"id": request.id, "code": code}, request.request_id)
+    return _go_on(request, form.get("payment", ""))
 
 
-def _logged(request: PageRequest, runtime: Runtime, body: Mapping[str, Any]) -> RequestContext:
+def _logged(request: PageRequest, body: Mapping[str, Any]) -> RequestContext:
     """Have the request filed in the journal of the world, with what its form means as its body."""
     context = context_of(request.http.scope)
-    context.runtime, context.checkpoint, context.raw = runtime, runtime.history.checkpoint(), encode(body)
+    context.runtime, context.checkpoint = request.runtime, request.runtime.history.checkpoint()
+    context.raw = encode(body)
     return context
 
 
-async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: Form) -> Response:
+async def _pay(request: PageRequest, payable: Payable, form: Form) -> Response:
     key = idempotency_key(form["token"])
-    known = lookup(runtime.world, key, request.id)
+    known = lookup(request.world, key, request.id)
     if known is not None:
-        return _go_on(request, runtime, known.body.decode())
+        return _go_on(request, known.body.decode())
     if payable.state != "payable":
-        return _go_on(request, runtime, "")
+        return _go_on(request, "")
     payment, errors = forms.read(payable, form, request.language)
     if errors:
-        return _again(request, runtime, payable, 422, form, errors=errors)
-    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": payment}
-    context = _logged(request, runtime, payment)
+        return _again(request, payable, 422, form, errors=errors)
+    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][1], "payment": payment}
+    context = _logged(request, payment)
     try:
-        security_profiles.check_country(runtime.world, context.client_address(runtime.world))
-        made = await runtime.serve(pay_once, arguments, request.request_id)
+        security_profiles.check_country(request.world, context.client_address(request.world))
+        made = await request.runtime.serve(pay_once, arguments, request.request_id)
     except ApiError as error:
-        return _failed(request, runtime, form, error)
-    return _go_on(request, runtime, made)
+        return _failed(request, form, error)
+    return _go_on(request, made)
 
 
-def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError) -> Response:
+def _failed(request: PageRequest, form: Form, error: ApiError) -> Response:
     """Return the page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
-    payable = _present(request, runtime)
+    payable = _present(request)
     if payable.state != "payable":
-        return _go_on(request, runtime, "")
+        return _go_on(request, "")
     if errors := forms.field_errors(error):
-        return _again(request, runtime, payable, error.status, form, errors=errors)
+        return _again(request, payable, error.status, form, errors=errors)
     problem = render.ERRORS.get(error.code, render.NOT_POSSIBLE)
-    return _again(request, runtime, payable, error.status, form, problem=problem)
+    return _again(request, payable, error.status, form, problem=problem)
 
 
-def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
+def _go_on(request: PageRequest, payment: str) -> Response:
     """Redirect after a form: to the merchant if it is paid, else to the page with the payment it made."""
     request.query["payment"] = payment
-    payable = _present(request, runtime)
+    payable = _present(request)
     if request.json:
-        return _show(request, runtime, payable, request.token(runtime.world)[0])
+        return _show(request, payable, request.token()[0])
     paid = payable.state == "paid" and payable.success_url
     return RedirectResponse(paid or request.link(), 303, buyer_headers("", payable.origins))
 
 
-def _again(request: PageRequest, runtime: Runtime, payable: Payable, status: int, form: Form, **wrong: Any) -> Response:
+def _again(request: PageRequest, payable: Payable, status: int, form: Form, **wrong: Any) -> Response:
     """Return the form again with what was typed and what is wrong. A token that has not paid stays valid."""
     token = form.get("token", "")
-    token = token if request.is_valid(token) else request.token(runtime.world)[0]
-    return _show(request, runtime, payable, token, status=status, form=form, **wrong)
+    token = token if request.is_valid(token) else request.token()[0]
+    return _show(request, payable, token, status=status, form=form, **wrong)
 
 
 def _show(
     request: PageRequest,
-    runtime: Runtime,
     payable: Payable,
     token: str,
     *,
@@ -213,7 +213,7 @@ def _show(
     errors: Mapping[str, str] = NO_FORM,
     problem: str | None = None,
 ) -> Response:
-    view = views.View(payable, runtime.world, request.language, errors, problem)
+    view = views.View(payable, request.world, request.language, errors, problem)
     found = status or view.status
     if request.json:
         return _json(as_json(view, token), found, payable)

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from emulator.core.idempotency import lookup
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.engine.runtime import Runtime
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -23,12 +24,12 @@ from emulator.web.context import context_of
 
 Pay = Callable[..., Any]
 
-KINDS: Mapping[str, tuple[type[Record], str, Pay]] = {
-    "checkout": (CheckoutSession, "checkout_session", hosted_payments.pay_session),
-    "pay": (PaymentLink, "payment_link", hosted_payments.pay_link),
-    "invoice": (Invoice, "invoice", hosted_payments.pay_invoice),
+KINDS: Mapping[str, tuple[type[Record], Pay]] = {
+    "checkout": (CheckoutSession, hosted_payments.pay_session),
+    "pay": (PaymentLink, hosted_payments.pay_link),
+    "invoice": (Invoice, hosted_payments.pay_invoice),
 }
-"""By the first segment of the path: what is paid there, the intent's field that names it, and the command that pays."""
+"""By the first segment of the path: what is paid there, and the command that pays it."""
 
 COOKIE = "attempt"
 """The cookie with the token of a browser's form. Its path is that of the page, so each page has its own."""
@@ -36,6 +37,9 @@ COOKIE = "attempt"
 
 class PageRequest(BrowserRequest):
     """One request for one page. ``json`` says whether a program asks, which gets the page as JSON."""
+
+    runtime: Runtime
+    """The world that has the object of the page, once it is found."""
 
     def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
         super().__init__(http)
@@ -46,10 +50,14 @@ class PageRequest(BrowserRequest):
         self.json: bool = _prefers_json(http.headers.get("accept", ""))
         self._tokens = tokens
 
-    def payable(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:
+    @property
+    def world(self) -> World:
+        return self.runtime.world
+
+    def payable(self, intent: PaymentIntent | None = None) -> Payable | None:
         """Return the object that can be paid on this page now; None if it is nothing for a buyer."""
-        named = self._own(world, self.query.get("payment")) or intent
-        record = world.get(KINDS[self.kind][0], self.id)
+        named = self._own(self.query.get("payment")) or intent
+        world, record = self.world, self.world.get(KINDS[self.kind][0], self.id)
         if isinstance(record, CheckoutSession):
             return of_session(world, record)
         if isinstance(record, PaymentLink):
@@ -58,16 +66,16 @@ class PageRequest(BrowserRequest):
             return of_invoice(world, record, named)
         return None
 
-    def _own(self, world: World, id: str | None) -> PaymentIntent | None:
+    def _own(self, id: str | None) -> PaymentIntent | None:
         """Return an intent, if it pays what this page is about: a page never shows other payments."""
-        intent = world.get(PaymentIntent, id)
-        return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
+        intent = self.world.get(PaymentIntent, id)
+        return intent if intent is not None and getattr(intent, KINDS[self.kind][0].kind) == self.id else None
 
-    def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
-        intent = self._own(world, form.get("payment"))
+    def intent_in(self, form: Form) -> PaymentIntent | None:
+        intent = self._own(form.get("payment"))
         return intent if intent is not None and intent.status in UNDER_WAY else None
 
-    def token(self, world: World) -> tuple[str, PaymentIntent | None]:
+    def token(self) -> tuple[str, PaymentIntent | None]:
         """Return the token of this browser's next form here, and the payment its last one made.
 
         All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
@@ -75,8 +83,8 @@ class PageRequest(BrowserRequest):
         cookie = self.http.cookies.get(COOKIE, "")
         if "new" in self.query or not self._tokens.valid(self.id, cookie):
             return self._tokens.new(self.id), None
-        known = lookup(world, idempotency_key(cookie), self.id)
-        made = None if known is None else self._own(world, known.body.decode())
+        known = lookup(self.world, idempotency_key(cookie), self.id)
+        made = None if known is None else self._own(known.body.decode())
         failed = made is not None and made.last_error is not None
         return self._tokens.new(self.id) if failed else cookie, made
 
