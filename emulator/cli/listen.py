@@ -178,9 +178,6 @@ RECEIVER_SECONDS = Timeouts(PATIENCE, PATIENCE)
 
 SIGNATURE = "Service-Signature"
 
-EVENT_FIELDS = {"event": "id", "type": "type", "created_at": "created_at"}
-"""What is shown of an event: the name, and the field."""
-
 
 class Forwarder:
     """Answers webhooks with what another server answers to them, and prints each delivery.
@@ -242,7 +239,9 @@ class Forwarder:
         shown = {
             "delivery": request.headers.get("Emulator-Delivery"),
             "attempt": int(attempt) if attempt.isdecimal() else 1,
-            **{name: event.get(source) for name, source in EVENT_FIELDS.items()},
+            "event": event.get("id"),
+            "type": event.get("type"),
+            "created_at": event.get("created_at"),
             "status": status,
             "error": error,
             "duration_ms": round((time.perf_counter() - started) * 1000),

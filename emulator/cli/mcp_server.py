@@ -142,16 +142,14 @@ class Tools:
 
     def snapshot(self, action: Literal["save", "restore", "list", "rewind", "reset"], name: str = "assistant") -> str:
         """Save or restore the world by name, list snapshots, take back the last request (rewind), or start over."""
-        match action:
-            case "save":
-                return _json(self._emulator.post("/snapshots", {"name": name}))
-            case "restore":
-                return _json(self._emulator.post(f"/snapshots/{name}/restore"))
-            case "list":
-                return _json(self._emulator.get("/snapshots")["data"])
-            case "rewind":
-                return _json(self._emulator.post("/rewind", {"steps": 1}))
-        return _json(self._emulator.post("/reset", {}))
+        method, path, body = {
+            "save": ("POST", "/snapshots", {"name": name}),
+            "restore": ("POST", f"/snapshots/{name}/restore", None),
+            "list": ("GET", "/snapshots", None),
+            "rewind": ("POST", "/rewind", {"steps": 1}),
+            "reset": ("POST", "/reset", {}),
+        }[action]
+        return _json(self._emulator.call(method, path, json=body))
 
     def prove(self) -> str:
         """Judge the integration by what it did so far: usage rules it broke (audit) and whether the money adds up

@@ -50,9 +50,7 @@ OPTIONS = (
     option("--port", type=PORT, default=DEFAULT_PORT, help="Port; 0 picks a free one."),
     option("--port-file", type=FILE, help="Write the port to this file when ready."),
     option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
-    option(
-        "--clock", type=CLOCK_START, metavar=CLOCK_START.name, default="running", help="Initial state of each clock."
-    ),
+    option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, default="running", help="Initial state of clocks."),
     option("--seed", type=int, help="Same seed, same output (with a frozen clock)."),
     option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
     option(
@@ -71,20 +69,8 @@ OPTIONS = (
     ),
     option("--profile", type=PROFILE, help="Use the profile written by 'compare service --out'."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
-    option(
-        "--max-worlds",
-        type=click.IntRange(1, 1_000_000),
-        default=WORLDS.most,
-        metavar="N",
-        help="Worlds open at a time.",
-    ),
-    option(
-        "--allow-host",
-        "allow_hosts",
-        multiple=True,
-        metavar="NAME",
-        help="Another host name of this server. May be repeated.",
-    ),
+    option("--max-worlds", type=click.IntRange(1), default=WORLDS.most, metavar="N", help="Worlds open at a time."),
+    option("--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="A further host name. May be repeated."),
     option("--control-token", metavar="TOKEN", help="Token that the control API requires."),
     option("--insecure", is_flag=True, help="Listen beyond loopback without a token."),
     option("--trust-network", is_flag=True, default=False, help="Allow any host and HTTP webhooks."),

@@ -43,15 +43,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @examination(
-    click.option(
-        "--fail-on",
-        "least",
-        type=Number(0, 100),
-        default=100,
-        show_default=True,
-        metavar="PERCENT",
-        help="Fail below this score.",
-    ),
+    click.option("--fail-on", "least", type=Number(0, 100), default=100, help="Fail below this score. [default: 100]"),
     click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated."),
     click.option("--skip", multiple=True, metavar="NAME", help="Skip this mutant. May be repeated."),
     click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant."),

@@ -83,12 +83,7 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
 @world.command()
 @existing
 @click.option(
-    "--out",
-    "-o",
-    "output",
-    type=click.File("wb", lazy=True),
-    default="-",
-    help="File to write. [default: standard output]",
+    "--out", "-o", "output", type=click.File("wb", lazy=True), default="-", help="File to write, else printed."
 )
 @click.option(
     "--share", is_flag=True, help="Invent secrets, names, emails, phones and addresses, to send it to others."

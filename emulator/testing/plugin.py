@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
 
 ASSUMPTIONS_MARKER = (
-    "payments_assumptions(*names): run the test also under each other value of these assumptions, or of 'all'"
+    "payments_assumptions(*names): run the test also under each other value of assumptions, or of 'all'"
 )
 
 ARGUMENTS = ("clock", "seed", "settings", "fixtures")
