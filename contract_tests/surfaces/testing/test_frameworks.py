@@ -8,20 +8,12 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from types import ModuleType
 from typing import Any
 
-import django
-import fastapi
-import flask
+import anyio.to_thread
 import httpx
 import pytest
-from django.conf import settings
-from django.core.asgi import get_asgi_application
-from django.http import HttpRequest, HttpResponse
-from django.test.utils import override_settings
-from django.urls import path
-from fastapi.concurrency import run_in_threadpool
-from fastapi.testclient import TestClient
 
 from emulator.testing import AsyncEmulator, Emulator, LocalServer, collector
 from emulator.testing.collector import in_thread
@@ -68,44 +60,56 @@ class Shop:
         for _ in range(int(self.seconds / TICK)):
             if not self.free.is_set():
                 await asyncio.sleep(TICK)
-        await run_in_threadpool(lambda: None)
+        await anyio.to_thread.run_sync(lambda: None)  # as views of FastAPI do
         self.handled += 1
 
 
-def fastapi_app(shop: Shop, flavor: str = "async") -> fastapi.FastAPI:
-    app = fastapi.FastAPI(lifespan=shop.lifespan)
+# The frameworks take seconds to import, so only these tests do, and not their collection.
+
+
+def fastapi_app(shop: Shop, flavor: str = "async") -> Any:
+    from fastapi import FastAPI
+
+    app = FastAPI(lifespan=shop.lifespan)
     app.post("/webhooks")(shop.sync if flavor == "sync" else shop.asynchronous)
     return app
 
 
-def flask_app(shop: Shop) -> flask.Flask:
-    app = flask.Flask("shop")
+def client_of(app: Any) -> Any:
+    from fastapi.testclient import TestClient
+
+    return TestClient(app)
+
+
+def flask_app(shop: Shop) -> Any:
+    from flask import Flask
+
+    app = Flask("shop")
     app.post("/webhooks")(lambda: shop.sync() or "")
     return app
 
 
-if not settings.configured:
-    settings.configure(ALLOWED_HOSTS=["localhost", "testserver"], ROOT_URLCONF=__name__, SECRET_KEY="x")
-    django.setup()
-
-CURRENT: list[Shop] = []
-"""Django's views are found by a module's name, so what they use stands in one."""
-
-
-async def django_async(request: HttpRequest) -> HttpResponse:
-    await CURRENT[0].asynchronous()
-    return HttpResponse()
-
-
-urlpatterns = [path("async", django_async)]
-
-
 @contextmanager
-def django_target(target: Any, shop: Shop) -> Iterator[Any]:
-    """Its ASGI application knows no lifespan."""
-    CURRENT[:] = [shop]
-    with override_settings(ROOT_URLCONF=__name__):
-        yield target
+def django_app(shop: Shop) -> Iterator[Any]:
+    """Its ASGI application, which knows no lifespan. Django looks its views up in a module."""
+    import django
+    from django.conf import settings
+    from django.core.asgi import get_asgi_application
+    from django.http import HttpResponse
+    from django.test.utils import override_settings
+    from django.urls import path
+
+    async def webhooks(request: Any) -> Any:
+        await shop.asynchronous()
+        return HttpResponse()
+
+    if not settings.configured:
+        settings.configure(ALLOWED_HOSTS=["localhost", "testserver"], SECRET_KEY="x")
+        django.setup()
+    views = ModuleType("views")
+    views.urlpatterns = [path("webhooks", webhooks)]  # type: ignore[attr-defined]  # Django's name
+    with override_settings(ROOT_URLCONF=views):
+        yield get_asgi_application()
 
 
 @pytest.fixture
@@ -147,7 +151,7 @@ def test_an_application_lives_on_one_loop_from_its_start_to_its_shutdown(
     world: Emulator, shop: Shop, target: str
 ) -> None:
     app = fastapi_app(shop)
-    with TestClient(app) if target == "test client" else nullcontext(app) as client:
+    with client_of(app) if target == "test client" else nullcontext(app) as client:
         world.webhooks.forward_to(client)
         assert (shop.started, shop.stopped) == (1, 0)
         renewals(world)
@@ -173,7 +177,7 @@ def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_unti
     world: Emulator,
 ) -> None:
     shop = Shop()
-    client = TestClient(fastapi_app(shop))
+    client = client_of(fastapi_app(shop))
     world.webhooks.forward_to(client)
     cause(world)
     world.settle()
@@ -195,14 +199,16 @@ class OrderError(Exception):
     """What the application of these tests raises."""
 
 
-def app_that_raises(*, starts: bool = False) -> fastapi.FastAPI:
+def app_that_raises(*, starts: bool = False) -> Any:
+    from fastapi import FastAPI
+
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         if not starts:
             raise KeyError("DATABASE_URL")
         yield
 
-    app = fastapi.FastAPI(lifespan=lifespan)
+    app = FastAPI(lifespan=lifespan)
 
     @app.post("/webhooks")
     def webhooks() -> None:
@@ -228,16 +234,16 @@ def test_an_application_that_cannot_start_is_reported_at_once(world: Emulator) -
 @pytest.mark.parametrize(
     ("app", "error"),
     [
-        (app_that_raises(starts=True), "OrderError: no such order"),
-        (wsgi_that_raises, "OrderError: no such order"),
-        (wsgi_that_fails, "the database is down"),
+        (lambda: app_that_raises(starts=True), "OrderError: no such order"),
+        (lambda: wsgi_that_raises, "OrderError: no such order"),
+        (lambda: wsgi_that_fails, "the database is down"),
     ],
     ids=["ASGI", "WSGI", "an answer of 500"],
 )
 def test_what_the_application_raises_or_says_with_500_is_the_error_of_the_delivery(
-    world: Emulator, app: Any, error: str
+    world: Emulator, app: Callable[[], Any], error: str
 ) -> None:
-    world.webhooks.listen("checkout.session.completed").forward_to(app)
+    world.webhooks.listen("checkout.session.completed").forward_to(app())
     world.pay(world.session())
     assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(500, error)]
     assert f"-> 500 ({error})" in world.story()
@@ -248,20 +254,19 @@ def test_what_the_application_raises_or_says_with_500_is_the_error_of_the_delive
 
 TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {
     "FastAPI, async": lambda shop: nullcontext(fastapi_app(shop)),
-    "client of FastAPI, sync": lambda shop: TestClient(fastapi_app(shop, "sync")),
+    "client of FastAPI, sync": lambda shop: client_of(fastapi_app(shop, "sync")),
     "Flask, sync": lambda shop: nullcontext(flask_app(shop)),
-    "ASGI of Django, async": lambda shop: django_target(get_asgi_application(), shop),
+    "ASGI of Django, async": django_app,
 }
 
 
 def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str) -> None:
     """A test that ends while its webhook is handled. Fails if it does not come to an end."""
-    at = f"/{name.rpartition(' ')[2]}" if "Django" in name else "/webhooks"
 
     def story() -> None:
         world = Emulator(key=f"sk_test_{world_name}", server=server)
         with world if first == "client" else nullcontext(), TARGETS[name](shop) as client:
-            world.webhooks.forward_to(client, at)
+            world.webhooks.forward_to(client)
             cause(world)
             assert shop.began.wait(HANGS)
             if first == "world":
