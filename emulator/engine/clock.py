@@ -420,7 +420,12 @@ class Advances:
 
     def begin(self, resolver: TargetResolver) -> Advance:
         """Start an advance that can be asked about. Raises what the resolver does, and 429 if too many are under way."""
-        self._make_room()
+        if len(self._by_id) >= MAX_ADVANCES:
+            ended = next((id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None)
+            if ended is None:
+                message = f"{MAX_ADVANCES} advances are under way already."
+                raise ApiError("TOO_MANY_REQUESTS", retry_after=1, message=message)
+            del self._by_id[ended]
         advance = self._start(resolver)
         self._by_id[advance.id] = advance
         return advance
@@ -495,17 +500,6 @@ class Advances:
             for event in unit.events:
                 result.events[event.type] += 1
             self._broker.tick(self._runner.clock_state)
-
-    def _make_room(self) -> None:
-        """Forget the oldest advance that has ended, if there are too many."""
-        if len(self._by_id) < MAX_ADVANCES:
-            return
-        ended = next((id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None)
-        if ended is None:
-            raise ApiError(
-                "TOO_MANY_REQUESTS", retry_after=1, message=f"{MAX_ADVANCES} advances are under way already."
-            )
-        del self._by_id[ended]
 
     def _start(self, resolver: TargetResolver) -> Advance:
         advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.now())

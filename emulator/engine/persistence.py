@@ -43,7 +43,7 @@ ROWS = 250
 def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
     """Yield the snapshot as JSON, the content of a TinyDB file with this one world; empty bytes are a pause, too."""
     world = snapshot.world
-    yield from _json(serialization.tables([StoredWorld(Key.of(world), header(snapshot), {})]), end=b"")
+    yield msgspec.json.encode(serialization.tables([StoredWorld(Key.of(world), header(snapshot), {})]))[:-1]
     for table in world.tables():
         slices, order = table.ordered(), None
         while order is None:
@@ -62,14 +62,10 @@ def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
     """Return the same, scrubbed; it takes long and is for a thread."""
     tables: dict[str, Any] = serialization.tables([saved(snapshot)])
     plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in tables.items()}
-    return [*_json(scrubbed(plain, snapshot.world), end=b"}")]
-
-
-def _json(tables: Mapping[str, Mapping[str, Any]], end: bytes) -> Iterator[bytes]:
-    parts = (part for name, rows in tables.items() for part in _table(name, iter(rows.items())))
-    yield b"{" + next(parts)[1:]
-    yield from parts
-    yield end
+    whole = scrubbed(plain, snapshot.world)
+    head = {name: whole.pop(name) for name in ("emulator", "worlds")}
+    parts = (part for name, rows in whole.items() for part in _table(name, iter(rows.items())))
+    return [msgspec.json.encode(head)[:-1], *parts, b"}"]
 
 
 def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:

@@ -49,7 +49,7 @@ class PostgresStore(DatabaseStore):
         self._place = address(url)
         self.name = self._place.name
         self.pending: dict[Key, Future[Any]] = {}
-        self._session = self._begin()
+        self._session = Session(self._place)
         try:
             is_free = self._session.tried.result(PATIENCE + LOOK)
         except TimeoutError:
@@ -60,37 +60,28 @@ class PostgresStore(DatabaseStore):
         if not is_free:
             logger.warning("%s: another server holds this schema; this one takes over when it is free", self.name)
 
-    def _begin(self) -> Session:
-        session = Session(self._place)
-        session.start()
-        return session
-
     # -- the life of a session
 
     async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
         while True:
-            next_at = now() + RETRY
-            await self._look_after(self._session, opened)
+            next_at, session = now() + RETRY, self._session
+            opening: asyncio.Future[None] | None = None
+            try:
+                while not session.ended.done():
+                    if opening is None and session.held.done():
+                        logger.info("%s: this server holds the schema", self.name)
+                        opening = asyncio.ensure_future(opened(session.held.result()))
+                    if session.is_silent:
+                        session.give_up(TimeoutError(SILENT))
+                    await asyncio.sleep(LOOK)
+            finally:
+                if opening is not None:
+                    opening.cancel()
+            if opening is not None:
+                logger.error("%s: %s", self.name, describe(session.ended.exception()))
             await lost()
             await asyncio.sleep(max(next_at - now(), 0))
-            self._session = self._begin()
-
-    async def _look_after(self, session: Session, opened: Callable[[list[Key]], Awaitable[None]]) -> None:
-        """Have the worlds of a session opened, and wait until it ends."""
-        opening: asyncio.Future[None] | None = None
-        try:
-            while not session.ended.done():
-                if opening is None and session.held.done():
-                    logger.info("%s: this server holds the schema", self.name)
-                    opening = asyncio.ensure_future(opened(session.held.result()))
-                if session.is_silent:
-                    session.give_up(TimeoutError(SILENT))
-                await asyncio.sleep(LOOK)
-        finally:
-            if opening is not None:
-                opening.cancel()
-        if opening is not None:
-            logger.error("%s: %s", self.name, describe(session.ended.exception()))
+            self._session = Session(self._place)
 
     def durability(self, key: Key) -> Durability:
         return _WorldDurability(self, key, self._session)

@@ -219,7 +219,7 @@ class Task(NamedTuple):
 
 
 class Session(threading.Thread):
-    """Connects, waits for the lock, and then does what it is told, until it fails or is told to end.
+    """Connects at once, waits for the lock, and then does what it is told, until it fails or is told to end.
 
     ``tried`` is given whether the lock was free at first, ``held`` the keys of the stored worlds once it is. What ends
     the session is raised by both, by ``ended``, and by all that was to be done.
@@ -235,6 +235,7 @@ class Session(threading.Thread):
         self.tried: Future[bool] = Future()
         self.held: Future[list[Key]] = Future()
         self.ended: Future[None] = Future()
+        self.start()
 
     # -- for other threads
 
