@@ -14,7 +14,7 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.events import Event
 from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
-from emulator.core.records import HIDDEN, N_, Metadata, Record
+from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app import amounts
@@ -185,20 +185,18 @@ def _from_plan(found: Violations, world: World, body: Body) -> Terms:
         with found:
             if body.get(field, getattr(plan, field)) != getattr(plan, field):
                 raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
-    return {
-        "plan": plan.id,
-        "currency": plan.currency,
-        "unit_amount": plan.amount,
-        "interval": plan.interval,
-        "interval_count": plan.interval_count,
-        "trial_period_days": plan.trial_period_days,
-    }
+    copied = pick(plan, "currency", "interval", "interval_count", "trial_period_days")
+    return {"plan": plan.id, "unit_amount": plan.amount, **copied}
 
 
 def _from_body(found: Violations, world: World, body: Body, product: Product | None) -> Terms:
     currency: str | None = None
     with found:
-        currency = _currency(world, body, product)
+        # That of the product or of the body, or the App's main one (B-40).
+        wanted = product.currency if product else body.get("currency") or settings(world).main_currency
+        if product is not None and body.get("currency", wanted) != wanted:
+            raise invalid_field("currency", f"must equal the product's, {wanted}")
+        currency = amounts.enabled(world, wanted)
     return {
         "plan": None,
         "currency": currency,
@@ -207,15 +205,6 @@ def _from_body(found: Violations, world: World, body: Body, product: Product | N
         "interval_count": body.get("interval_count", 1),
         "trial_period_days": 0,
     }
-
-
-def _currency(world: World, body: Mapping[str, Any], product: Product | None) -> str:
-    """Return the currency of the product or of the body, or the App's main one (B-40)."""
-    if product is None:
-        return amounts.enabled(world, body.get("currency") or settings(world).main_currency)
-    if body.get("currency", product.currency) != product.currency:
-        raise invalid_field("currency", f"must equal the product's, {product.currency}")
-    return amounts.enabled(world, product.currency)
 
 
 def _require_chargeable(world: World, plan: SubscriptionPlan) -> None:

@@ -49,17 +49,6 @@ def language_of(world: World, customer: Customer | None) -> str:
     return wanted if wanted in offered else offered[0]
 
 
-def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
-    customer = world.get(Customer, invoice.customer)
-    return InvoiceDocument(
-        merchant=merchant_name(world),
-        language=language_of(world, customer),
-        invoice=invoice,
-        customer=customer,
-        seller=settings(world).merchant,
-    )
-
-
 def invoice_token_opens(invoice: Invoice, token: str) -> bool:
     """Return whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
     query = parse_qs(urlsplit(invoice.pdf_url or "").query)
@@ -73,13 +62,19 @@ def show(world: World, id: str, query: Query) -> InvoiceDocument:
         raise ApiError("PDF_NOT_AVAILABLE")
     if "token" in query and not invoice_token_opens(invoice, query["token"]):
         raise invoice_token_error()
-    return document_of(world, invoice)
+    customer = world.get(Customer, invoice.customer)
+    return InvoiceDocument(
+        merchant=merchant_name(world),
+        language=language_of(world, customer),
+        invoice=invoice,
+        customer=customer,
+        seller=settings(world).merchant,
+    )
 
 
 def invoice_token_error() -> ApiError:
-    return ApiError(
-        "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
-    )
+    message = "The token does not open this invoice; take pdf_url as it is."
+    return ApiError("INVALID_TOKEN", param="token", message=message)
 
 
 OPERATIONS = {"getInvoicePdf": show}
@@ -203,11 +198,7 @@ def canceled(world: World, event: Event) -> None:
 def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is not None and customer.email is not None:
-        item = _item(world, subscription)
+        # The names of the product and of the plan (B-67).
+        sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
+        item = " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
         write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
-
-
-def _item(world: World, subscription: Subscription) -> str | None:
-    """Return the names of the product and of the plan that it subscribes to (B-67)."""
-    sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
-    return " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None

@@ -78,17 +78,12 @@ class Login:
 # -- the page of a phone: its mobile money prompts
 
 
-async def show(request: ConsoleRequest) -> Response:
-    """GET …/phones/{number}: the prompts that wait, and what the last answer did."""
-    return await _page(request, request.query.get("answered", ""))
-
-
 async def answer(request: ConsoleRequest) -> Response:
     """POST …/phones/{number}/answer: the button that was pressed. The prompt may no longer be there."""
     form = await api_client.read_form(request.http)
     pressed = form.get("answer", "")
     if pressed not in ("approve", "reject", "ignore"):
-        return await _page(request, "gone", 422)
+        return await phone(request, "gone", 422)
     # The PIN is not sent on, so it is not stored in the journal.
     body = {"answer": pressed, "payment_intent": form.get("payment_intent", "")}
     try:
@@ -98,7 +93,8 @@ async def answer(request: ConsoleRequest) -> Response:
     return RedirectResponse(_link(request, answered=pressed), 303)
 
 
-async def _page(request: ConsoleRequest, answered: str, status: int = 200) -> Response:
+async def phone(request: ConsoleRequest, answered: str | None = None, status: int = 200) -> Response:
+    """GET …/phones/{number}: the prompts that wait, and what the last answer did."""
     prompts = await request.call("GET", _path(request), {"page_size": 100})
     app = await request.get("app")
     return buyer_page(
@@ -107,7 +103,7 @@ async def _page(request: ConsoleRequest, answered: str, status: int = 200) -> Re
         request.language,
         number=intent_operations.phone_number(request.http.path_params["number"]),
         prompts=prompts["data"],
-        answered=PROMPT_ANSWERS.get(answered),
+        answered=PROMPT_ANSWERS.get(answered or request.query.get("answered", "")),
         merchant=(app["settings"]["merchant"] or {}).get("name") or app["name"],
         state="handset",
         refresh=None,
@@ -166,7 +162,7 @@ class Console:
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
-            Route(PHONES + "{number}", self._logged_in(show)),
+            Route(PHONES + "{number}", self._logged_in(phone)),
             Route(PHONES + "{number}/answer", self._logged_in(answer), methods=["POST"]),
             Route(CONSOLE + "login", self._log_in, methods=["POST"]),
             Route(CONSOLE + "choose", self._choose, methods=["POST"]),
