@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from typing import Any, NamedTuple, TypeVar
 
 from emulator.core.event_types import EVENTS
-from emulator.core.records import N_
-from emulator.document.bundles import error_codes, operation_specs
+from emulator.core.records import N_, Record
+from emulator.document.bundles import OperationSpec, error_codes, operation_specs
 from emulator.engine.journal import Coverage
 from emulator.resources.registry import STATE_MACHINES
 
@@ -17,80 +17,61 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Points(NamedTuple):
-    """The documented points of a group, in order, and the points that were exercised, documented or not."""
+class Group(NamedTuple):
+    """A group of points: those that the document has, in order, and those that were exercised, documented or not."""
 
-    documented: list[str]
-    exercised: set[str]
-
-
-def operations(coverage: Coverage) -> Points:
-    """Return the operations that were called, whatever the response."""
-    return Points([*operation_specs()], {str(operation) for operation, _ in coverage.answers})
+    documented: Callable[[], Iterable[str]]
+    exercised: Callable[[Coverage], Iterable[str]]
 
 
-def statuses(coverage: Coverage) -> Points:
-    """Return the response statuses of each operation: ``createCustomer 201``."""
-    documented = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
-    return Points(documented, {f"{operation} {status}" for operation, status in coverage.answers})
-
-
-def fields(coverage: Coverage) -> Points:
-    """Return the fields in request bodies, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
-    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
-    return Points(documented, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
-
-
-def _field(operation: str, *names: str) -> str:
-    return f"{operation} {'.'.join(names)}"
+def _own_points(points: Callable[[OperationSpec], Iterable[object]]) -> Callable[[], Iterable[str]]:
+    """Return a function that yields these points of each operation: ``createCustomer 201``."""
+    return lambda: (f"{name} {point}" for name, own in operation_specs().items() for point in points(own))
 
 
 def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
     return ((key, value) for key, own in values.items() for value in own)
 
 
-def parameters(coverage: Coverage) -> Points:
-    """Return the query parameters: ``listCustomers status``."""
-    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
-    return Points(documented, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
+def _fields(coverage: Coverage) -> Iterator[str]:
+    for within, name in _pairs(coverage.fields):
+        operation, *names = within.split()
+        yield f"{operation} {'.'.join([*names, name])}"
 
 
-def states(coverage: Coverage) -> Points:
-    """Return the states that objects entered: ``invoice paid``. One that a session left at once was not to be seen."""
-    documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
-    entered = {f"{kind.kind} {state}" for kind, _, state in coverage.transitions}
-    return Points(documented, entered if coverage.took_time else entered - {PASSING})
+def _moves(rows: Iterable[tuple[type[Record], str | None, str]]) -> Iterator[str]:
+    """Yield the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
+    return (f"{kind.kind} {source or 'new'} → {target}" for kind, source, target in rows if source != target)
 
 
-def moves(coverage: Coverage) -> Points:
-    """Return the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
-    rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
-    documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
-    return Points(documented, {_move(kind.kind, source, target) for kind, source, target in coverage.transitions})
+def _states(coverage: Coverage) -> Iterator[str]:
+    """Yield the states that objects entered. One that a session left at once was not to be seen."""
+    entered = (f"{kind.kind} {state}" for kind, _, state in coverage.transitions)
+    return (state for state in entered if coverage.took_time or state != PASSING)
 
 
-def _move(kind: str, source: str | None, target: str) -> str:
-    return f"{kind} {source or 'new'} → {target}"
-
-
-def events(coverage: Coverage) -> Points:
-    return Points([*EVENTS], coverage.events)
-
-
-def errors(coverage: Coverage) -> Points:
-    """Return the codes of error responses, failed payments and failed refunds."""
-    return Points([*error_codes()], coverage.errors)
-
-
-GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
-    "operations": operations,
-    "statuses": statuses,
-    "fields": fields,
-    "parameters": parameters,
-    "states": states,
-    "moves": moves,
-    "events": events,
-    "errors": errors,
+GROUPS: Mapping[str, Group] = {
+    "operations": Group(operation_specs, lambda seen: (str(operation) for operation, _ in seen.answers)),
+    "statuses": Group(
+        _own_points(lambda own: own.statuses),
+        lambda seen: (f"{operation} {status}" for operation, status in seen.answers),
+    ),
+    # Nested ones with a dot: createWebhook retry_policy.max_attempts.
+    "fields": Group(_own_points(lambda own: own.fields.dotted()), _fields),
+    "parameters": Group(
+        _own_points(lambda own: own.parameters),
+        lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.parameters)),
+    ),
+    "states": Group(
+        lambda: (f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows), _states
+    ),
+    "moves": Group(
+        lambda: _moves((machine.kind, row.source, row.target) for machine in STATE_MACHINES for row in machine.rows),
+        lambda seen: _moves(seen.transitions),
+    ),
+    "events": Group(lambda: EVENTS, lambda seen: seen.events),
+    # Of error responses, failed payments and failed refunds.
+    "errors": Group(error_codes, lambda seen: seen.errors),
 }
 """The groups of the report, in order."""
 
@@ -130,7 +111,7 @@ def needed(reached: Collection[str]) -> list[UsageNeed]:
 
 def report(coverage: Coverage, wanted: Container[str] = GROUPS) -> dict[str, Any]:
     calls = _calls(coverage)
-    groups = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
+    groups = {name: _summary(name, set(group.exercised(coverage))) for name, group in GROUPS.items() if name in wanted}
     if "operations" in groups:
         groups["operations"]["calls"] = calls
     return {"request_count": sum(calls.values()), **groups}
@@ -145,8 +126,8 @@ class UsedPoints:
 
     def add(self, coverage: Coverage) -> None:
         self._requests += sum(_calls(coverage).values())
-        for name, points in GROUPS.items():
-            self._used[name] |= points(coverage).exercised
+        for name, group in GROUPS.items():
+            self._used[name].update(group.exercised(coverage))
 
     @property
     def states(self) -> set[str]:
@@ -157,8 +138,7 @@ class UsedPoints:
 
         What is missing begins with the kinds of object that the worlds have; ``needs`` are what is to be seen of them.
         """
-        documented = {name: GROUPS[name](Coverage()).documented for name in names}
-        groups = {name: summary(Points(points, self._used[name])) for name, points in documented.items()}
+        groups = {name: _summary(name, self._used[name]) for name in names}
         for group in groups.values():
             group["missing"].sort(key=self._is_foreign)
         needs = [f"{need.when} ({need.bad})" for need in needed(self.states) if need.bad not in self.states]
@@ -182,9 +162,9 @@ def _calls(coverage: Coverage) -> dict[str, int]:
     return {operation: counts[operation] for operation in operation_specs() if operation in counts}
 
 
-def summary(points: Points) -> dict[str, Any]:
-    documented = dict.fromkeys(points.documented)
-    exercised = [name for name in documented if name in points.exercised]
-    missing = [name for name in documented if name not in points.exercised]
+def _summary(name: str, used: Container[str]) -> dict[str, Any]:
+    documented = [*dict.fromkeys(GROUPS[name].documented())]
+    exercised = [point for point in documented if point in used]
+    missing = [point for point in documented if point not in used]
     counts = {"share": round(len(exercised) / len(documented), 4), "count": len(exercised), "total": len(documented)}
     return {**counts, "exercised": exercised, "missing": missing}

@@ -82,6 +82,7 @@ class Explanation:
         self._world = runtime.world
         self._record = record
         self._texts = StepTexts(language)
+        self.gettext = language.gettext
         self._causality = Causality(runtime.journal)
         self._step_ids: dict[str, str] = {}
 
@@ -197,8 +198,8 @@ class Explanation:
     def _add_delivery(self, delivery: WebhookDelivery) -> None:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
         url = delivery.webhook if endpoint is None else endpoint.url
-        attempts = [(each.at, self._texts.of_attempt(delivery, each, url)) for each in delivery.attempts]
-        for at, text in attempts or [(delivery.created_at, self._texts.of_waiting(delivery, url))]:
+        for attempt in delivery.attempts or [None]:
+            at, text = attempt.at if attempt else delivery.created_at, self._texts.of_attempt(delivery, attempt, url)
             self._add("delivery", at, text, cause=delivery.event, id=delivery.id, object=delivery.webhook)
 
     def _add_email(self, email: Email, cause: str | None) -> None:
@@ -211,7 +212,7 @@ class Explanation:
             self._add_email(record, None)
             return
         if record.request is not None and record.request not in self._step_ids:
-            self._add_request(record.request, record.created_at, self._texts.emitted(record.type))
+            self._add_request(record.request, record.created_at, self.gettext("emitted {type}", type=record.type))
         self._add_event(record, record.request)
 
     # -- causes
@@ -229,11 +230,11 @@ class Explanation:
         """Return how a unit of work changed the object; empty if it did not."""
         match self._record:
             case Event(type=type) | WebhookDelivery(event_type=type):
-                return self._texts.emitted(type)
+                return self.gettext("emitted {type}", type=type)
         id = self._record.id
         if logged.created(id):
-            return self._texts.created()
-        return self._texts.changed() if logged.unit.touches(id) else ""
+            return self.gettext("created it")
+        return self.gettext("changed it") if logged.unit.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
         """Return the step that planned a job. Equal jobs, each planned by the one before, become one step."""
@@ -251,7 +252,7 @@ class Explanation:
             return None
         if logged.job is not None:
             return self._step_ids[logged.job.id]
-        return self._request_of(logged, self._texts.planned(job.name))
+        return self._request_of(logged, self.gettext("planned job {job}", job=job.name))
 
     def _add_jobs(self, jobs: list[Job], cause: str | None, action: str = "") -> str:
         """Add one step for equal jobs, in order."""

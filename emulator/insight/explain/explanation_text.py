@@ -48,25 +48,11 @@ class StepText(NamedTuple):
 
 
 class StepTexts:
+    """The sentences in one language; ``action`` is what a request or a job did."""
+
     def __init__(self, language: Language) -> None:
         self.language = language
         self.gettext = language.gettext
-
-    # -- what a request or a job did
-
-    def created(self) -> str:
-        return self.gettext("created it")
-
-    def changed(self) -> str:
-        return self.gettext("changed it")
-
-    def emitted(self, type: str) -> str:
-        return self.gettext("emitted {type}", type=type)
-
-    def planned(self, job: str) -> str:
-        return self.gettext("planned job {job}", job=job)
-
-    # -- steps
 
     def of_request(self, entry: LoggedRequest | None, action: str) -> StepText:
         """Return a request and what it did, or its response; the journal may have dropped it."""
@@ -80,8 +66,8 @@ class StepTexts:
     def of_jobs(self, name: str, about: str | None, times: int, action: str = "") -> StepText:
         """Return a job that ran, or several, each planned by the one before."""
         job = self.gettext("job {job} of {id}", job=name, id=about) if about else self.gettext("job {job}", job=name)
-        many = N_("{job} ran {count} times, each planned by the one before")
-        ran = self.gettext("{job} ran", job=job) if times == 1 else self.gettext(many, job=job, count=times)
+        said = N_("{job} ran") if times == 1 else N_("{job} ran {count} times, each planned by the one before")
+        ran = self.gettext(said, job=job, count=times)
         summary = self.gettext("{ran} and {action}", ran=ran, action=action) if action else ran
         return StepText(summary, name, times=times)
 
@@ -91,14 +77,25 @@ class StepTexts:
 
     def of_event(self, event: Event, id: str) -> StepText:
         """Return an event, with its object if that is not the object being explained."""
-        about, type = event.about, event.type
-        if about not in (id, event.id) and event.id != id:
-            return StepText(self.gettext("{type} emitted for {id}", type=type, id=about), type)
-        return StepText(self.gettext("{type} emitted", type=type), type)
+        is_own = event.about in (id, event.id) or event.id == id
+        said = N_("{type} emitted") if is_own else N_("{type} emitted for {id}")
+        return StepText(self.gettext(said, type=event.type, id=event.about), event.type)
 
-    def of_attempt(self, delivery: WebhookDelivery, attempt: DeliveryAttempt, url: str) -> StepText:
-        """Return one delivery attempt and its outcome; after the last one also when the next is due."""
-        type, status = delivery.event_type, attempt.status_code
+    def of_attempt(self, delivery: WebhookDelivery, attempt: DeliveryAttempt | None, url: str) -> StepText:
+        """Return one delivery attempt and its outcome; after the last one also when the next is due.
+
+        A delivery without attempts is pending, or its endpoint was disabled.
+        """
+        type = delivery.event_type
+        if attempt is None:
+            is_pending = delivery.status == "pending"
+            said = (
+                N_("{type} waits to be delivered to {url}")
+                if is_pending
+                else N_("{type} missed by disabled endpoint {url}")
+            )
+            return StepText(self.gettext(said, type=type, url=url), type, delivery.status)
+        status = attempt.status_code
         if status is not None and status < 300:
             delivered = self.gettext("{type} delivered to {url} with {status}", type=type, url=url, status=status)
             return StepText(delivered, type, str(status))
@@ -107,14 +104,6 @@ class StepTexts:
         if delivery.next_attempt_at and attempt is delivery.attempts[-1]:
             summary += self.gettext("; next attempt at {instant}", instant=delivery.next_attempt_at)
         return StepText(summary, type, reason)
-
-    def of_waiting(self, delivery: WebhookDelivery, url: str) -> StepText:
-        """Return a delivery without attempts: it is pending, or its endpoint was disabled."""
-        type = delivery.event_type
-        if delivery.status == "pending":
-            return StepText(self.gettext("{type} waits to be delivered to {url}", type=type, url=url), type, "pending")
-        missed = self.gettext("{type} missed by disabled endpoint {url}", type=type, url=url)
-        return StepText(missed, type, delivery.status)
 
     def of_email(self, email: Email) -> StepText:
         return StepText(self.gettext("email {kind} to {address}", kind=email.topic, address=email.to), email.topic)
