@@ -6,7 +6,6 @@ The sentences on how an object stands and the steps that lead on from it are tab
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from string import Formatter
@@ -133,16 +132,20 @@ LIVE = ("past_due", "unpaid")
 """The statuses of a subscription that owes something."""
 
 
+def _open(known: Known, field: str) -> list[Invoice]:
+    own = known.world.table(Invoice).where(field, known.record.id)
+    return [one for one in own if one.status == "open"]
+
+
+def _failed_invoice(known: Known, each: Subscription) -> Invoice | None:
+    return known.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else None
+
+
 def _owed(known: Known, each: Subscription) -> Invoice | None:
     """Return the invoice that a buyer can pay: the one whose charge failed, or the oldest open one."""
-    own = known.world.table(Invoice).where("subscription", each.id)
-    open = (one for one in own if one.status == "open")
-    owed = known.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else next(open, None)
-    return owed if owed is not None and each.status in LIVE and _is_payable(known, owed) else None
-
-
-def _is_payable(known: Known, invoice: Invoice) -> bool:
-    return invoice.status in ("open", "uncollectible") and not _is_under_way(known, invoice)
+    owed = _failed_invoice(known, each) if each.unpaid_invoice else next(iter(_open(known, "subscription")), None)
+    is_payable = owed and owed.status in ("open", "uncollectible") and not _is_under_way(known, owed)
+    return owed if is_payable and each.status in LIVE else None
 
 
 def _is_under_way(known: Known, invoice: Invoice) -> bool:
@@ -151,15 +154,14 @@ def _is_under_way(known: Known, invoice: Invoice) -> bool:
 
 def _uncollectible(known: Known, each: Subscription) -> str | None:
     """Return the number of the invoice that was given up; paying it leads back from ``unpaid``."""
-    invoice = known.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else None
+    invoice = _failed_invoice(known, each)
     return invoice.invoice_number if invoice is not None and invoice.status == "uncollectible" else None
 
 
 def _overdue(known: Known, each: Subscription) -> str | None:
     """Return when the first of its open invoices falls overdue."""
-    own = known.world.table(Invoice).where("subscription", each.id)
-    due = [planned_jobs(known.world, one.id).get("invoice.overdue") for one in own if one.status == "open"]
-    return min(filter(None, due), default=None) if each.collection_method == "send_invoice" else None
+    due = (planned_jobs(known.world, one.id).get("invoice.overdue") for one in _open(known, "subscription"))
+    return min(filter(None, due), default=None) if known.get("charged_by_invoice") else None
 
 
 def _last_retry(known: Known, each: Subscription) -> str | None:
@@ -216,40 +218,37 @@ def _price(known: Known, each: Subscription) -> str:
     return language.gettext("{price} ({net} + {rate}% tax)", price=total, net=net, rate=rate)
 
 
-def _failed_charges(known: Known, each: Subscription) -> list[PaymentIntent]:
-    """Return the failed charges of the unpaid invoice. One that found no method to charge has no payment (B-45)."""
-    intents = known.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if each.unpaid_invoice else ()
-    return [intent for intent in intents if intent.last_error and intent.subscription]
-
-
 # -- payments and webhooks
 
 
+def _failed(known: Known, field: str, id: str | None) -> list[PaymentIntent]:
+    """Return the failed payments that name an object in this field."""
+    return [one for one in known.world.table(PaymentIntent).where(field, id) if one.last_error] if id else []
+
+
+def _failed_charges(known: Known, each: Subscription) -> list[PaymentIntent]:
+    """Return the failed charges of the unpaid invoice. One that found no method to charge has no payment (B-45)."""
+    return [intent for intent in _failed(known, "invoice", each.unpaid_invoice) if intent.subscription]
+
+
 def _failed_payments(field: str) -> Mapping[str, Fact]:
-    """Return the facts about the failed payments that name an object in this field."""
-
-    def failed(known: Known, each: Record) -> list[PaymentIntent]:
-        return [one for one in known.world.table(PaymentIntent).where(field, each.id) if one.last_error]
-
     return {
-        "failed_payments": lambda known, it: len(failed(known, it)),
-        "last_failure": lambda known, it: _code([None, *failed(known, it)][-1]),
+        "failed_payments": lambda known, it: len(_failed(known, field, it.id)),
+        "last_failure": lambda known, it: _last_code(_failed(known, field, it.id)),
     }
 
 
-def _code(intent: PaymentIntent | None) -> str | None:
-    return intent.last_error.code if intent is not None and intent.last_error else None
+def _last_code(intents: Sequence[PaymentIntent]) -> str | None:
+    return next((intent.last_error.code for intent in reversed(intents) if intent.last_error), None)
 
 
-def _paid_with(known: Known, payment: PaymentIntent | Transaction | None) -> str | None:
-    if payment is None:
-        return None
+def _paid_with(known: Known, payment: PaymentIntent | Transaction) -> str:
     return paid_with(payment, known.language) or known.language.gettext("the payment method")
 
 
-def _paid(known: Known, invoice: Invoice) -> PaymentIntent | None:
+def _paid(known: Known, invoice: Invoice) -> list[PaymentIntent]:
     intents = known.world.table(PaymentIntent).where("invoice", invoice.id)
-    return next((intent for intent in intents if intent.status == "succeeded"), None)
+    return [intent for intent in intents if intent.status == "succeeded"]
 
 
 def _deposit(known: Known, each: Transaction) -> str | None:
@@ -260,21 +259,18 @@ def _deposit(known: Known, each: Transaction) -> str | None:
 
 
 def _subscriptions(field: str) -> Mapping[str, Fact]:
-    """Return how many subscriptions name an object in this field: all, and those in each status that is no end."""
+    """Return how many subscriptions name an object in this field, by each status that is no end."""
 
-    def found(known: Known, each: Record) -> list[str]:
-        table = known.world.table(Subscription)
-        own = table.where(field, each.id) if field in table.indexes else table
-        return [one.status for one in own if getattr(one, field) == each.id]
+    def having(*statuses: str) -> Fact:
+        def count(known: Known, each: Record) -> int:
+            table = known.world.table(Subscription)
+            own = table.where(field, each.id) if field in table.indexes else table
+            return sum(getattr(one, field) == each.id and one.status in statuses for one in own)
 
-    def in_status(status: str) -> Fact:
-        return lambda known, it: Counter(found(known, it))[status]
+        return count
 
     statuses = ("active", "trialing", "past_due", "unpaid", "paused")
-    return {
-        "is_subscribed": lambda known, it: any(status in statuses for status in found(known, it)),
-        **{f"{status}_subscriptions": in_status(status) for status in statuses},
-    }
+    return {"subscriptions": having(*statuses)} | {f"{status}_subscriptions": having(status) for status in statuses}
 
 
 def _last_result(known: Known, each: WebhookDelivery) -> Any:
@@ -322,8 +318,8 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             failure_cause(known.language, it) if it.failure and it.failure.name in FAILURE_CAUSES else None
         ),
         "failed_charges": lambda known, it: len(_failed_charges(known, it)),
-        "failed_method": lambda known, it: _paid_with(known, [None, *_failed_charges(known, it)][-1]),
-        "last_failure": lambda known, it: _code([None, *_failed_charges(known, it)][-1]),
+        "failed_method": lambda known, it: [None, *(_paid_with(known, one) for one in _failed_charges(known, it))][-1],
+        "last_failure": lambda known, it: _last_code(_failed_charges(known, it)),
         "retry": lambda known, it: known.planned("subscription.retry"),
         "last_retry": _last_retry,
         "renewal": lambda known, it: known.planned("subscription.renew"),
@@ -339,11 +335,11 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "under_way": _is_under_way,
         "overdue": lambda known, it: known.planned("invoice.overdue"),
         "is_overdue": lambda known, it: bool(it.due_date and it.due_date < known.world.now[: len(it.due_date)]),
-        "paid": lambda known, it: getattr(_paid(known, it), "updated_at", None),
-        "paid_with": lambda known, it: _paid_with(known, _paid(known, it)),
+        "paid": lambda known, it: next((one.updated_at for one in _paid(known, it)), None),
+        "paid_with": lambda known, it: next((_paid_with(known, one) for one in _paid(known, it)), None),
         **_failed_payments("invoice"),
     },
-    PaymentIntent: {"paid_with": _paid_with, "last_failure": lambda known, it: _code(it)},
+    PaymentIntent: {"paid_with": _paid_with, "last_failure": lambda known, it: _last_code([it])},
     Transaction: {
         "paid_with": _paid_with,
         "processed": lambda known, it: it.processed_at or it.created_at,
@@ -364,9 +360,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     Customer: {
         "charged": lambda known, it: it.id if _is_any_charged(known, it) else None,
         "has_method": lambda known, it: bool(known.world.table(PaymentMethod).where("customer", it.id)),
-        "open_invoices": lambda known, it: sum(
-            one.status == "open" for one in known.world.table(Invoice).where("customer", it.id)
-        ),
+        "open_invoices": lambda known, it: len(_open(known, "customer")),
         **_subscriptions("customer"),
     },
     PaymentMethod: {"owner": lambda known, it: name_of(known.world, it.customer, known.language) or None},

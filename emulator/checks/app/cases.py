@@ -13,7 +13,7 @@ from emulator.document.paths import fixture
 # -- places, and the faults that are tried at each
 
 
-REQUEST, DELIVERY, PAYMENT, CHARGE = "request", "delivery", "payment", "charge"
+REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
 
 HUNG, SWAPPED, STALE, OVERLAPPING = "hung", "swapped", "stale", "overlapping"
 
@@ -65,8 +65,8 @@ SLOW_READS = {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": 
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
-    With ``kills`` the application's process is ended. Such a kind, and one with ``asked``, is tried only where it is
-    asked for; one with ``once`` only at the first request of each method.
+    With ``kills`` the application's process is ended; such a kind is tried only where it is asked for. One with ``once`` is
+    tried only at the first request of each method.
     """
 
     name: str
@@ -76,7 +76,6 @@ class FaultKind(NamedTuple):
     then: Mapping[str, Any] = {}
     writes_only: bool = False
     kills: bool = False
-    asked: bool = False
     once: bool = False
 
     @property
@@ -102,11 +101,11 @@ FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for n
 
 
 class Place(NamedTuple):
-    """The ``number``-th request, delivery, payment or charge by itself, from 1; ``title`` is ``POST /v1/refunds/`` or an event.
+    """The ``number``-th request, delivery or payment, from 1; ``title`` is ``POST /v1/refunds/`` or an event.
 
     ``match`` finds it in another run: by operation or type of event, and its number among those. ``effects`` are those of
     the kinds whose effect depends on the place; None of one that makes no difference there. ``takes`` says how many seconds
-    a delivery is handled, ``at`` and ``until`` when a charge begins, and an hour later.
+    a delivery is handled.
     """
 
     about: str
@@ -115,8 +114,6 @@ class Place(NamedTuple):
     match: Mapping[str, Any] | None = None
     effects: Mapping[str, Mapping[str, Any] | None] = {}
     takes: float = 0
-    at: str | None = None
-    until: str | None = None
 
     def __str__(self) -> str:
         return f"{self.about} {self.number}, {self.title}"
@@ -143,12 +140,9 @@ class Case(NamedTuple):
 
     def faults(self) -> list[dict[str, Any]]:
         """Return the bodies of ``POST /_emulator/faults`` that arrange it where nothing has happened yet."""
-        place = self.place
         if self.kind.kills:
             return []
-        then = dict(place.effects.get(self.kind.name) or self.kind.then)
-        if place.about == CHARGE:
-            return [{"then": then, "starts_at": place.at, "ends_at": place.until}]
+        then = dict(self.place.effects.get(self.kind.name) or self.kind.then)
         fault = {"match": dict(self.match), "then": then, "times": 1}
         return [fault, SLOW_READS] if self.kind.advice in (RACING, SIDE_BY_SIDE) else [fault]
 
@@ -197,7 +191,7 @@ def known_kinds(patterns: Sequence[str]) -> None:
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     """Return the cases that patterns name: ``5:drop-after``, ``5:*`` or ``twice``. Raises ``LookupError`` for none."""
     if not patterns:
-        return [case for case in cases if not case.kind.asked]
+        return [*cases]
     found: dict[str, Case] = {}
     for pattern in patterns:
         kinds = f"{KILLED_KINDS}*" if pattern == KILLED_KINDS else pattern

@@ -184,7 +184,7 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):
         found = () if played.wants_it else value_difference(wanted, ending)
     else:
-        found = compare(wanted, ending, case)
+        found = compare(wanted, ending)
     if case.kind.refuses and not taken_for_paid(baseline.value, wanted.value, ending.value):
         found = tuple(each for each in found if each.weight is not Weight.ACCESS)
     return found

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from emulator.checks.app.cases import CHARGE, Case, Place
+from emulator.checks.app.cases import Place
 from emulator.checks.app.tables import Tables
 from emulator.presentation.languages.language import plain_money
 
@@ -81,10 +81,9 @@ class EndingDifference(NamedTuple):
         return f"a double {self.double}" if self.double else self.sentence
 
 
-def compare(baseline: Ending, other: Ending, case: Case | None = None) -> tuple[EndingDifference, ...]:
-    """Return how an ending differs from the baseline, the worst first; objects may differ after an outage."""
-    is_outage = case is not None and case.place.about == CHARGE
-    found = [] if is_outage else list(_digest_differences(baseline.digest, other.digest))
+def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
+    """Return how an ending differs from the baseline, the worst first."""
+    found = list(_digest_differences(baseline.digest, other.digest))
     if not other.balanced:
         found.append(EndingDifference(Weight.MONEY, "the ledger is not balanced"))
     if other.failure is not None:
@@ -178,20 +177,11 @@ MOVED = frozenset(["succeeded", "completed", "refunded", "partially_refunded"])
 """The statuses in which they have moved it."""
 
 AMOUNTS = {
-    "customer": None,
-    "address": None,
-    "payment_method": None,
-    "product": None,
-    "subscription_plan": "amount",
-    "subscription": None,
+    **dict.fromkeys(["subscription_plan", "payment_intent", "transaction", "refund"], "amount"),
     "invoice": "total",
-    "payment_intent": "amount",
-    "transaction": "amount",
-    "refund": "amount",
     "checkout_session": "amount_total",
-    "payment_link": None,
-    "security_profile": None,
-    "webhook_endpoint": None,
+    **dict.fromkeys(["customer", "address", "payment_method", "product", "subscription", "payment_link"]),
+    **dict.fromkeys(["security_profile", "webhook_endpoint"]),
 }
 """The kinds that are counted, and the field with the amount in minor units that is summed, if there is one."""
 
@@ -206,14 +196,13 @@ class Group(NamedTuple):
     def __str__(self) -> str:
         return f"{_plural(self.kind)} {self.status}".rstrip()
 
-    @property
-    def moves_money(self) -> bool:
-        return self.kind in MONEY_KINDS and self.status in MOVED
-
     def counted(self, part: Sum) -> str:
         """``1 refund succeeded``."""
         noun = _singular(self.kind) if part.number == 1 else _plural(self.kind)
-        return f"{part.number} {noun} {self.status}".rstrip() + _amount(self, part)
+        return f"{part.number} {noun} {self.status}".rstrip() + self.amount(part)
+
+    def amount(self, part: Sum) -> str:
+        return f" ({plain_money(part.amount, self.currency)})" if self.currency and part.number else ""
 
 
 class Sum(NamedTuple):
@@ -221,18 +210,15 @@ class Sum(NamedTuple):
     amount: int = 0
 
 
-class LinkedKinds(NamedTuple):
-    """Objects of one kind that name an object of another one, such as the refunds of a transaction."""
-
-    kind: str
-    of: str
+Link = tuple[str, str]
+"""The kind of objects that name an object of another kind, and that kind, such as the refunds of a transaction."""
 
 
 class Digest(NamedTuple):
     """``links`` says for each link how many objects are named by one, by two and by more objects."""
 
     sums: Mapping[Group, Sum]
-    links: Mapping[LinkedKinds, Mapping[int, int]]
+    links: Mapping[Link, Mapping[int, int]]
 
 
 def digest(exported: Mapping[str, Any]) -> Digest:
@@ -256,14 +242,14 @@ def _sums(rows: Mapping[str, list[Any]]) -> dict[Group, Sum]:
     return sums
 
 
-def _links(rows: Mapping[str, list[Any]]) -> dict[LinkedKinds, dict[int, int]]:
+def _links(rows: Mapping[str, list[Any]]) -> dict[Link, dict[int, int]]:
     kinds = {row["id"]: kind for kind, objects in rows.items() for row in objects}
-    naming: dict[LinkedKinds, Counter[str]] = {}
+    naming: dict[Link, Counter[str]] = {}
     for kind, objects in rows.items():
         for row in objects:
             named = {value for value in row.values() if isinstance(value, str) and value in kinds} - {row["id"]}
             for id in named:
-                naming.setdefault(LinkedKinds(kind, kinds[id]), Counter())[id] += 1
+                naming.setdefault((kind, kinds[id]), Counter())[id] += 1
     return {link: dict(Counter(numbers.values())) for link, numbers in naming.items()}
 
 
@@ -274,31 +260,26 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
         wanted, found = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
         if wanted == found:
             continue
-        sentence = f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
+        sentence = f"{group.counted(found)} instead of {wanted.number}{group.amount(wanted)}"
         # A payment that fails is none; of other things there is one more, whatever its status.
         before, after = (each[group.kind] for each in (numbers, others))
         if group.kind in MONEY_KINDS:
             before, after = wanted.number, found.number
         is_double = before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
         noun = DOUBLED.get(group.kind, _singular(group.kind)) if is_double else ""
-        yield EndingDifference(Weight.MONEY if group.moves_money else Weight.OBJECTS, sentence, double=noun)
+        is_money = group.kind in MONEY_KINDS and group.status in MOVED
+        yield EndingDifference(Weight.MONEY if is_money else Weight.OBJECTS, sentence, double=noun)
     for link in sorted({*baseline.links, *other.links}):
         spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
-            sentence = f"{_plural(link.of)} by their {_plural(link.kind)}: {found_spread} instead of {spread}"
+            kind, of = map(_plural, link)
+            sentence = f"{of} by their {kind}: {found_spread} instead of {spread}"
             yield EndingDifference(Weight.OBJECTS, sentence)
 
 
 def totals(digest: Digest) -> Counter[str]:
     """Return how many objects of each kind there are, in any status."""
-    numbers: Counter[str] = Counter()
-    for group, part in digest.sums.items():
-        numbers[group.kind] += part.number
-    return numbers
-
-
-def _amount(group: Group, part: Sum) -> str:
-    return f" ({plain_money(part.amount, group.currency)})" if group.currency and part.number else ""
+    return Counter(group.kind for group, part in digest.sums.items() for _ in range(part.number))
 
 
 def _singular(kind: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.checks.app.cases import ADVICE, AGAIN, CHARGE, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
+from emulator.checks.app.cases import ADVICE, AGAIN, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
@@ -24,7 +24,7 @@ NO_PAUSES = (
 )
 
 
-ABOUT = (REQUEST, DELIVERY, PAYMENT, CHARGE)
+ABOUT = (REQUEST, DELIVERY, PAYMENT)
 """What places are about, as a table has them."""
 
 WANTED_AT_ONCE = "Nothing was shown, since the scenario wants the payment at once"
@@ -82,22 +82,21 @@ class Cause(NamedTuple):
         return Finding(self.title, self.title, [*self._places()], fix, again)
 
     def _places(self) -> Iterator[str]:
-        shown, rest = 0, []
-        for differences, findings in self._by_differences():
-            listed = findings[: SHOWN_PLACES - shown]
+        """Yield the first places with their differences, those of the same differences together; the others by name."""
+        groups: dict[tuple[str, ...], list[AppFinding]] = {}
+        for finding in self.findings:
+            groups.setdefault(tuple(map(_sentence, finding.differences)), []).append(finding)
+        left = SHOWN_PLACES
+        rest: list[AppFinding] = []
+        for differences, findings in groups.items():
+            listed = findings[:left]
             yield from (finding.case.sentence for finding in listed)
             if listed and not self.worst.rule:
                 yield from (f"    {each}" for each in differences)
-            shown += len(listed)
+            left -= len(listed)
             rest += findings[len(listed) :]
         if rest:
             yield f"and {len(rest)} more: {', '.join(finding.case.name for finding in rest)}"
-
-    def _by_differences(self) -> Iterator[tuple[list[str], list[AppFinding]]]:
-        groups: dict[tuple[str, ...], list[AppFinding]] = {}
-        for finding in self.findings:
-            groups.setdefault(tuple(_sentence(each) for each in finding.differences), []).append(finding)
-        yield from ((list(differences), findings) for differences, findings in groups.items())
 
 
 def _sentence(difference: EndingDifference) -> str:

@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 from emulator.checks.app import tables
 from emulator.checks.app.cases import (
     AGAIN,
-    CHARGE,
     DELIVERY,
     HUNG,
     OVERLAPPING,
@@ -135,12 +134,8 @@ def arrange(api: Api, case: Case | None) -> None:
 def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
     """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
-    # An outage is not used up: it struck if its time has come. Nor is what strikes with a probability.
-    now = api.get("/_emulator/clock")["now"]
-    is_arranged = any(
-        each["probability"] is None and (each["starts_at"] is None or each["starts_at"] > now)
-        for each in api.get("/_emulator/faults")["data"]
-    )
+    # What strikes with a probability is not used up.
+    is_arranged = any(each["probability"] is None for each in api.get("/_emulator/faults")["data"])
     api.delete("/_emulator/faults")
     before = _export(api)
     requests = [each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")]
@@ -206,7 +201,6 @@ def _places(
         *_request_places(requests, helped),
         *_delivery_places(exported),
         *_payment_places(exported),
-        *_charge_places(exported),
     ]
 
 
@@ -300,19 +294,6 @@ def _payment_places(exported: dict[str, Any]) -> list[Place]:
         if intent["status"] == "succeeded":
             places.append(Place(PAYMENT, number, title, {"nth": number}, effects))
     return places
-
-
-def _charge_places(exported: dict[str, Any]) -> list[Place]:
-    """Return the instants at which the service charges by itself, such as for renewals, on a clock that stands still.
-
-    The operator is silent for everybody, so those in whose hour a buyer pays are left out.
-    """
-    intents = _rows(exported, "payment_intent").values()
-    charges = [each for each in intents if each["invoice"] and not each["checkout_session"]]
-    bought = [each["created_at"] for each in intents if each not in charges]
-    hours = [(at, calendar.plus(at, hours=1)) for at in sorted({each["created_at"] for each in charges})]
-    quiet = [(at, until) for at, until in hours if not any(at <= each < until for each in bought)]
-    return [Place(CHARGE, number, "renewal", at=at, until=until) for number, (at, until) in enumerate(quiet, 1)]
 
 
 def _whole(api: Api, requests: Sequence[dict[str, Any]], case: Case | None) -> dict[str, dict[str, Any]]:

@@ -7,15 +7,10 @@ from collections.abc import Callable, Collection
 from itertools import count
 from typing import Any, NamedTuple
 
-from emulator.checks.service.service import (
-    EventReceiver,
-    NoAnswer,
-    ProbeExchange,
-    Service,
-    holds,
-    resolved,
-)
-from emulator.checks.service.verdicts import Answered, Evidence, Verdict
+import msgspec
+
+from emulator.checks.service.service import EventReceiver, Evidence, NoAnswer, Service, holds, resolved
+from emulator.checks.service.verdicts import Answered, Verdict
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
 from emulator.document.references import MISSING, value_at
 
@@ -103,18 +98,13 @@ class Runner:
             learnt=self.help.mask(learnt),
             observed=self.help.mask(observed),
             why=why,
-            evidence=[self._evidence(each, whole=kind != "confirmed") for each in run.exchanges],
+            evidence=[self._shown(each, whole=kind != "confirmed") for each in run.exchanges],
         )
 
-    def _evidence(self, exchange: ProbeExchange, *, whole: bool) -> Evidence:
-        """Return a request as evidence; ``whole`` with both bodies."""
-        return Evidence(
-            request=f"{exchange.method} {self.help.mask(exchange.path)}",
-            sent=self.help.mask(exchange.sent) if whole else None,
-            status=exchange.status,
-            request_id=exchange.request_id,
-            body=self.help.mask(exchange.body) if whole else None,
-        )
+    def _shown(self, evidence: Evidence, *, whole: bool) -> Evidence:
+        """Return evidence as the report has it, masked; ``whole`` with both bodies."""
+        sent, body = (self.help.mask(each) if whole else None for each in (evidence.sent, evidence.body))
+        return msgspec.structs.replace(evidence, request=self.help.mask(evidence.request), sent=sent, body=body)
 
     # -- what runs share
 
@@ -167,7 +157,7 @@ class _ProbeRun:
         self._owner = owner
         self._word = word
         self.answers: dict[str, Any] = {}
-        self.exchanges: list[ProbeExchange] = []
+        self.exchanges: list[Evidence] = []
 
     def outcome(self, probe: Probe) -> ProbeOutcome | None:
         """Return the outcome that was observed; None for one that the probe does not list."""

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
+import msgspec
 
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.references import MISSING, Computed, filled
@@ -71,22 +72,12 @@ def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
     return bool(value == resolved(condition, at)) and isinstance(value, bool) == isinstance(condition, bool)
 
 
-def _days_after(value: Any, given: Any) -> bool:
+def _later(value: Any, given: Any, part: Callable[[datetime], Any]) -> bool:
+    """Return whether a part of an instant, or all of it, is so many days later than that of the given one."""
     start, days = given
     try:
-        return _instant(value) - _instant(start) == timedelta(days=days)
-    except (TypeError, ValueError):
-        return False
-
-
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def _date_after(value: Any, given: Any) -> bool:
-    start, days = given
-    try:
-        return datetime.fromisoformat(str(value)).date() - _instant(start).date() == timedelta(days=days)
+        later, earlier = (part(datetime.fromisoformat(str(each))) for each in (value, start))
+        return bool(later - earlier == timedelta(days=days))
     except (TypeError, ValueError):
         return False
 
@@ -98,8 +89,8 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda value, pattern: isinstance(value, str) and re.fullmatch(pattern, value) is not None,
     "has": lambda value, names: isinstance(value, dict | list) and set(names) <= set(value),
     "length": lambda value, length: isinstance(value, list) and len(value) == length,
-    "days_after": _days_after,
-    "date_after": _date_after,
+    "days_after": lambda value, given: _later(value, given, lambda instant: instant),
+    "date_after": lambda value, given: _later(value, given, datetime.date),
 }
 """What a condition may ask of a value, by its word."""
 
@@ -122,11 +113,10 @@ class NoAnswer(Exception):
     """The service gave no usable answer; the message says why."""
 
 
-class ProbeExchange(NamedTuple):
-    """A request and its answer. ``body`` is JSON, or the text if it is not."""
+class Evidence(msgspec.Struct, frozen=True):
+    """A request, with its method, and its answer. ``body`` is JSON, or the text if it is not."""
 
-    method: str
-    path: str
+    request: str
     sent: Any
     status: int
     request_id: str | None
@@ -217,7 +207,7 @@ def _answer(answer: httpx.Response, method: str, path: str, sent: Any) -> dict[s
         "headers": headers,
         "header_names": sorted(headers),
         "error": error_of(answer.status_code, body),
-        "exchange": ProbeExchange(method, path, sent, answer.status_code, headers.get("request-id"), body),
+        "exchange": Evidence(f"{method} {path}", sent, answer.status_code, headers.get("request-id"), body),
     }
 
 

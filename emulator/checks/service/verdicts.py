@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from emulator.checks.report import Finding, Report
+from emulator.checks.service.service import Evidence
 from emulator.document.probes import Collected
 from emulator.document.profile import Profile, Refuted
 
 Answered = Literal["confirmed", "differs", "not_answered", "not_asked"]
+
+KINDS: tuple[Answered, ...] = get_args(Answered)
+
 LONGEST_LINE = 300
-
-KINDS: tuple[Answered, ...] = ("confirmed", "differs", "not_answered", "not_asked")
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that was made, with its answer; secrets in both are masked."""
-
-    request: str
-    sent: Any
-    status: int
-    request_id: str | None
-    body: Any
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,17 +93,14 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    found = {**verdict.assumptions, **verdict.settings}
-    assumption = next(iter(found), None)
-    value = found[assumption] if assumption else None
+    assumption, value = next(iter({**verdict.assumptions, **verdict.settings}.items()), (None, None))
+    shown = {name: getattr(verdict, name) for name in ("observed", "learnt", "why")}
     return {
         "number": verdict.number,
         "probe": verdict.probe,
         "assumption": assumption,
         "value": value,
-        "observed": verdict.observed,
-        "learnt": verdict.learnt,
-        "why": verdict.why,
+        **shown,
         "evidence": msgspec.to_builtins(verdict.evidence),
     }
 
