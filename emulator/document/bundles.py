@@ -162,17 +162,12 @@ def error_codes() -> tuple[str, ...]:
 
 def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
     parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    content = resolve(document, operation.get("requestBody", {})).get("content", {})
     return OperationSpec(
         statuses=tuple(map(int, operation["responses"])),
-        fields=_fields(document, _body(document, operation)),
+        fields=_fields(document, content.get("application/json", {}).get("schema", {})),
         parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
     )
-
-
-def _body(document: Document, operation: Node) -> Node:
-    content = resolve(document, operation.get("requestBody", {})).get("content", {})
-    schema: Node = content.get("application/json", {}).get("schema", {})
-    return schema
 
 
 def _fields(document: Document, schema: Node) -> FieldNames:

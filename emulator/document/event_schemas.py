@@ -30,15 +30,60 @@ _LETTERS = ascii_uppercase + ascii_lowercase
 
 def with_events(document: Document) -> Document:
     """Return the document with a webhook and a schema for each event of the table."""
-    rows = enumerate(EVENTS.items())
-    events = [_DocumentedEvent(document, type, spec, _LETTERS[number]) for number, (type, spec) in rows]
-    components = document["components"]
-    schemas = components["schemas"] | {event.schema_name: event.schema() for event in events}
+    components, model = document["components"], document["x-webhooks"][MODEL]["post"]
+    hooks: dict[str, Node] = {}
+    schemas = {**components["schemas"]}
+    for letter, (type, spec) in zip(_LETTERS, EVENTS.items(), strict=False):
+        shown = {"$ref": f"#/components/schemas/{camel(spec.object)}"}
+        example = _example(document, type, shown, letter)
+        hooks[type] = {"post": _webhook(model, type, spec, example)}
+        schemas[_schema_name(type)] = _schema(schemas[_schema_name(MODEL)], type, spec, shown)
     return {
         **{key: part for key, part in document.items() if key != EXAMPLES},
-        "x-webhooks": {event.type: {"post": event.webhook()} for event in events} | document["x-webhooks"],
+        "x-webhooks": hooks | document["x-webhooks"],
         "components": {**components, "schemas": dict(sorted(schemas.items()))},
     }
+
+
+def _schema(model: Node, type: str, spec: EventSpec, shown: Node) -> Node:
+    base, own = model["allOf"]
+    fields: Node = {"object": shown}
+    if spec.metadata:
+        carried = {"$ref": "#/components/schemas/CarriedMetadata"}
+        fields["metadata"] = {"description": spec.metadata, "allOf": [carried]}
+    properties = {
+        "type": {**own["properties"]["type"], "enum": [type]},
+        "data": {**own["properties"]["data"], "properties": fields},
+    }
+    whole = {**model, "description": spec.meaning, "allOf": [base, {**own, "properties": properties}]}
+    return with_links(whole | {"x-assumption": "B-80"})
+
+
+def _webhook(model: Node, type: str, spec: EventSpec, example: Node) -> Node:
+    media = {"schema": {"$ref": f"#/components/schemas/{_schema_name(type)}"}, "example": example}
+    body = {**model["requestBody"], "content": {JSON: media}}
+    marked = {key: value for key, value in model.items() if key != "x-assumption"}
+    return with_links({**marked, "summary": spec.summary, "description": spec.meaning, "requestBody": body})
+
+
+def _example(document: Document, type: str, shown: Node, letter: str) -> Node:
+    own: Node = {"created_at": AT, "request": REQUEST} | document[EXAMPLES].get(type, {})
+    data: Node = {"object": _example_of(document, type, shown) | own.pop("object", {})}
+    if metadata := own.pop("metadata", None):
+        data["metadata"] = metadata
+    envelope: Node = document["x-webhooks"][MODEL]["post"]["requestBody"]["content"][JSON]["example"]
+    return envelope | {"id": f"evt_{letter}Zc4vB7nM0aS3dF6gH9jK2lQ", "type": type} | own | {"data": data}
+
+
+def _example_of(document: Document, type: str, shown: Node) -> Node:
+    """Return the example of a GET that shows an object of the event's kind."""
+    for item in document["paths"].values():
+        answer = resolve(document, item.get("get", {}).get("responses", {}).get("200", {}))
+        media = answer.get("content", {}).get(JSON, {})
+        if media.get("schema") == shown:
+            example: Node = media["example"]
+            return example
+    raise DocumentError(f"the event {type} shows {shown['$ref']}, which no GET has an example of")
 
 
 def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
@@ -60,65 +105,10 @@ def object_kinds(document: Document) -> list[str]:
     return sorted({tag for [tag] in tags})
 
 
-class _DocumentedEvent:
-    """One row of the table as the document shows it."""
-
-    def __init__(self, document: Document, type: str, spec: EventSpec, letter: str) -> None:
-        self.type = type
-        self.schema_name = _schema_name(type)
-        self._document = document
-        self._schemas: Node = document["components"]["schemas"]
-        self._spec = spec
-        self._letter = letter
-        self._object = {"$ref": f"#/components/schemas/{_camel(spec.object)}"}
-
-    def schema(self) -> Node:
-        model = self._schemas[_schema_name(MODEL)]
-        base, own = model["allOf"]
-        fields: Node = {"object": self._object}
-        if self._spec.metadata:
-            carried = {"$ref": "#/components/schemas/CarriedMetadata"}
-            fields["metadata"] = {"description": self._spec.metadata, "allOf": [carried]}
-        properties = {
-            "type": {**own["properties"]["type"], "enum": [self.type]},
-            "data": {**own["properties"]["data"], "properties": fields},
-        }
-        whole = {**model, "description": self._spec.meaning, "allOf": [base, {**own, "properties": properties}]}
-        return with_links(whole | {"x-assumption": "B-80"})
-
-    def webhook(self) -> Node:
-        model = {key: value for key, value in self._model().items() if key != "x-assumption"}
-        media = {"schema": {"$ref": f"#/components/schemas/{self.schema_name}"}, "example": self._example()}
-        body = {**model["requestBody"], "content": {JSON: media}}
-        about = {"summary": self._spec.summary, "description": self._spec.meaning}
-        return with_links({**model, **about, "requestBody": body})
-
-    def _model(self) -> Node:
-        model: Node = self._document["x-webhooks"][MODEL]["post"]
-        return model
-
-    def _example(self) -> Node:
-        own: Node = {"created_at": AT, "request": REQUEST} | self._document[EXAMPLES].get(self.type, {})
-        data: Node = {"object": self._object_example() | own.pop("object", {})}
-        if metadata := own.pop("metadata", None):
-            data["metadata"] = metadata
-        envelope: Node = self._model()["requestBody"]["content"][JSON]["example"]
-        return envelope | {"id": f"evt_{self._letter}Zc4vB7nM0aS3dF6gH9jK2lQ", "type": self.type} | own | {"data": data}
-
-    def _object_example(self) -> Node:
-        for item in self._document["paths"].values():
-            answer = resolve(self._document, item.get("get", {}).get("responses", {}).get("200", {}))
-            media = answer.get("content", {}).get(JSON, {})
-            if media.get("schema") == self._object:
-                example: Node = media["example"]
-                return example
-        raise DocumentError(f"the event {self.type} shows {self._object['$ref']}, which no GET has an example of")
-
-
 def _schema_name(type: str) -> str:
     """Return the name of an event's schema: ``PaymentIntentSucceededEvent`` for ``payment_intent.succeeded``."""
-    return _camel(type.replace(".", "_")) + "Event"
+    return camel(type.replace(".", "_")) + "Event"
 
 
-def _camel(words: str) -> str:
+def camel(words: str) -> str:
     return "".join(word.capitalize() for word in words.split("_"))

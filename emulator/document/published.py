@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from emulator.document.event_schemas import camel
 from emulator.document.iso_codes import countries, currencies
 from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Node, Schema, map_schemas, resolve
 
@@ -69,7 +70,10 @@ def _marked(operation: Any, marks: Node) -> Any:
 
 def with_any_event(document: Document) -> Document:
     """Return the document with a schema for any event, with ids for the webhooks, and with the callback of createWebhook."""
-    hooks = {type: {"post": {"operationId": hook_id(type)} | item["post"]} for type, item in document[WEBHOOKS].items()}
+    hooks = {
+        type: {"post": {"operationId": "on" + camel(type.replace(".", "_"))} | item["post"]}
+        for type, item in document[WEBHOOKS].items()
+    }
     refs = {type: item["post"]["requestBody"]["content"]["application/json"]["schema"] for type, item in hooks.items()}
     mapping = {type: ref["$ref"] for type, ref in refs.items()}
     any_event = {
@@ -84,10 +88,6 @@ def with_any_event(document: Document) -> Document:
         "components": components | {"schemas": schemas},
         "paths": _with_callback(document["paths"], next(iter(hooks.values()))["post"]),
     }
-
-
-def hook_id(type: str) -> str:
-    return "on" + "".join(word.capitalize() for word in type.replace(".", "_").split("_"))
 
 
 def _with_callback(paths: Node, model: Node) -> Node:

@@ -80,7 +80,12 @@ def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """Return the snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
     world = snapshot.world
-    return StoredWorld(Key.of(world), header(snapshot), serialization.all_rows(world))
+    rows = {
+        table.kind.kind: [(table.place(record).number, serialization.row_of(record)) for record in table]
+        for table in world.tables()
+        if len(table)
+    }
+    return StoredWorld(Key.of(world), header(snapshot), rows)
 
 
 def header(snapshot: WorldSnapshot) -> WorldHeader:

@@ -150,21 +150,12 @@ class OperationHandler:
         self._method: str = operation.method
         self._execute = execute
         self._published = published
-        self._parameters = {
-            parameter["name"]: CompiledSchema(parameter["schema"])
-            for parameter in definition["parameters"]
-            if parameter["in"] == "query"
-        }
-        self._repeatable = {
-            parameter["name"]
-            for parameter in definition["parameters"]
-            if parameter["schema"].get("type") == "array" and parameter.get("explode", True)
-        }
-        required = {parameter["name"] for parameter in definition["parameters"] if parameter.get("required")}
-        self._required = required & self._parameters.keys()
-        self._defaults = {
-            name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
-        }
+        query = [each for each in definition["parameters"] if each["in"] == "query"]
+        arrays = [each for each in query if each["schema"].get("type") == "array"]
+        self._parameters = {each["name"]: CompiledSchema(each["schema"]) for each in query}
+        self._repeatable = {each["name"] for each in arrays if each.get("explode", True)}
+        self._required = {each["name"] for each in query if each.get("required")}
+        self._defaults = {each["name"]: each["schema"]["default"] for each in query if "default" in each["schema"]}
         self.header_names: list[str] = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
@@ -234,7 +225,8 @@ class OperationHandler:
         """
         if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
-        return self._response.without_nulls(body, in_lists_only=self._method == "patch")
+        whole: dict[str, Any] = validation.without_nulls(body, self._response.source, self._method == "patch")
+        return whole
 
     def _validated(
         self, body: dict[str, Any], schema: CompiledSchema, context: RequestContext, violations: list[Violation]
@@ -242,7 +234,7 @@ class OperationHandler:
         if not schema.accepts(body):
             own = context.settings
             if own and own.unknown_fields == "ignore":
-                body = schema.known(body)
+                body = validation.known(body, schema.source)
             found = schema.violations(body)
             if own and own.assumptions.metadata_values == "any":
                 found = [each for each in found if not _is_metadata(each, body)]

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from ipaddress import IPv4Network
 from itertools import chain, islice
 from sys import intern
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -268,39 +268,33 @@ class CompiledSchema:
                 completed[name] = inner.complete(part)
         return completed
 
-    def known(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the object without the fields that no schema names, on every level (B-13)."""
-        return cast("dict[str, Any]", _known(value, self.source))
-
-    def without_nulls(self, value: dict[str, Any], *, in_lists_only: bool) -> dict[str, Any]:
-        """Return the object without the fields that are null and that an object of this schema can show as null.
-
-        On every level, or in the entries of lists only.
-        """
-        return cast("dict[str, Any]", _without_nulls(value, self.source, in_lists_only))
-
     def names(self) -> frozenset[str]:
         return frozenset(_properties(self.source))
 
 
-def _known(value: Any, schema: Mapping[str, Any]) -> Any:
+def known(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return the object without the fields that no schema names, on every level (B-13)."""
     if isinstance(value, list):
-        return [_known(item, schema.get("items", {})) for item in value]
+        return [known(item, schema.get("items", {})) for item in value]
     properties = _properties(schema)
     if not isinstance(value, dict) or not properties:
         return value
-    return {name: _known(part, properties[name]) for name, part in value.items() if name in properties}
+    return {name: known(part, properties[name]) for name, part in value.items() if name in properties}
 
 
-def _without_nulls(value: Any, schema: Mapping[str, Any], in_lists_only: bool) -> Any:
+def without_nulls(value: Any, schema: Mapping[str, Any], in_lists_only: bool) -> Any:
+    """Return an object without the fields that are null and that an object of this schema can show as null.
+
+    On every level, or in the entries of lists only.
+    """
     if isinstance(value, list):
-        return [_without_nulls(item, schema.get("items", {}), False) for item in value]
+        return [without_nulls(item, schema.get("items", {}), False) for item in value]
     properties = _properties(schema)
     if not isinstance(value, dict) or not properties:
         return value
     parts = ((name, part, properties.get(name, {})) for name, part in value.items())
     return {
-        name: _without_nulls(part, shown, in_lists_only)
+        name: without_nulls(part, shown, in_lists_only)
         for name, part, shown in parts
         if in_lists_only or part is not None or not shown.get("nullable")
     }

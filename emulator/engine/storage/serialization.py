@@ -117,14 +117,6 @@ def id_of(row: Any) -> str:
     return str(plain["id"] if isinstance(plain, dict) else plain.id)
 
 
-def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
-    return {
-        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
-        for table in world.tables()
-        if len(table)
-    }
-
-
 def fill(world: World, saved: StoredWorld) -> None:
     """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
     known = {kind.kind: kind for kind in world.kinds}
