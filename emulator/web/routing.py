@@ -230,8 +230,9 @@ class Router(SpecMiddleware):
         from difflib import get_close_matches
 
         near = get_close_matches(shown, self._paths, n=1, cutoff=0.8)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        return ApiError("NOT_FOUND", message=f"There is no {shown} here.{hint}")
+        if near:
+            return ApiError("NOT_FOUND", message=f"There is no {shown} here. Did you mean {near[0]}?")
+        return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
 
 def segments(scope: Scope) -> list[str]:

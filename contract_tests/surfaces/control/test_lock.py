@@ -82,17 +82,14 @@ def is_open(http: httpx.Client) -> bool:
     return "evilworld" in {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
 
 
-def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client) -> None:
-    for path in ("clock?", "inbox/shop?status=500&", "phones/+24177000001?", "stream?", "console/stream?"):
-        assert http.get(f"/_emulator/{path}app=evilworld", headers=LINK).status_code == 403
-        assert not is_open(http)
-
-
-def test_a_link_of_another_site_to_a_page_opens_no_world(http: httpx.Client) -> None:
-    """A browser that followed it is asked for the token; the link on that page is one of the console's own.
+def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(http: httpx.Client) -> None:
+    """A browser that followed it to a page is asked for the token; the link on that page is one of the console's own.
 
     That of an open world may be followed.
     """
+    for path in ("clock?", "inbox/shop?status=500&", "phones/+24177000001?", "stream?", "console/stream?"):
+        assert http.get(f"/_emulator/{path}app=evilworld", headers=LINK).status_code == 403
+        assert not is_open(http)
     link = {**LINK, "Accept": "text/html"}
     for path in ("", "console/events", "console/nowhere", "phones/+24177000001"):
         page = http.get(f"/_emulator/{path}?app=evilworld", headers=link)

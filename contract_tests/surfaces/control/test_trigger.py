@@ -84,25 +84,14 @@ def test_what_is_named_is_used(sandbox: Sandbox) -> None:
     with sandbox.expect("subscription.created", *CHARGED):
         shown = trigger(sandbox, "subscription.created", payment_method=method["id"], plan=plan)["data"]["object"]
     assert (shown["customer"], shown["unit_amount"]) == (method["customer"], 700)
+    living = sandbox.subscribe()["id"]
+    with sandbox.expect(*FAILED):
+        shown = trigger(sandbox, "subscription.payment_failed", subscription=living)["data"]["object"]
+    assert (shown["id"], shown["status"]) == (living, "past_due")
     sandbox.settings(mobile_money="handset")
     for type in ("payment_intent.failed", "payment_intent.succeeded"):
         intent = sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))["id"]
         assert trigger(sandbox, type, payment_intent=intent)["data"]["object"]["id"] == intent
-
-
-def test_a_charge_of_a_living_subscription_fails(sandbox: Sandbox) -> None:
-    """Its periods stay as they are; the next one fails the retry, and a subscription that owes recovers by itself."""
-    subscription = sandbox.subscribe()
-    with sandbox.expect(*FAILED):
-        event = trigger(sandbox, "subscription.payment_failed", subscription=subscription["id"])
-    shown = event["data"]["object"]
-    assert (shown["id"], shown["status"]) == (subscription["id"], "past_due")
-    assert shown["current_period_end"] == subscription["current_period_end"]
-    with sandbox.expect(*FAILED):
-        trigger(sandbox, "subscription.payment_failed", subscription=subscription["id"], code="UPSTREAM_ERROR")
-    with sandbox.expect(*CHARGED):
-        sandbox.advance("3d")
-    assert sandbox.subscription(subscription["id"])["status"] == "active"
 
 
 def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
