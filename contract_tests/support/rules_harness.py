@@ -52,6 +52,7 @@ class RulesHarness:
             now=START,
             base_url="http://127.0.0.1:4747",
         )
+        self.world.strict = False
         self.observers: list[Callable[[World, UnitOfWork], object]] = []
         self.run(lambda world: world.add(Settings(**settings)))
 

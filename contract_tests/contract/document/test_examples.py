@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -109,8 +108,6 @@ PREFIXES = dict(pair.split(":") for pair in KINDS.split())
 
 ID = re.compile(r"[a-z]+_[0-9A-Za-z]{24}")
 
-LASTING = ("amount", "app", "currency", "created_at", "email", "livemode", "transaction", "type", "url")
-"""Fields that no request changes, or none in the documents' story: every example of one object shows the same."""
 
 LATER = ("updated_at", "canceled_at", "processed_at", "refunded_at", "expires_at", "current_period_end", "ends_at")
 """Instants that are not before the creation."""
@@ -183,25 +180,3 @@ def _sums(value: dict[str, Any]) -> dict[str, Any]:
 
 def _prefix(id: str) -> str:
     return id.split("_", maxsplit=1)[0]
-
-
-SAME_MONEY = (
-    ("checkout_session", "amount_total", "payment_intent", "amount"),
-    ("transaction", "amount", "payment_intent", "amount"),
-    ("receipt", "amount", "transaction", "amount"),
-)
-"""An amount of one object, the field that refers to another one, and the same amount there."""
-
-
-def test_an_object_and_its_money_are_the_same_in_every_example(shown: list[Shown]) -> None:
-    seen: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for _, value in shown:
-        for field in LASTING if {"id", "object"} <= value.keys() else ():
-            if value.get(field) is not None:
-                seen[value["id"], field].add(repr(value[field]))
-    assert {key: values for key, values in seen.items() if len(values) > 1} == {}
-    known = {value["id"]: value for _, value in shown if {"id", "object", "amount"} <= value.keys()}
-    for kind, amount, other, theirs in SAME_MONEY:
-        for place, value in shown:
-            if value.get("object") == kind and value.get(other) in known:
-                assert value[amount] == known[value[other]][theirs], place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -131,50 +130,36 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
 
 @pytest.fixture
 def spoilt(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Ids of subscriptions whose renewal does all that it should and then fails. The world is opened by it."""
+    """Ids of invoices whose job does all that it should and then fails. The world is opened by it."""
     spoilt: set[str] = set()
 
-    def renew(world: World, job: Job) -> None:
-        JOBS["subscription.renew"](world, job)
+    def overdue(world: World, job: Job) -> None:
+        JOBS["invoice.overdue"](world, job)
         if job.about in spoilt:
             raise ArithmeticError("does not add up")
 
-    wiring = REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew})
+    wiring = REGISTRY._replace(jobs={**JOBS, "invoice.overdue": overdue})
     monkeypatch.setattr("emulator.server.sandbox.REGISTRY", wiring)
     sandbox.control.get("/clock")
     return spoilt
-
-
-def subscribe(sandbox: Sandbox) -> Any:
-    customer = sandbox.customer(phone="+24177000000")
-    return sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
 
 
 def test_a_failed_job_is_undone_and_named_and_the_others_go_on(
     sandbox: Sandbox, receiver: Receiver, spoilt: set[str]
 ) -> None:
     """It does not come again; everything else comes at its time, as if it had not been."""
-    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["transaction.succeeded"]})
-    first, broken, last = (subscribe(sandbox) for _ in range(3))
+    sandbox.endpoint(receiver.url, "invoice.payment_overdue")
+    first, broken, last, later = (sandbox.invoice(due_date=f"2026-01-{day}") for day in ("02", "02", "02", "20"))
     spoilt.add(broken["id"])
-    before = sandbox.api.get(f"/subscriptions/{broken['id']}/")
-    totals = sandbox.api.get(f"/customers/{broken['customer']}/")
-
-    answer = sandbox.control.post("/clock/advance", {"by": "31d"})
-
+    answer = sandbox.control.post("/clock/advance", {"by": "10d"})
     (failure,) = answer["failures"]
-    assert (failure["kind"], failure["object"]) == ("subscription.renew", broken["id"])
+    assert (failure["kind"], failure["object"]) == ("invoice.overdue", broken["id"])
     assert failure["error"] == "ArithmeticError: does not add up"
-    assert (answer["now"], answer["jobs"]) == ("2026-02-01T00:00:00.000Z", 2)
-    assert answer["events"]["transaction.succeeded"] == 2
-    assert sandbox.api.get(f"/subscriptions/{broken['id']}/") == before
-    assert sandbox.api.get(f"/customers/{broken['customer']}/") == totals
-    assert sandbox.api.get("/transactions/", customer=broken["customer"])["pagination"]["count"] == 1
-    for subscription in (first, last):
-        renewed = sandbox.api.get(f"/subscriptions/{subscription['id']}/")
-        assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
-    assert len(receiver.events) == 3 + 2
-    assert sandbox.advance("P3M")["events"]["invoice.paid"] == 2 * 3
+    assert (answer["now"], answer["jobs"]) == ("2026-01-11T00:00:00.000Z", 2)
+    assert [event["data"]["object"]["id"] for event in receiver.events] == [first["id"], last["id"]]
+    assert sandbox.api.get(f"/invoices/{broken['id']}/") == broken
+    sandbox.advance("P1M")
+    assert [event["data"]["object"]["id"] for event in receiver.events[2:]] == [later["id"]]
 
 
 # -- Due jobs and advances, by themselves in worlds of toys

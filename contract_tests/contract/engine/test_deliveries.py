@@ -68,8 +68,7 @@ def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
     unanswered: threading.Event,
 ) -> None:
     """Nor what is made in threads, such as PDFs, and not even another delivery of the same world."""
-    other_world.subscribe()
-    [invoice] = other_world.invoices("id")
+    invoice = other_world.invoice()["id"]
     hosts = [f"https://{number}.unanswered.example" for number in range(20)]
     registered = [pool.submit(sandbox.endpoint, host) for host in hosts]
     for world in (sandbox, other_world):
@@ -99,8 +98,8 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, 
 
 def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiver: Receiver) -> None:
     """It is done to its end, and the next one is not held up for ever."""
-    sandbox.subscribe(unit_amount=500, interval="day")
-    sandbox.endpoint(receiver.url, "invoice.paid")
+    sandbox.invoice(due_date="2026-01-02")
+    sandbox.endpoint(receiver.url, "invoice.payment_overdue")
     gate = Gate(receiver)
     address = urlsplit(sandbox.url)
     request = (

@@ -10,6 +10,7 @@ from freezegun import freeze_time
 
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
 
+OVERDUE = "invoice.payment_overdue"
 END = "9999-12-31T23:59:59.998Z"
 
 
@@ -89,12 +90,12 @@ def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
     """And runs all that is due then; with nothing planned it stays."""
     assert sandbox.control.post("/clock/advance", {"until": "next"})["now"] == START
     for _ in range(2):
-        subscribe(sandbox)
+        sandbox.invoice(due_date="2026-01-01")
+        sandbox.invoice(due_date="2026-01-02")
     for day in ("02", "03"):
         due = sandbox.control.get("/clock")["next_due_at"]
         answer = sandbox.control.post("/clock/advance", {"until": "next"})
-        renewals = 2
-        assert (answer["now"], answer["jobs"]) == (f"2026-01-{day}T00:00:00.000Z", renewals)
+        assert (answer["now"], answer["jobs"]) == (f"2026-01-{day}T00:00:00.000Z", 2)
         assert answer["now"] == due
 
 
@@ -137,13 +138,19 @@ def test_worlds_share_nothing(sandbox: Sandbox, other_world: Sandbox, live: Sand
 
 
 def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just_there(sandbox: Sandbox) -> None:
-    subscribe(sandbox)
+    for day in ("01", "02", "03", "04", "05"):
+        sandbox.invoice(due_date=f"2026-01-{day}")
     for mode, at in (("frozen", "2026-01-03T12:00:00.000Z"), ("running", "2026-01-05T12:00:00.000Z")):
         assert sandbox.control.get("/clock")["mode"] == mode
         clock = sandbox.control.post("/clock/freeze", {"at": at})
         assert (clock["now"], clock["mode"], sandbox.now) == (at, "frozen", at)
         sandbox.control.post("/clock/run")
-    assert sandbox.api.get("/invoices/")["pagination"]["count"] == 5
+    assert [each["created_at"][8:10] for each in sandbox.events() if each["type"] == OVERDUE] == [
+        "02",
+        "03",
+        "04",
+        "05",
+    ]
 
 
 def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None:
@@ -168,10 +175,10 @@ def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbo
     """control-api.md: in the same process; due jobs run, and it does not go back with it."""
     with freeze_time("2030-01-01") as frozen:
         assert running.now == "2030-01-01T00:00:00.000Z"
-        subscribe(running)
+        for day in ("01", "02", "03", "04"):
+            running.invoice(due_date=f"2030-01-{day}")
         frozen.move_to("2030-01-04")
-        made = [invoice["created_at"][:10] for invoice in running.api.pages("/invoices/", ordering="created_at")]
-        assert made == ["2030-01-01", "2030-01-02", "2030-01-03", "2030-01-04"]
+        assert [each["created_at"][8:10] for each in running.events() if each["type"] == OVERDUE] == ["02", "03", "04"]
         frozen.move_to("2029-01-01")
         assert running.now == "2030-01-04T00:00:00.000Z"
         frozen.move_to("2030-01-05")

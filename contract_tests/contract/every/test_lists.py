@@ -58,7 +58,7 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
         for day in (0, 1):
             for number, kind in enumerate(kinds):
                 scene = {} if day and number % 3 == 0 else {"customer": shared}
-                with suppress(CannotCreate):
+                with suppress(CannotCreate, LookupError):
                     made.append(factory.object(kind, scene)["id"])
             sandbox.advance("1d")
         for webhook in sandbox.api.get("/webhooks/", enabled="true")["data"]:

@@ -121,7 +121,7 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     subscriber = sandbox.method()["customer"]
     terms = {"customer": subscriber, "unit_amount": 500, "interval": "month"}
     assert sandbox.status(sandbox.api.post("/subscriptions/", terms)) == "active"
-    assert sandbox.invoices("status") == ["paid"]
+    assert sandbox.api.get("/transactions/")["pagination"]["count"] == 1
 
 
 # -- nothing that could be stolen
@@ -194,13 +194,6 @@ def test_each_country_has_the_registered_format() -> None:
             assert payment_details.bank(number) == bban[: int(structure.split("!")[0])]
             longer = country + theirs.calc_check_digits(f"{country}00{bban}4") + bban + "4"
             assert not payment_details.is_iban(longer)
-
-
-@given(st.sampled_from(COUNTRIES), st.text(ALPHABET, min_size=11, max_size=30), st.booleans())
-def test_verdicts_are_those_of_the_library(country: str, bban: str, right: bool) -> None:
-    digits = theirs.calc_check_digits(f"{country}00{bban}") if right else "42"
-    number = country + digits + bban
-    assert payment_details.is_iban(number) == theirs.is_valid(number, check_country=False)
 
 
 @given(st.text("0123456789", min_size=1, max_size=30))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,14 +25,12 @@ from contract_tests.quality.benchmarks.load import (
     KEY,
     Result,
     Server,
-    call,
     creates,
     request,
     running,
     send,
 )
 from contract_tests.support import postgres
-from contract_tests.support.servers import free_port
 
 
 class Size(NamedTuple):
@@ -353,60 +350,3 @@ def _held() -> int:
     gc.collect()
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1])
-
-
-# -- two and three servers behind nginx beside one, the database and the load on the same cores
-
-APPS = 6
-"""Worlds that are loaded at once; one, two and three servers have as many each."""
-
-
-def several_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Yield requests a second of real time. Where nginx or PostgreSQL is not installed there is nothing to measure."""
-    if postgres.programs() is None or postgres.NGINX is None:
-        return
-    for what in ("list", "create"):
-        rates = {count: _rates(count, what, size, pool) for count in (1, 2, 3)}
-        for count in (2, 3):
-            yield beside(f"PostgreSQL and nginx, {count} servers beside one: {what}", "/s", rates[1], rates[count])
-
-
-def _rates(count: int, what: str, size: Size, pool: ProcessPoolExecutor) -> list[float]:
-    """Return the rate of each round, of so many servers with a schema each, behind the guide's nginx."""
-    from contract_tests.simulator.crashes.rounds import documented, nginx
-
-    with postgres.running(sync=True) as url, ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        kinds = [(*EMULATOR, "--state", f"{url}?schema=worlds_{number}") for number in range(count)]
-        servers = stack.enter_context(running(*kinds))
-        listen = free_port()
-        text = documented(listen, *(*(server.port for server in servers), 0, 0, 0)[:3])
-        # Each has an equal share of the Apps.
-        shares = [f"        {100 / count:.2f}% worlds_{number};\n" for number in range(count - 1)]
-        shares.append(f"        * worlds_{count - 1};\n")
-        text = re.sub(r"(split_clients \S+ \S+ \{\n).*?( {4}\})", rf"\1{''.join(shares)}\2", text, flags=re.DOTALL)
-        each = "".join(
-            f"    upstream worlds_{number} {{ server 127.0.0.1:{server.port} max_fails=0; keepalive 64; }}\n"
-            for number, server in enumerate(servers)
-        )
-        text = re.sub(r"( {4}upstream .*?\n {4}\}\n)+", each, text, count=1, flags=re.DOTALL)
-        stack.enter_context(nginx(folder, listen, text))
-        keys = _keys(listen, servers)
-        rates = []
-        for _ in range(size.rounds + 1):
-            make = _lists if what == "list" else creates
-            own = [make(size.requests // APPS, key=key) for key in keys]
-            rates.append(send(pool, listen, [each for together in zip(*own, strict=True) for each in together]).rate)
-        return rates[1:]
-
-
-def _keys(port: int, servers: Sequence[Server]) -> list[str]:
-    """Return keys of which nginx sends as many to each of the servers."""
-    own: dict[int, list[str]] = {server.port: [] for server in servers}
-    for name in (f"shop{number}" for number in range(100)):
-        call(port, "GET", "/v1/customers/", key=f"sk_test_{name}")
-        for server in servers:
-            apps = server.call("GET", "/_emulator/apps?page_size=100")["data"]
-            if name in {app["name"] for app in apps} and len(own[server.port]) < APPS // len(servers):
-                own[server.port].append(f"sk_test_{name}")
-    return [key for found in own.values() for key in found]

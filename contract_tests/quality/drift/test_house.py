@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib import import_module
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-import pytest
 from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
 
 from contract_tests import ROOT
@@ -53,46 +49,6 @@ def left(name: str, source: str) -> Iterator[str]:
         for excuse in ("# type: ignore", "# noqa"):
             if excuse in line and not line.split(excuse, 1)[1].partition("  #")[2].strip():
                 yield f"{name}:{number}: {excuse}"
-
-
-# -- no subclass uses a private name of a base class of another package; that no module reads one is what ruff finds (SLF)
-
-
-def private(source: str) -> Iterator[str]:
-    """Yield the private names that a class defines: methods, variables, attributes, slots."""
-    for node in ast.walk(ast.parse(inspect.cleandoc("\n" + source))):
-        names = {
-            getattr(node, "name", None),
-            node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None,
-            node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else None,
-            node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None,
-        }
-        yield from (each for each in names if each and each.startswith("_") and each != "_" and not each.endswith("__"))
-
-
-@cache
-def of_base(base: type) -> frozenset[str]:
-    try:
-        return frozenset(private(inspect.getsource(base)))
-    except (OSError, TypeError):  # a class written in C
-        return frozenset(name for name in vars(base) if name.startswith("_") and not name.endswith("__"))
-
-
-def overridden(path: Path) -> Iterator[str]:
-    module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef):
-            used = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)} | set(
-                private(ast.unparse(node))
-            )
-            for base in vars(module)[node.name].__mro__:
-                if base.__module__.partition(".")[0] not in ("emulator", "builtins", "typing", "abc", "enum"):
-                    yield from (f"{path}: {base.__name__}.{name}" for name in sorted(used & of_base(base)))
-
-
-@pytest.mark.long
-def test_no_subclass_uses_a_private_name_of_a_base_class_of_another_package() -> None:
-    assert [found for path in HOUSE.rglob("*.py") for found in overridden(path)] == []
 
 
 # -- code that nothing uses

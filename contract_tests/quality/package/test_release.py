@@ -97,20 +97,15 @@ def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, s
     assert (ROOT / remote.removeprefix(raw)).is_file()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
+def test_a_changelog_that_is_not_ready(tree: Path) -> None:
+    for old, new, reason in (
         ("[0.2.0] - 2026-11-22", "[0.2.1] - 2026-11-22", "no section [0.2.0]"),
-        ("[0.2.0] - 2026-11-22", "[0.2.0]", "has no date"),
         ("- More.", "", "is empty"),
         ("[Unreleased]\n", "[Unreleased]\n\n- Late.\n", "[Unreleased] has lines that belong to [0.2.0]"),
-    ],
-)
-def test_a_changelog_that_is_not_ready(tree: Path, old: str, new: str, reason: str) -> None:
-    (tree / "CHANGELOG.md").write_text(READY.replace(old, new), "utf-8")
-    status, said = release(tree, "check", "v0.2.0")
-    assert status == 1
-    assert reason in said
+    ):
+        (tree / "CHANGELOG.md").write_text(READY.replace(old, new), "utf-8")
+        status, said = release(tree, "check", "v0.2.0")
+        assert (status, reason in said) == (1, True), said
 
 
 def test_no_other_tag_is_a_release(tree: Path) -> None:

@@ -165,7 +165,14 @@ def server() -> Iterator[RunningServer]:
         yield server
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+HEAVY = ("Imported snapshot", "Values in a body")
+"""Rows that take seconds."""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in HEAVY else []) for row in ROWS],
+)
 def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     most = row.limit.most
     for name, shorter in SHORTER.items():

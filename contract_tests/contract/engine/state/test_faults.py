@@ -37,7 +37,8 @@ from emulator.server.sandbox import Sandbox as Parts
 
 def filled(serve: Serve, place: str) -> Path:
     """Return the file of a place that holds a world."""
-    serve(place).subscribe()
+    sandbox = serve(place)
+    sandbox.session(customer=sandbox.customer()["id"])
     serve(None)
     file = Path(place.partition(":")[2])
     assert file.is_file()
