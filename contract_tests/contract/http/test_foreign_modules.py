@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from contract_tests.surfaces.cli.terminal import COMMAND, clean
 
 USED = ("connexion", "httpx", "jinja2", "jsonschema", "requests", "starlette", "tinydb", "uvicorn", "werkzeug")
@@ -67,6 +69,7 @@ def python(*parts: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.long
 def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
     """What the test itself changes afterwards, by each of three ways, is found."""
     found = python(
@@ -84,6 +87,7 @@ def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> Non
     assert found.splitlines() == ["[]", "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"]
 
 
+@pytest.mark.long
 def test_importing_the_emulator_warns_of_nothing() -> None:
     """Also not of what Connexion imports: a suite that makes warnings errors needs that. No module is a stand-in."""
     stand_ins = "print([name for name in USED if name in sys.modules and not sys.modules[name].__spec__.origin])"

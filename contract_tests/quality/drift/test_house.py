@@ -7,10 +7,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
+import pytest
 from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
 
 from contract_tests import ROOT
@@ -18,6 +20,7 @@ from emulator.document import bundles
 
 HOUSE = ROOT / "emulator"
 MODULES = {str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))}
+TREES = {name: ast.parse(source) for name, source in MODULES.items()}
 
 LONGEST_MODULE = 600
 LONGEST_FUNCTION = 60
@@ -25,8 +28,8 @@ LONGEST_FUNCTION = 60
 
 def functions() -> Iterator[tuple[str, int]]:
     """Yield every function, and how many lines it has below its docstring."""
-    for name, source in MODULES.items():
-        for node in ast.walk(ast.parse(source)):
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 yield f"{name}: {node.name}", (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
@@ -35,7 +38,7 @@ def functions() -> Iterator[tuple[str, int]]:
 def test_functions_and_modules_are_short_and_a_module_begins_with_a_sentence() -> None:
     assert [name for name, lines in functions() if lines > LONGEST_FUNCTION] == []
     assert [name for name, source in MODULES.items() if len(source.splitlines()) > LONGEST_MODULE] == []
-    first = {name: (ast.get_docstring(ast.parse(source)) or "").split("\n")[0] for name, source in MODULES.items()}
+    first = {name: (ast.get_docstring(tree) or "").split("\n")[0] for name, tree in TREES.items()}
     assert [name for name, sentence in first.items() if not sentence.rstrip().endswith((".", ":", "?"))] == []
 
 
@@ -83,6 +86,7 @@ def fields(node: Any) -> Iterator[str]:
         yield from fields(part)
 
 
+@pytest.mark.long
 def test_no_code_is_unused() -> None:
     """Fields of the documents, words of templates and the helpers of the page for tests are names that others use."""
     vulture = Vulture(ignore_names=CALLED_BY_OTHERS, ignore_decorators=COMMANDS)
@@ -140,15 +144,21 @@ def name(requirement: str) -> str:
     return re.split(r"[^\w-]", requirement)[0].lower().replace("_", "-")
 
 
+@cache
+def modules_of(file: Path) -> frozenset[str]:
+    """Return the modules, or rather their packages, that a file imports."""
+    modules = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module.partition(".")[0])
+    return frozenset(modules)
+
+
 def imported(files: Iterable[Path]) -> set[str]:
     """Return the distributions of the modules that these files import."""
-    modules = set()
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                modules |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                modules.add(node.module.partition(".")[0])
+    modules = {module for file in files for module in modules_of(file)}
     known = packages_distributions()
     found = {name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())}
     return found - {"payments-emulator"}

@@ -159,6 +159,7 @@ def results(folder: Path) -> Any:
     return json.loads(subprocess.run(command, cwd=folder, input=given, stdout=-1, text=True, check=True).stdout)
 
 
+@pytest.mark.long
 def test_the_copies_say_what_the_libraries_say_and_are_small(tmp_path: Path) -> None:
     """The libraries take 50 MiB, and once more as much when they are compiled."""
     vendor = tmp_path / "emulator" / "vendor"
