@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("emulator")
 
-T = TypeVar("T")
+Delivered = DeliverWebhook | OpenPage
 
 CANCELED_AGAIN = 0.5
 """Seconds (real time) after which what still goes on is canceled once more."""
 
 
-class WorkQueues(Generic[T]):
+class DeliveryQueues:
     """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
 
     At most ``at_once`` items are handled at the same time. What ``handle`` raises is logged, and the next item follows.
@@ -54,14 +54,14 @@ class WorkQueues(Generic[T]):
     are those of :class:`TimeSlice`.
     """
 
-    def __init__(self, handle: Callable[[T], Awaitable[object]], at_once: int, pauses: asyncio.Lock) -> None:
+    def __init__(self, handle: Callable[[Delivered], Awaitable[object]], at_once: int, pauses: asyncio.Lock) -> None:
         self._handle = handle
         self._pauses = pauses
         self._slots = asyncio.Semaphore(at_once)
-        self._waiting: dict[str, deque[T]] = defaultdict(deque)
+        self._waiting: dict[str, deque[Delivered]] = defaultdict(deque)
         self._workers: dict[str, asyncio.Task[None]] = {}
 
-    def put(self, key: str, item: T) -> None:
+    def put(self, key: str, item: Delivered) -> None:
         """Handle an item once those before it are handled; returns at once."""
         self._waiting[key].append(item)
         if key not in self._workers:
@@ -278,7 +278,7 @@ class Outbox:
     def __init__(self, runner: UnitRunner, sender: WebhookSender) -> None:
         self._runner = runner
         self._sender = sender
-        self._deliveries = WorkQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
+        self._deliveries = DeliveryQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, HeldDelivery] = {}
         # By delivery that is being attempted: its endpoint, and what ends with it.
@@ -350,7 +350,7 @@ class Outbox:
 
     # -- webhooks
 
-    async def _deliver(self, effect: DeliverWebhook | OpenPage) -> None:
+    async def _deliver(self, effect: Delivered) -> None:
         if isinstance(effect, OpenPage):  # whatever comes of it is the page's affair
             await self._runner.durable()
             await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
