@@ -1,24 +1,30 @@
-"""Where it grows: the cost of each operation against the customers of a world, as the table of the page of figures.
+"""Where it grows: the cost of each operation against the customers of a world, as plots and tables on the page of figures.
 
 ``python -m contract_tests.quality.benchmarks.curves`` fills one world in memory, and one that is stored, up to each size, and
-measures there. Exit status 1 if a cost grows by more than the size.
+measures there; also how long another world waits meanwhile. Exit status 1 if a cost grows by more than the size.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
 import click
 
+from contract_tests import ROOT
 from contract_tests.quality.benchmarks import load
 from contract_tests.quality.benchmarks.load import FROZEN, Server, creates, running, send
-from contract_tests.quality.benchmarks.measures import PLAN, places
+from contract_tests.quality.benchmarks.measures import PLAN, places, waits
 from emulator.engine.storage import maintenance
+
+PAGE = ROOT / "docs/contributing/benchmarks.md"
+PLOT = PAGE.with_name("curves.svg")
 
 SIZES = (1_000, 10_000, 30_000, 100_000, 300_000)
 
@@ -31,6 +37,9 @@ SUBSCRIPTIONS = 100
 STEEPEST = 1.15
 """The exponent beyond which a cost grows by more than the size; 0.15 are for what else the machine does."""
 
+WAIT = "others wait, "
+"""What the name of a figure begins with that is the longest wait of another world."""
+
 Curves = dict[str, dict[int, float]]
 """Milliseconds by operation and size."""
 
@@ -40,14 +49,17 @@ Curves = dict[str, dict[int, float]]
 @click.option(
     "--rounds", default=15, show_default=True, help="Of each operation; the median counts. A fifth of starts."
 )
-def main(sizes: tuple[int, ...], rounds: int) -> None:
+@click.option("--write/--no-write", default=True, help="Whether the plot and the page of figures are written.")
+def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
     """Measure the cost of each operation in worlds of these sizes, by default of 1,000 to 300,000 customers."""
     curves: Curves = {}
     for size, name, cost in measured(sorted(sizes) or SIZES, rounds):
         curves.setdefault(name, {})[size] = cost
         click.echo(f"{size:>9,}  {name:24} {cost:10.2f} ms")
-    click.echo(table(curves))
-    steep = [name for name, curve in curves.items() if exponent(curve) > STEEPEST]
+    if write:
+        PLOT.write_text(plot(curves), "utf-8")
+        PAGE.write_text(with_section(PAGE.read_text("utf-8"), section(curves)), "utf-8")
+    steep = [name for name, curve in curves.items() if not name.startswith(WAIT) and exponent(curve) > STEEPEST]
     click.echo(f"grow by more than the size: {', '.join(steep) or 'nothing'}")
     sys.exit(bool(steep))
 
@@ -67,6 +79,9 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
             present = size
             for name, act in operations(world).items():
                 yield size, name, _milliseconds(act, rounds)
+            for name, act in operations(world).items():
+                with ThreadPoolExecutor(1) as thread:
+                    yield size, WAIT + name, max(waits(world, thread.submit(act), pause=0.002)) * 1000
             yield from ((size, f"start, {name}", cost) for name, cost in _starts(stores, max(1, rounds // 5), size))
 
 
@@ -90,6 +105,9 @@ def operations(server: Server) -> Mapping[str, Callable[[], Any]]:
         "order": lambda: server.call("GET", f"{customers}?ordering=email&page_size=20"),
         "advance by a month": lambda: server.call("POST", "/_emulator/clock/advance", {"by": "31d"}),
         "snapshot": snapshot,
+        "restore": lambda: server.call("POST", "/_emulator/snapshots/s0/restore"),
+        "export": lambda: server.call("GET", "/_emulator/snapshots/s0"),
+        "explain": lambda: server.call("GET", f"/_emulator/explain/{server.ids(customers, 1)[0]}"),
     }
 
 
@@ -137,14 +155,85 @@ def exponent(curve: Mapping[int, float]) -> float:
     return math.log(curve[last] / curve[first]) / math.log(last / first) if last > first else 0.0
 
 
-def table(curves: Curves) -> str:
-    """Return the rows of the section on the page."""
+HEAD = """## Where it grows
+
+![The cost of each operation against the customers of a world](curves.svg)
+
+`python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds of a request of one client, by the customers
+of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start lasts until the first list. The last
+column is the power of the size by which a cost grows over the last decade: 0 not at all, 1 in proportion. *Others wait*: the
+longest answer that another world got meanwhile.
+"""
+
+
+def section(curves: Curves) -> str:
+    """Return the section of the page."""
     sizes = sorted({size for curve in curves.values() for size in curve})
     lines = [f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |", "|---|" + "--:|" * (len(sizes) + 1)]
     for name, curve in curves.items():
         cells = [f"{curve[size]:,.1f}" if size in curve else "–" for size in sizes]
-        lines.append(f"| {name} | {' | '.join(cells)} | {max(0.0, exponent(curve)):.1f} |")
-    return "\n".join(lines)
+        power = "" if name.startswith(WAIT) else f"{max(0.0, exponent(curve)):.1f}"
+        lines.append(f"| {name} | {' | '.join(cells)} | {power} |")
+    return HEAD.format(subscriptions=SUBSCRIPTIONS) + "\n" + "\n".join(lines) + "\n"
+
+
+def with_section(page: str, text: str) -> str:
+    """Return the page with the section at its end, in the place of an earlier one."""
+    before = re.split(r"^## Where it grows\n", page, flags=re.M)[0]
+    return f"{before.rstrip()}\n\n{text}"
+
+
+COLORS = (
+    *("#0969da", "#1a7f37", "#9a6700", "#cf222e", "#8250df", "#bf3989"),
+    *("#57606a", "#0a7f8c", "#8a4600", "#4d7c0f", "#b91c5c"),
+)
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 470, 380, 62, 140, 40, 44
+
+
+def plot(curves: Curves) -> str:
+    """Return the plots of requests, of starts and of what others wait, side by side on logarithmic axes."""
+    starts = {name: curve for name, curve in curves.items() if name.startswith("start")}
+    others = {name: curve for name, curve in curves.items() if name.startswith(WAIT)}
+    requests = {name: curve for name, curve in curves.items() if name not in starts and name not in others}
+    panels = _panel("Requests", requests, 0) + _panel("Start", starts, WIDTH) + _panel("Others wait", others, 2 * WIDTH)
+    style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
+    style += ".grid{stroke:#8c959f55;stroke-width:1}"
+    size = f'width="{3 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {3 * WIDTH} {HEIGHT}"'
+    label = "The cost of each operation in milliseconds against the customers of a world, on logarithmic axes"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">\n'
+        f"<style>{style}</style>\n{panels}</svg>\n"
+    )
+
+
+def _panel(title: str, curves: Curves, left: float) -> str:
+    sizes = sorted({size for curve in curves.values() for size in curve})
+    costs = [cost for curve in curves.values() for cost in curve.values()]
+    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
+    first, last = math.log10(sizes[0]), max(math.log10(sizes[-1]), math.log10(sizes[0]) + 0.01)
+
+    def x(size: float) -> float:
+        return left + LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def y(cost: float) -> float:
+        return TOP + (high - math.log10(cost)) / max(high - low, 1) * (HEIGHT - TOP - BOTTOM)
+
+    ends = left + WIDTH - RIGHT
+    parts = [f'<text x="{left + LEFT}" y="20" font-weight="600">{title}: ms by customers</text>']
+    for cost in (10.0**power for power in range(low, high + 1)):
+        parts.append(f'<path class="grid" d="M{left + LEFT} {y(cost):.1f}H{ends}"/>')
+        parts.append(f'<text x="{left + LEFT - 6}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:,g}</text>')
+    below = HEIGHT - 22
+    parts += [f'<text x="{x(size):.1f}" y="{below}" text-anchor="middle">{size // 1000}k</text>' for size in sizes]
+    placed = -math.inf
+    by_height = sorted(curves.items(), key=lambda item: y(item[1][max(item[1])]))
+    for color, (name, curve) in zip(COLORS, by_height, strict=False):
+        line = "L".join(f"{x(size):.1f} {y(cost):.1f}" for size, cost in sorted(curve.items()))
+        placed = max(y(curve[max(curve)]) + 4, placed + 14)
+        parts.append(f'<path d="M{line}" stroke="{color}"/>')
+        text = name.removeprefix("start, ").removeprefix(WAIT)
+        parts.append(f'<text x="{ends + 8}" y="{placed:.1f}" style="fill:{color}">{text}</text>')
+    return "\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
