@@ -14,12 +14,10 @@ from schemathesis.core.failures import Failure, FailureGroup
 from emulator.checks.document.format_strategies import VALID
 from emulator.checks.document.object_factory import CannotCreate, ObjectFactory, Scene
 from emulator.checks.document.report import DocumentResults, Failing
+from emulator.document import tree
 from emulator.document.tree import CONDITIONS, Document, at, forbid, map_texts, pointer_of, resolve
 
 # -- operations and links
-
-
-METHODS = ("get", "put", "post", "delete", "patch")
 
 
 class Operation(NamedTuple):
@@ -46,10 +44,7 @@ class Link(NamedTuple):
 
 def operations(document: Document) -> dict[str, Operation]:
     every = (
-        Operation(item[method]["operationId"], method.upper(), path, item[method])
-        for path, item in document["paths"].items()
-        for method in METHODS
-        if method in item
+        Operation(node["operationId"], method.upper(), path, node) for path, method, node in tree.operations(document)
     )
     return {operation.id: operation for operation in every}
 
@@ -58,7 +53,7 @@ def is_usable(document: Any) -> bool:
     """Return whether it is an OpenAPI 3.0 document with an operationId for each operation."""
     if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3.0."):
         return False
-    every = [item[method] for item in document.get("paths", {}).values() for method in METHODS if method in item]
+    every = [node for _, _, node in tree.operations({"paths": {}, **document})]
     return bool(every) and all("operationId" in node for node in every)
 
 

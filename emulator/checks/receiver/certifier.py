@@ -118,10 +118,8 @@ def advice_for(result: CheckResult) -> str | None:
     return f"{before} {own}".strip()
 
 
-def _badness(result: CheckResult) -> int:
-    """Return how bad a failed check is, from 0: a forgery that is believed, an error, silence, anything else."""
-    status = _status_class(result.wrong_answers[0].answer)
-    return {2: 0, 5: 1, None: 2}.get(status, 3)
+BADNESS = {2: 0, 5: 1, None: 2}
+"""How bad a failed check is, by the class of its answer: a forgery that is believed, an error, silence; 3 for anything else."""
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
@@ -159,7 +157,8 @@ UNREADABLE = (
 def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: float) -> Report:
     """Return what was found, one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
-    failed = sorted((each for each in results if not each.passed), key=_badness)
+    failed = [each for each in results if not each.passed]
+    failed.sort(key=lambda each: BADNESS.get(_status_class(each.wrong_answers[0].answer), 3))
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",

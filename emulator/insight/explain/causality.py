@@ -56,7 +56,15 @@ class Causality:
 
     def of(self, id: str) -> list[LoggedUnit]:
         """Return the units of work that added, changed or removed a record, oldest first."""
-        return [logged for logged in self.units if logged.unit.touches(id)]
+        return self._touching.get(id, [])
+
+    @cached_property
+    def _touching(self) -> dict[str, list[LoggedUnit]]:
+        touching: dict[str, list[LoggedUnit]] = {}
+        for logged in self.units:
+            for id in {change.record.id for change in logged.unit.changes}:
+                touching.setdefault(id, []).append(logged)
+        return touching
 
     def creator(self, record: Record) -> LoggedUnit | None:
         """Return the unit of work that planned a job, emitted an event or wrote an email."""

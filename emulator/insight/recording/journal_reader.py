@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -200,20 +199,11 @@ class JournalReader:
             record = self._record(each)
             referred = ID.findall(msgspec.json.encode(record).decode()) if record is not None else []
             waiting += [id for id in referred if self._record(id) is not None]
-            for request in {*causes(self._touching[each], self._causality)} - requests:
+            for request in {*causes(self._causality.of(each), self._causality)} - requests:
                 requests.add(request)
                 waiting += named.get(request, ())
         steering = (each for each in exchanges if each.path.startswith(CONTROL) and each.status < 400)
         return requests | {each.id for each in steering if named[each.id] <= found}
-
-    @cached_property
-    def _touching(self) -> defaultdict[str, list[LoggedUnit]]:
-        """The units of work that added, changed or removed a record, by its id."""
-        touching: defaultdict[str, list[LoggedUnit]] = defaultdict(list)
-        for logged in self._units:
-            for id in {change.record.id for change in logged.unit.changes}:
-                touching[id].append(logged)
-        return touching
 
     def events(self, done: int, requests: Collection[str] | None) -> list[str]:
         """Return the types of the events up to a unit of work, oldest first; of some ``requests`` those that they caused.

@@ -71,16 +71,14 @@ class Dialect(NamedTuple):
 # -- statements
 
 
-class Statements(NamedTuple):
-    """How a language writes each part of a recording as a statement; ``events`` takes the types that are expected."""
-
-    move: Callable[[ClockMove], str]
-    call: Callable[[Call], str]
-    events: Callable[[list[str]], str]
-
-    def of(self, recording: Recording) -> Iterator[str]:
-        """Yield the steps, then what is expected at the end."""
-        for step in recording.steps:
-            yield self.move(step) if isinstance(step, ClockMove) else self.call(step)
-        if recording.events is not None:
-            yield self.events(recording.events)
+def statements(
+    recording: Recording,
+    move: Callable[[ClockMove], str],
+    call: Callable[[Call], str],
+    events: Callable[[list[str]], str],
+) -> Iterator[str]:
+    """Yield the steps, then the types of events that are expected at the end."""
+    for step in recording.steps:
+        yield move(step) if isinstance(step, ClockMove) else call(step)
+    if recording.events is not None:
+        yield events(recording.events)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
-from emulator.insight.recording.renderers.code import Dialect, Statements
+from emulator.insight.recording.renderers.code import Dialect, statements
 
 INDENT = 2
 
@@ -51,7 +51,7 @@ JAVASCRIPT = Dialect(INDENT, " ", ("null", "true", "false"), _text, _key, _expre
 
 
 def render(recording: Recording) -> str:
-    body = "\n".join(f"{' ' * INDENT}{line}" for line in STATEMENTS.of(recording))
+    body = "\n".join(f"{' ' * INDENT}{line}" for line in statements(recording, _move, _call, _events))
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}
     options |= {"settings": recording.settings} if recording.settings else {}
@@ -89,6 +89,3 @@ def _call(call: Call) -> str:
 
 def _events(types: list[str]) -> str:
     return f"assert.deepEqual(await payments.events.types(), {JAVASCRIPT.literal(types, used=55)});"
-
-
-STATEMENTS = Statements(_move, _call, _events)

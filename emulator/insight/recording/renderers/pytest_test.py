@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
-from emulator.insight.recording.renderers.code import Dialect, Statements
+from emulator.insight.recording.renderers.code import Dialect, statements
 
 INDENT = 4
 
@@ -39,7 +39,7 @@ PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expressio
 
 
 def render(recording: Recording) -> str:
-    body = STATEMENTS.of(recording)
+    body = statements(recording, _move, _call, _events)
     text = "\n".join(f"{' ' * INDENT}{line}" for line in body)
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
     if recording.settings:
@@ -84,6 +84,3 @@ def _raw_call(call: Call, name: str) -> str:
 
 def _events(types: list[str]) -> str:
     return f"assert payments.events.types == {PYTHON.literal(types, used=40)}"
-
-
-STATEMENTS = Statements(_move, _call, _events)
