@@ -17,6 +17,8 @@ class EventSpec(NamedTuple):
     meaning: str
     metadata: str | None = None
     """What ``data.metadata`` may hold (B-80)."""
+    assumption: str | None = None
+    """The assumption by which it exists; None for an event of the specification."""
 
 
 _METADATA_OF_PLAN = "Metadata of the plan, if the subscription has one."

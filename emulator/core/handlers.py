@@ -207,11 +207,18 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
     Id, App, live mode and times are filled in, metadata is empty by default, and what may be null is null.
     """
     fields, blank = _creation_fields(kind)
-    own: dict[str, Any] = dict(blank)
-    standing = {"app": world.app, "livemode": world.livemode, "created_at": world.now, "updated_at": world.now}
-    for name, value in {**standing, **body}.items():
-        if name in fields:
-            own[name] = tuple(value) if isinstance(value, list) else value
+    own: dict[str, Any] = {
+        "app": world.app,
+        "livemode": world.livemode,
+        "created_at": world.now,
+        "updated_at": world.now,
+        **blank,
+        **body,
+    }
+    for name in own.keys() - fields:
+        del own[name]
+    if list in map(type, own.values()):
+        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
     own |= computed
     if own.get("id") is None:
         own["id"] = world.new_id(kind)

@@ -62,8 +62,8 @@ def _schema(model: Node, type: str, spec: EventSpec, shown: Node) -> Node:
 def _webhook(model: Node, type: str, spec: EventSpec, example: Node) -> Node:
     media = {"schema": {"$ref": f"#/components/schemas/{_schema_name(type)}"}, "example": example}
     body = {**model["requestBody"], "content": {JSON: media}}
-    marked = {key: value for key, value in model.items() if key != "x-assumption"}
-    return with_links({**marked, "summary": spec.summary, "description": spec.meaning, "requestBody": body})
+    own = {"summary": spec.summary, "description": spec.meaning, "requestBody": body, "x-assumption": spec.assumption}
+    return with_links({key: value for key, value in {**model, **own}.items() if value is not None})
 
 
 def _example(document: Document, type: str, shown: Node, letter: str) -> Node:

@@ -205,7 +205,7 @@ class BaseEmulator(Factories):
         return Snapshot(self.api, made["name"])
 
     def record(self, name: str, /) -> None:
-        """Have a recording of this world written if the test fails: ``NAME.py`` in the folder ``payments_recordings``.
+        """Have a recording of this world written if the test fails: ``NAME.py`` in the folder ``payments-recordings``.
 
         The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError`` for a name that is no
         name of a file: letters, digits, ``.``, ``_`` and ``-``.
