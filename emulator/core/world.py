@@ -135,6 +135,11 @@ SignalListener = Callable[["World", Any], None]
 JobFunction = Callable[["World", Job], None]
 
 
+def told(listener: SignalListener) -> Reaction:
+    """Return the reaction in which a listener of a signal is told of an event's object."""
+    return lambda world, event: listener(world, event.data.object)
+
+
 CommitCheck = Callable[["World", UnitOfWork], CheckFailed | None]
 """Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client.
 

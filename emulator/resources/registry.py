@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import JobFunction, Reaction, Registry, SignalListener
+from emulator.core.world import JobFunction, Reaction, Registry, SignalListener, told
 from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
@@ -69,21 +69,16 @@ STATE_MACHINES: tuple[StateMachine[Any], ...] = tuple(
 """In the order of ``_MODULES``, of which several may work with one."""
 
 
-def _told(listener: SignalListener) -> Reaction:
-    """Return the reaction in which a listener of a signal is told of an event's object."""
-    return lambda world, event: listener(world, event.data.object)
-
-
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
     "payment_intent.succeeded": (payment_intents.paid,),
     "transaction.succeeded": (refunds.issue_receipt, emails.receipt, payment_intents.paid),
-    "payment_intent.failed": (_told(renewals.attempt_ended), _told(hosted_payments.attempt_ended)),
+    "payment_intent.failed": (told(renewals.attempt_ended), told(hosted_payments.attempt_ended)),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
     "subscription.trial_will_end": (emails.trial_ending,),
     "subscription.canceled": (emails.canceled,),
-    "invoice.paid": (_told(renewals.settle),),
+    "invoice.paid": (told(renewals.settle),),
     "invoice.payment_overdue": (renewals.mark_past_due,),
     "customer.deleted": (
         subscriptions.end_with_customer,

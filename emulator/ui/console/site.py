@@ -212,7 +212,8 @@ class Console:
     async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
         problem = labels.translated(request.language, error.message)
         try:
-            title = N_("Not found") if error.status == 404 else N_("Something went wrong")
+            titles = {404: N_("Not found"), 409: N_("Not possible now")}
+            title = titles.get(error.status, N_("Something went wrong"))
             values = {"title": request.language.gettext(title), "problem": problem}
             return page(request, "problem.html", error.status, **await self._frame(request), **values)
         except ApiRequestError:  # without a world there is no header
