@@ -57,7 +57,7 @@ ROOMS = {
 TESTS = {
     "contract": (13_475, 13_000),
     "surfaces": (16_875, 13_000),
-    "simulator": (3_920, 4_000),
+    "simulator": (4_045, 4_000),
     "quality": (4_000, 2_700),
     "support": (1_480, 1_300),
 }
@@ -126,7 +126,7 @@ def of_the_tree() -> list[Size]:
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
         Size("lines of emulator/", lines(HOUSE), 46_250, 47_000),
         *(Size(f"lines of contract_tests/{room}/", lines(TREE / room), *most) for room, most in TESTS.items()),
-        Size("lines of contract_tests/", lines(TREE), 39_900, 38_000),
+        Size("lines of contract_tests/", lines(TREE), 40_000, 38_000),
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests.simulator import search
+from contract_tests.simulator.defects import DEFECTS, Defect
 from contract_tests.simulator.invariants import LEGAL
 from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.population import OPERATIONS, VARIANTS
@@ -74,3 +75,19 @@ def test_walks_and_the_model_do_not_differ(tmp_path: Path) -> None:
         server.stop()
     assert found == []
     assert reached.keys() == TRANSITIONS
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_seeded_defect_is_found_and_shrunk(defect: Defect, tmp_path: Path) -> None:
+    """The file of the shrunk story breaks the same invariant in the same way, and nothing once the defect is gone."""
+    story = defect.story
+    with defect.seeded():
+        outcome = search.played(story)
+        assert outcome.violation is not None
+        assert outcome.violation.rule in defect.rules
+        shrunk, outcome = search.shrunk(story, outcome)
+        assert len(shrunk.steps) <= 8
+        search.write(tmp_path / "story.json", shrunk)
+        again = search.read(tmp_path / "story.json")
+        assert search.played(again) == outcome
+    assert search.played(again).violation is None
