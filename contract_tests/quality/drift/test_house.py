@@ -66,8 +66,7 @@ COMMANDS = ["@examination", "@resource", "@click.*", "@*.command", "@*.group", "
 
 CALLED_BY_OTHERS = [
     *("do_POST", "log_message", "daemon_threads", "request_queue_size", "wbufsize"),  # http.server
-    *("list_commands", "get_missing_message", "shell_complete"),  # click
-    *("format_commands",),  # click
+    *("list_commands", "get_missing_message", "shell_complete", "format_commands"),  # click
     *("make_operation", "api_cls"),  # Connexion
     *("on_header", "eof_received", "main_loop"),  # httptools, uvicorn
     *("redirect_slashes", "globals"),  # Starlette and Jinja
