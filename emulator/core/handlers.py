@@ -215,9 +215,9 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
         **blank,
         **body,
     }
-    for name in own.keys() - fields:
-        del own[name]
-    if list in map(type, own.values()):
+    if not fields.issuperset(own):
+        own = {name: value for name, value in own.items() if name in fields}
+    if body and list in map(type, own.values()):
         own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
     own |= computed
     if own.get("id") is None:
