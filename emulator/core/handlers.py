@@ -216,7 +216,8 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
         **body,
     }
     if not fields.issuperset(own):
-        own = {name: value for name, value in own.items() if name in fields}
+        for name in own.keys() - fields:
+            del own[name]
     if body and list in map(type, own.values()):
         own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
     own |= computed
