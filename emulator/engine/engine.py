@@ -113,6 +113,7 @@ class Engine:
         self._reading = asyncio.Lock()
         self._follower: asyncio.Task[None] | None = None
         self._knows_all = store is None or not store.is_remote
+        self._unread: set[Key] = set()
         self.directory: Directory = Directory()
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
@@ -134,14 +135,22 @@ class Engine:
     def _opened(self, key: Key, loaded: Loaded) -> Runtime:
         runtime = self.runtimes[key] = self._runtime(key, loaded)
         self.directory.add(runtime.world)
+        self._unread.discard(key)
         self._scheduler.plan(runtime)
         if self._ticker:
             runtime.outbox.resume()
         return runtime
 
-    async def owner(self, id: str) -> Runtime | None:
-        """Return the runtime of the world with this object. Raises ``StorageError`` while not all stored worlds are known."""
+    async def owner(self, id: str, app: str | None) -> Runtime | None:
+        """Return the runtime of the world with this object; ``app`` is the name of its App if the request says it (B-101).
+
+        Raises ``StorageError`` while a stored world that is not known yet may have the object.
+        """
         key = self.directory.owner(id)
+        if key is None and app is not None:
+            for named in self._unread & {Key(app, livemode=False), Key(app, livemode=True)}:
+                await self.open(named)
+            key = self.directory.owner(id)
         if key is None and self.store and not self._knows_all:
             raise Away(self.store.name)
         return None if key is None else await self.open(key)
@@ -236,16 +245,28 @@ class Engine:
     async def _take_over(self, keys: list[Key]) -> None:
         """Open the worlds of a store that this process has got, beside requests: their jobs and deliveries go on."""
         time_slice = TimeSlice(self._scheduler.pauses)
+        self._unread = set(keys)
         for key in keys[: self._max_worlds]:
             # One that cannot be read must not hold up the others; a request for it says why.
             with suppress(ApiError, CorruptStore):
-                await self.open(key)
+                await self._opened_at_last(key)
             await time_slice.pause_if_over()
         self._knows_all = True
+
+    async def _opened_at_last(self, key: Key) -> None:
+        """Open a world, also where the database has not answered for a moment; if it is lost, this is canceled."""
+        while True:
+            try:
+                await self.open(key)
+            except Away:
+                await asyncio.sleep(TICK_SECONDS)
+            else:
+                return
 
     async def _close_all(self) -> None:
         """Close every world of a store that this process no longer has."""
         self._knows_all = False
+        self._unread.clear()
         for key, runtime in list(self.runtimes.items()):
             with suppress(StorageError):
                 await self.release(key)

@@ -308,11 +308,12 @@ class Authenticator:
 
     async def _opened_by_token(self, context: RequestContext) -> Runtime:
         """Return, without a key, the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
-        token = dict(fields(context.query_string)).get("token")
+        query = dict(fields(context.query_string))
+        token = query.get("token")
         if token is None:
             raise ApiError("MISSING_API_KEY")
         id = context.path_params["id"]
-        runtime = await self._engine.owner(id)
+        runtime = await self._engine.owner(id, query.get("app"))
         invoice = None if runtime is None else runtime.world.get(Invoice, id)
         if runtime is None or invoice is None or not emails.invoice_token_opens(invoice, token):
             raise emails.invoice_token_error()

@@ -61,17 +61,27 @@ class Server(ServerProcess):
 
 def call(port: int, method: str, path: str, body: Any = None, key: str = KEY) -> Any:
     """Return the JSON of a request. Raises ``RuntimeError`` for an answer that is no success."""
+    found = b"".join(pieces(port, method, path, body, key))
+    return msgspec.json.decode(found) if found else None
+
+
+def pieces(port: int, method: str, path: str, body: Any = None, key: str = KEY) -> Iterator[bytes]:
+    """Yield the same piece by piece; raises :class:`RuntimeError`, too."""
     connection = HTTPConnection("127.0.0.1", port, timeout=1800)
     try:
         content = None if body is None else msgspec.json.encode(body)
         connection.request(method, path, content, {**HEADERS, "Authorization": f"Bearer {key}"})
         answer = connection.getresponse()
-        found = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path} -> {answer.status} {answer.read(300)!r}")
+        while piece := answer.read(PIECE):
+            yield piece
     finally:
         connection.close()
-    if answer.status >= 300:
-        raise RuntimeError(f"{method} {path} -> {answer.status} {found[:300]!r}")
-    return msgspec.json.decode(found) if found else None
+
+
+PIECE = 64 * 1024
+"""Bytes of an answer that are read at a time."""
 
 
 @contextmanager

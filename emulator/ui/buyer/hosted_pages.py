@@ -75,7 +75,7 @@ class Pages:
         async def show(http: Request) -> Response:
             request = PageRequest(http, kind, self._tokens)
             try:
-                runtime = await self._engine.owner(request.id)
+                runtime = await self._engine.owner(request.id, request.query.get("app"))
                 if runtime is None:
                     return _unknown(request)
                 runtime.require_store()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,9 +22,11 @@ from emulator.client.api import Api
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine import outbox
+from emulator.engine.engine import TICK_SECONDS, Engine
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage import maintenance
-from emulator.engine.storage.store import StorageError, WorldClosed
+from emulator.engine.storage.sqlite import SqliteStore
+from emulator.engine.storage.store import Away, Loaded, StorageError, WorldClosed
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
@@ -227,3 +229,55 @@ def test_restarts_change_nothing(place: str) -> None:
     # URLs of pages name the App where servers share a database.
     beside = f"{place}?schema=through" if place.startswith("postgresql") else "memory"
     assert played(place, restarts=True) == played(beside, restarts=False)
+
+
+class Distant(SqliteStore):
+    """A store as on another machine, which does not answer for a moment; it answers about one App for a start."""
+
+    is_remote = True
+    answers_about = "near"
+
+    async def read(self, key: Key) -> Loaded:
+        if self.answers_about not in (key.name, "all"):
+            raise Away(self.name)
+        return self.load(key)
+
+    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
+        await opened(self.stored())
+
+
+def test_a_page_is_missing_only_once_all_stored_worlds_are_known(tmp_path: Path) -> None:
+    """Until then a buyer is asked for patience, but for pages whose URL names the App: its world is read first."""
+    path, links = tmp_path / "worlds.db", {}
+    with RunningServer(state=f"sqlite:{path}") as server:
+        for name in ("far", "near"):
+            with closing(Sandbox(server.url, f"sk_test_{name}")) as sandbox:
+                links[name] = sandbox.link()["id"]
+
+    async def look() -> None:
+        parts, store = Parts(), Distant(path)
+        engine = Engine(parts.build_world, parts.reference_data, store=store)
+        with pytest.raises(Away):
+            await engine.owner(links["near"], "near")
+        await engine.start()
+        await asyncio.sleep(0)
+        near = await engine.owner(links["near"], "near")
+        assert near is not None
+        assert near.world.name == "near"
+        for _ in range(3):
+            with pytest.raises(Away):
+                await engine.owner(links["far"], None)
+            await asyncio.sleep(TICK_SECONDS)
+        store.answers_about = "all"
+        while await is_away(engine, "pl_unknown"):
+            await asyncio.sleep(TICK_SECONDS)
+        assert await engine.owner(links["far"], None) is not None
+        await engine.stop()
+
+    async def is_away(engine: Engine, id: str) -> bool:
+        try:
+            return await engine.owner(id, None) is not None
+        except Away:
+            return True
+
+    asyncio.run(asyncio.wait_for(look(), 30))
