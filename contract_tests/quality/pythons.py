@@ -73,7 +73,7 @@ def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iter
         installs = (*installs, "--python", str(own / "python"))
     # The package itself is that of this checkout even where an earlier run has left another one of the same version.
     _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
-    yield "install", _passes([str(own / "python"), *installs, ".[test]"], own)
+    yield "install", _passes([str(own / "python"), *installs, ".[test,lint]"], own)
     pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     for each in tests or ["--long"]:
         yield "all" if each == "--long" else each, _passes([*pytest, each], own)

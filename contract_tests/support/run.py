@@ -1,8 +1,8 @@
 """How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended on a signal.
 
 ``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files, folders or a marker has
-all that it names, in one process unless it has ``-n``. Tests that need a program which this machine does not have are left
-out of each run. At its end a run says what it has left out.
+all that it names, in one process unless it has ``-n``. Tests that need a program or a package which this machine does not have
+are left out of each run. At its end a run says what it has left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 from collections import Counter
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from contract_tests.support import postgres
 
 PATIENCE = 1.5
 """Seconds from Ctrl-C or SIGTERM until a run that has not ended by itself is ended by force."""
+
+LINT = {"django", "mkdocs", "mypy", "ruff", "vulture"}
+"""Packages of the extra ``lint`` that long tests use."""
 
 LONG = "that are long: 'pytest --long' runs them as well"
 
@@ -81,6 +85,8 @@ def _why_left_out(item: pytest.Item, with_long: bool) -> str:
 def is_here(program: str) -> bool:
     if program == "postgresql":
         return postgres.programs() is not None
+    if program in LINT:
+        return find_spec(program) is not None
     return bool(postgres.NGINX if program == "nginx" else shutil.which(program))
 
 

@@ -52,7 +52,7 @@ SHOPS = {
         ExampleShop("python", "python-shop", (), story=("python", "story.py")),
         ExampleShop("subscription", "subscription-shop", (), story=("python", "story.py")),
         ExampleShop("fastapi", "fastapi-shop", (), story=("python", "story.py")),
-        ExampleShop("django", "django-shop", (), story=DAY),
+        ExampleShop("django", "django-shop", ("django",), story=DAY),
         ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
         ExampleShop(
             "go",

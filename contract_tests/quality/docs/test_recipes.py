@@ -115,6 +115,7 @@ def run(tree: Path, *command: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.needs("ruff")
 def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_and_those_of_the_recipes(
     changed_tree: Path,
 ) -> None:
@@ -125,6 +126,7 @@ def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_an
 
 
 @pytest.mark.long
+@pytest.mark.needs("ruff")
 def test_the_recipes_are_in_style(changed_tree: Path) -> None:
     written = {patch.path for patch in EVERYTHING if patch.path.endswith(".py")}
     run(changed_tree, "-m", "ruff", "check", *written)

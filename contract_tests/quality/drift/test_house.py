@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
 
 from contract_tests import ROOT
 from emulator.document import bundles
@@ -91,8 +90,11 @@ def fields(node: Any) -> Iterator[str]:
 
 
 @pytest.mark.long
+@pytest.mark.needs("vulture")
 def test_no_code_is_unused() -> None:
     """Fields of the documents, words of templates and the helpers of the page for tests are names that others use."""
+    from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
+
     vulture = Vulture(ignore_names=CALLED_BY_OTHERS, ignore_decorators=COMMANDS)
     vulture.scavenge([str(HOUSE)])
     found = {each.name: f"{each.filename}:{each.first_lineno}: {each.message}" for each in vulture.get_unused_code(60)}
@@ -137,7 +139,6 @@ OF_ANOTHER = {
 """Packages that the emulator imports without declaring them, each with what brings it."""
 
 RUN_BY_NAME = {
-    *("ruff", "mypy", "import-linter", "types-pyyaml"),  # what CI runs
     *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),  # plugins, and suites in the tests' own strings
     *("pygments", "flask-swagger-ui"),  # what a wheel is built with
 }
@@ -171,6 +172,7 @@ def imported(files: Iterable[Path]) -> set[str]:
 def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
     extras = {extra: {name(each) for each in given} for extra, given in PROJECT["optional-dependencies"].items()}
     tests = extras.pop("test")
+    del extras["lint"]
     needed = {name(each) for each in PROJECT["dependencies"]}.union(*extras.values())
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
     used = imported(file for folder in ("emulator", "contract_tests", "docs") for file in (ROOT / folder).rglob("*.py"))

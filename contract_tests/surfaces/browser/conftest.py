@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from contract_tests import ROOT
@@ -102,6 +100,9 @@ def elsewhere() -> Iterator[int]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The guide, built as it is for a wheel."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
     folder = tmp_path_factory.mktemp("site")
     logging.getLogger("mkdocs").setLevel(logging.WARNING)
     build(load_config(str(CONFIG), site_dir=str(folder), strict=True))

@@ -125,6 +125,7 @@ def test_the_buyers_pages(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
     assert flat(wrong) == []
 
 
+@pytest.mark.needs("mkdocs")
 def test_the_guide(surf: Surf, served: str, site: Path, ways: Ways, every_view: bool) -> None:
     tab = surf("about:blank")
     wrong = {}

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from emulator.document.bundles import load
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.needs("mkdocs")]
 
 Surf = Callable[..., Any]
 

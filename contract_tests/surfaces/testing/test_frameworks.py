@@ -260,6 +260,9 @@ TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {
 }
 
 
+DJANGO = (pytest.mark.long, pytest.mark.needs("django"))
+
+
 def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str) -> None:
     """A test that ends while its webhook is handled. Fails if it does not come to an end."""
 
@@ -281,7 +284,9 @@ def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     monkeypatch.setattr(collector, "wait", lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds))
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=DJANGO if "Django" in each else ()) for each in TARGETS]
+)
 @pytest.mark.parametrize("first", ["client", "world"])
 def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_is_reported(
     local_server: LocalServer, world_name: str, make_shop: Any, monkeypatch: pytest.MonkeyPatch, name: str, first: str

@@ -28,7 +28,10 @@ pytestmark = pytest.mark.long
 
 needs_node = pytest.mark.needs("node")
 
-SHOPS_IN_PYTHON = ("fastapi-shop", "django-shop", "python-shop", "subscription-shop")
+IN_PYTHON = [
+    pytest.param(shop.path, marks=pytest.mark.needs(*shop.programs), id=shop.language)
+    for shop in map(SHOPS.__getitem__, ("fastapi", "django", "python", "subscription"))
+]
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
@@ -89,9 +92,9 @@ def test_the_receivers_of_the_guide_in_python(tmp_path: Path) -> None:
     assert certify_in_python(tmp_path, tmp_path).keys() == suites.keys()
 
 
-@pytest.mark.parametrize("shop", SHOPS_IN_PYTHON)
-def test_the_receiver_of_a_shop_in_python(shop: str, tmp_path: Path) -> None:
-    assert certify_in_python(tmp_path, EXAMPLES / shop)
+@pytest.mark.parametrize("shop", IN_PYTHON)
+def test_the_receiver_of_a_shop_in_python(shop: Path, tmp_path: Path) -> None:
+    assert certify_in_python(tmp_path, shop)
 
 
 @needs_node

@@ -37,6 +37,7 @@ def mistakes(payments: Emulator, session: CheckoutSession) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.needs("mypy")
 def test_a_misspelt_field_or_event_is_an_error_of_mypy(tmp_path: Path) -> None:
     """A comment that ignores no error is an error as well."""
     file = tmp_path / "story.py"
