@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 from contract_tests import ROOT
 
@@ -29,6 +29,10 @@ ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 
 MANY = 300
 """Tests that are run by their names; beyond them their modules are, for each name that pytest is given takes its time."""
+
+
+TestsOf = Callable[[Path, int], list[list[str]]]
+"""The tests that meet a mutant of a module's line, as pytest names them: one list after the other."""
 
 
 def main() -> int:
@@ -44,7 +48,7 @@ def main() -> int:
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(clone)], check=True)
         subprocess.run(["git", "checkout", "--quiet", chosen.revision], cwd=clone, check=True)
         session = (chosen.session or Path(temporary, "session.sqlite")).absolute()
-        executing = _run_tests(clone)
+        tests_of = _run_tests(clone)
         if not session.exists():
             # A session is there once it is whole: one that was interrupted before would have nothing left to try.
             begun = Path(temporary, "begun.sqlite")
@@ -53,7 +57,7 @@ def main() -> int:
             _leave_out(begun, chosen.sample, chosen.seed)
             shutil.move(begun, session)
         with chdir(clone):  # modules are named from there
-            _try_rest(session, executing)
+            _try_rest(session, tests_of)
         return _report(session)
 
 
@@ -70,8 +74,11 @@ def _report(session: Path) -> int:
     return int(bool(survivors) or not tried)
 
 
-def _run_tests(clone: Path) -> ExecutingTests:
-    """Run all tests once: those that fail anyhow would catch every mutant."""
+def _run_tests(clone: Path) -> TestsOf:
+    """Run all tests once: those that fail anyhow would catch every mutant. Returns which tests meet a mutant of a line.
+
+    Where they are many, a part comes first, and then the modules of all.
+    """
     from coverage import CoverageData  # not among the requirements of the tests
 
     config = tomllib.loads(CONFIG.read_text())["cosmic-ray"]
@@ -81,30 +88,22 @@ def _run_tests(clone: Path) -> ExecutingTests:
     subprocess.run(command, cwd=clone, check=True)
     data = CoverageData(str(clone / ".coverage"))
     data.read()
-    return ExecutingTests(clone, data, [word for word in command if word.startswith("contract_tests/")])
 
-
-class ExecutingTests:
-    """The tests that execute a place of a module, by what was measured when ``all_tests`` ran once."""
-
-    def __init__(self, clone: Path, measured: Any, all_tests: list[str]) -> None:
-        self._clone = clone
-        self._measured = measured
-        self._all_tests = all_tests
-
-    def of(self, module: Path, line: int) -> list[list[str]]:
-        """Return the tests as pytest names them. Where they are many, a part comes first, and then the modules of all."""
-        path = self._clone / module
+    def of(module: Path, line: int) -> list[list[str]]:
+        path = clone / module
         body = _body_around(line, path.read_text())
         first, last = body or (0, sys.maxsize)
-        contexts = self._measured.contexts_by_lineno(str(path))
+        contexts = data.contexts_by_lineno(str(path))
         executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
         if body is not None and len(tests) <= MANY:
             return [tests]
         # What a module defines is executed once, before any test.
-        rest = self._all_tests if body is None else sorted({name.partition("::")[0] for name in tests})
+        every = [word for word in command if word.startswith("contract_tests/")]
+        rest = every if body is None else sorted({name.partition("::")[0] for name in tests})
         return [tests[:: len(tests) // MANY + 1], rest]
+
+    return of
 
 
 def _body_around(line: int, source: str) -> tuple[int, int] | None:
@@ -116,7 +115,7 @@ def _body_around(line: int, source: str) -> tuple[int, int] | None:
     return max(((first, last) for first, last in bodies if first <= line <= last), default=None)
 
 
-def _try_rest(session: Path, executing: ExecutingTests) -> None:
+def _try_rest(session: Path, tests_of: TestsOf) -> None:
     """Try the mutants of a session that have no result yet."""
     from cosmic_ray.mutating import mutate_and_test  # not among the requirements of the tests
     from cosmic_ray.work_db import use_db
@@ -126,7 +125,7 @@ def _try_rest(session: Path, executing: ExecutingTests) -> None:
     with use_db(session) as database:
         for item in list(database.pending_work_items):
             [mutation] = item.mutations
-            for tests in executing.of(mutation.module_path, mutation.start_pos[0]):
+            for tests in tests_of(mutation.module_path, mutation.start_pos[0]):
                 arguments.write_text("\n".join(tests))
                 # Without a test to run, pytest would run all there are; a mutant that none executes survives.
                 command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long' @{arguments}"

@@ -3,9 +3,9 @@
 ``--releases`` chooses the releases of other packages: those of ``constraints.txt``, the newest, the oldest that
 ``pyproject.toml`` allows, or pre-releases. The tests run once with each choice but the first.
 
-Each Python gets an environment of its own; with ``--environments`` it stays for later runs. It needs nothing but the
-standard library, since it runs before anything is installed. The last lines say what passed on which Python. Exit
-status 1 if a run failed or if a Python that is required was not found.
+Each Python gets an environment of its own. It needs nothing but the standard library, since it runs before anything is
+installed. The last lines say what passed on which Python. Exit status 1 if a run failed or if a Python that is required was
+not found.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RELEASES: dict[str, tuple[str, ...]] = {
 def found(version: str) -> str | None:
     """Return a Python of this version: on the path, of pyenv, or of uv."""
     places = [
-        *([on_path] if (on_path := shutil.which(f"python{version}")) else []),
+        *filter(None, [shutil.which(f"python{version}")]),
         *map(str, sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"), reverse=True)),
         *map(str, sorted(Path("~/.local/share/uv/python").expanduser().glob(f"cpython-{version}.*/bin/python3"))),
     ]
@@ -66,43 +66,34 @@ def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iter
     """Install into an environment, run the tests, run some again without uvloop; each with whether it passed."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / ("Scripts" if os.name == "nt" else "bin")
-    pip = [str(own / "python"), "-m", "pip", "--quiet"]
+    # Tests call commands of the environment by their names. A choice of releases holds against the constraints that a
+    # shell, such as that of .ci/run, may have set for all others.
+    environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
+    environment = {name: value for name, value in environment.items() if not name.endswith("_CONSTRAINT")}
+
+    def passes(*command: str) -> bool:
+        print(f"\n== {' '.join(command)}", flush=True)
+        return subprocess.run([str(own / "python"), *command], cwd=ROOT, env=environment, check=False).returncode == 0
+
     installs = RELEASES[releases]
     if "uv" in installs:
-        _passes([*pip, "install", "--constraint", "constraints.txt", "uv"], own)
+        passes(*PIP, "--constraint", "constraints.txt", "uv")
         installs = (*installs, "--python", str(own / "python"))
-    # The package itself is that of this checkout even where an earlier run has left another one of the same version.
-    _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
-    yield "install", _passes([str(own / "python"), *installs, ".[test,lint]"], own)
-    pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    yield "install", passes(*installs, ".[test,lint]")
+    pytest = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
     for each in tests or ["--long"]:
-        yield "all" if each == "--long" else each, _passes([*pytest, each], own)
-    if releases != "constraints":
-        return
-    _passes([*pip, "uninstall", "--yes", "uvloop"], own)
-    for each in tests or WITHOUT_UVLOOP:
-        yield f"{each} without uvloop", _passes([*pytest, each], own)
-
-
-def _passes(command: Sequence[str], own: Path) -> bool:
-    print(f"\n== {' '.join(command)}", flush=True)
-    # Tests call commands of the environment by their names.
-    environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
-    # A choice of releases holds against the constraints that a shell, such as that of .ci/run, may have set for all others.
-    environment = {
-        name: value for name, value in environment.items() if name not in ("PIP_CONSTRAINT", "UV_CONSTRAINT")
-    }
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
+        yield "all" if each == "--long" else each, passes(*pytest, each)
+    if releases == "constraints":
+        passes("-m", "pip", "--quiet", "uninstall", "--yes", "uvloop")
+        for each in tests or WITHOUT_UVLOOP:
+            yield f"{each} without uvloop", passes(*pytest, each)
 
 
 def main() -> int:
     """Print a line for each Python at the end."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
-    parser.add_argument("--environments", type=Path, help="where environments are made, and used again by later runs")
-    parser.add_argument(
-        "--releases", choices=RELEASES, default="constraints", help="of other packages (default: constraints)"
-    )
+    parser.add_argument("--releases", choices=RELEASES, default="constraints", help="of other packages (constraints)")
     parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     chosen = parser.parse_args()
     lines, failed = [], False
@@ -113,9 +104,8 @@ def main() -> int:
             failed |= required
             lines.append(f"{version}: not found" + (", but required" if required else ""))
             continue
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = (chosen.environments or Path(temporary)) / version
-            for name, passed in runs(python, chosen.tests, folder, chosen.releases):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, passed in runs(python, chosen.tests, Path(folder), chosen.releases):
                 failed |= not passed
                 lines.append(f"{version}: {name} {'passed' if passed else 'FAILED'}")
     print("\n" + "\n".join(lines))

@@ -82,10 +82,7 @@ class Rehearsal:
 
     def prepare(self) -> str:
         """Copy the checkout, give its changelog a dated section, and stamp version and repository."""
-        listed = self.call("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
-        for name in filter(None, listed.split("\0")):
-            (self.source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, self.source / name)
+        container.copy_checkout(ROOT, self.source)
         changelog = self.source / "CHANGELOG.md"
         text = changelog.read_text("utf-8")
         changelog.write_text(

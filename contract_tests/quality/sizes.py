@@ -22,6 +22,7 @@ from contract_tests import ROOT
 from contract_tests.quality.docs.pages import CONTRIBUTING, GUIDE
 from emulator.server.sandbox import Options
 from emulator.server.server import Server
+from emulator.server.thread import ServerThread
 
 HOUSE, TREE = ROOT / "emulator", ROOT / "contract_tests"
 KEY = "sk_test_sizes"
@@ -142,13 +143,9 @@ def of_requests() -> list[Size]:
     server = Server(Options(clock_mode="frozen", clock_at="2026-01-31T09:00:00.000Z", seed=7), "127.0.0.1", 0, None)
     application = server.sandbox.application
     server.sandbox.application = lambda: calls.below(application())  # type: ignore[method-assign]
-    ready = threading.Event()
     threading.setprofile(calls.profile)
-    thread = threading.Thread(target=server.run, args=(ready.set,), daemon=True)
-    thread.start()
+    thread = ServerThread(server)
     threading.setprofile(None)
-    if not ready.wait(30):
-        raise TimeoutError("the server did not start within 30 seconds")
     url = f"http://127.0.0.1:{server.port}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False) as client:
 
@@ -162,8 +159,7 @@ def of_requests() -> list[Size]:
         terms = {"customer": customer["id"], "plan": plan["id"]}
         made = _measured(calls, lambda: post("/v1/subscriptions/", terms))
         moved = _measured(calls, lambda: post("/_emulator/clock/advance", {"by": "31d"}))
-    server.stop()
-    thread.join(30)
+    thread.stop()
     return [
         Size("files of one POST /v1/subscriptions/", len(made[1]), 42, 40),
         Size("calls of one POST /v1/subscriptions/", made[0], 458, 455),

@@ -37,11 +37,7 @@ ABOUT_OTHERS = (
     "contract_tests/surfaces/control/test_requests.py",
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )
-"""Tests that take long, or need what the copy has not, and examine nothing that a recipe changes.
-
-They are about how bundles are stored, the command line, other packages, requests
-as code of other languages, and links to the guide, which is not built in the copy.
-"""
+"""Tests that take long, or need the built guide, which the copy has not, and examine nothing that a recipe changes."""
 
 
 class Patch(NamedTuple):
@@ -65,13 +61,13 @@ class Patch(NamedTuple):
 def patches(recipe: str) -> list[Patch]:
     """Return the patches of one section of the page."""
     section = PAGE.read_text("utf-8").partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
-    return [_patch(diff) for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M)]
-
-
-def _patch(diff: str) -> Patch:
-    head, *hunks = re.split(r"^@@\n", diff, flags=re.M)
-    old, new = (line[4:] for line in head.splitlines())
-    return Patch(new.removeprefix("b/"), old == "/dev/null", [_hunk(hunk.splitlines()) for hunk in hunks])
+    found = []
+    for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M):
+        head, *hunks = re.split(r"^@@\n", diff, flags=re.M)
+        old, new = (line[4:] for line in head.splitlines())
+        changes = [_hunk(hunk.splitlines()) for hunk in hunks]
+        found.append(Patch(new.removeprefix("b/"), old == "/dev/null", changes))
+    return found
 
 
 def _hunk(lines: list[str]) -> tuple[str, str]:

@@ -49,20 +49,16 @@ def constraints() -> tuple[Constraint, ...]:
     return tuple(each if each.sources else each._replace(sources=_listed_sources(each)) for each in found)
 
 
+@cache
 def source_table() -> Mapping[str, list[str]]:
     """The sources of ``sources.yaml`` beside this module, each with the constraints that it gives, ``*`` for anything."""
     table: dict[str, list[str]] = read_yaml(Path(__file__).with_name("sources.yaml"))
     return table
 
 
-@cache
-def _table() -> Mapping[str, list[str]]:
-    return source_table()
-
-
 def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
     """Return the first source of the table that gives this constraint."""
-    rows = _table().items()
+    rows = source_table().items()
     return next(((source,) for source, given in rows if any(fnmatchcase(str(constraint), each) for each in given)), ())
 
 

@@ -135,7 +135,8 @@ def copy_checkout(source: Path, target: Path) -> None:
     if not (source / ".git").exists():
         shutil.copytree(source, target, dirs_exist_ok=True)
         return
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, text=True, check=True)
+    command = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(command, cwd=source, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source / name, target / name)

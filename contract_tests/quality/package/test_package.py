@@ -42,7 +42,7 @@ EXTRAS = {
     "mcp": ("mcp", ["mcp"]),
     "postgres": ("psycopg", ["serve", "--port", "0", "--state", "postgresql://127.0.0.1/worlds"]),
 }
-"""Of each extra a module, and a command that needs it."""
+"""Of each extra a module, and a command that needs it, though its help does not."""
 
 WITHOUT = """
 import sys
@@ -98,7 +98,8 @@ def test_each_extra_is_in_the_table_of_the_guide() -> None:
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_command_that_needs_an_extra_says_how_to_install_it(extra: str, tmp_path: Path) -> None:
     module, arguments = EXTRAS[extra]
-    code = f"{WITHOUT.format(missing={module})}from emulator.cli.main import main\nmain({arguments!r})"
+    code = f"{WITHOUT.format(missing={module})}from emulator.cli.main import main, run\n"
+    code += f"assert not run([{arguments[0]!r}, '--help'])\nmain({arguments!r})"
     ended = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

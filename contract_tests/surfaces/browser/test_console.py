@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.console.test_pages import fill
 from contract_tests.surfaces.console.visitor import HOME, PLACE
 from emulator.ui.console.views import PAGES
 
@@ -123,26 +124,13 @@ def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
 
 
 def full_world(sandbox: Sandbox) -> list[str]:
-    """Return a world with some of everything; the pages there are to see."""
-    endpoint = shop(sandbox)
-    sandbox.inbox_answers("shop", status=400)
-    name = "W" * 80
-    customer = sandbox.customer(name=f"{name} {name}", metadata={"note": "W" * 400})
-    sandbox.subscribe(FAILING_PHONE)
-    sandbox.subscribe()
-    sandbox.product(name=name)
+    """Make a world with some of everything, under names that are wider than a phone; the pages there are to see."""
+    ids = fill(sandbox, "W" * 80)
     sandbox.api.request("GET", "/customers/cust_" + "W" * 200 + "/")
-    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": name}})
-    sandbox.control.post("/faults", {"then": {"status": 503}, "match": {"customer": name}})
-    sandbox.control.post("/snapshots", {"name": "W" * 64})
-    [delivery, *_] = sandbox.deliveries(endpoint)
-    request, event, email = (sandbox.control.get(f"/{kind}")["data"][0] for kind in ("requests", "events", "emails"))
-    objects = (customer, delivery, event, endpoint, sandbox.api.get("/invoices/")["data"][0])
-    return [
-        "",
-        *(path for path in PAGES if "{" not in path),
-        *(f"objects/{each['id']}" for each in objects),
-        f"requests/{request['id']}",
-        f"emails/{email['id']}",
-        "nowhere",
-    ]
+    [delivery, *_] = sandbox.deliveries({"id": ids["endpoint"]})
+    request, event, email = (
+        sandbox.control.get(f"/{kind}")["data"][0]["id"] for kind in ("requests", "events", "emails")
+    )
+    objects = (*ids.values(), delivery["id"], event, sandbox.invoices("id")[0])
+    shown = (*(f"objects/{id}" for id in objects), f"requests/{request}", f"emails/{email}")
+    return ["", *(path for path in PAGES if "{" not in path), *shown, "nowhere"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -120,14 +118,3 @@ def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.Monk
 )
 def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], message: str) -> None:
     assert message in run("compare", "document", *arguments).usage_error
-
-
-@pytest.mark.parametrize("command", [["compare", "document"], ["spec", "validate"]])
-def test_without_the_extra_it_says_how_to_install_it(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its help needs none."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert 'pip install "payments-emulator[check]"' in run(*command).usage_error
-    line = f"cli([*{command}, '--help'])"
-    code = f"import sys; sys.modules['schemathesis'] = None; from emulator.cli.main import cli; {line}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr, done.stdout.startswith("Usage:")) == (0, "", True)

@@ -78,42 +78,40 @@ def test_a_hidden_command_is_never_named(cli: Cli) -> None:
             assert f"\n  {name} " not in cli(*path, "--help").output
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", b"[" * 100_000], ids=len)
-def test_a_file_that_is_no_snapshot_and_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_snapshot_and_no_fixture(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "my shop.json"
-    file.write_bytes(content)
-    assert "give one with --name" in cli("world", "import", str(file)).usage_error
-    assert cli("world", "import", str(file), "--name", "shop").usage_error
-    if content:
-        assert cli("world", "reset", "--fixtures", str(file)).usage_error
+    for content in (b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", b"[" * 100_000):
+        file.write_bytes(content)
+        assert "give one with --name" in cli("world", "import", str(file)).usage_error
+        assert cli("world", "import", str(file), "--name", "shop").usage_error
+        assert not content or cli("world", "reset", "--fixtures", str(file)).usage_error
     assert cli("world", "list").output == ""
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "test app --junit {} -- touch ran",
-        "test suite --junit {} -- touch ran",
-        "test all --html {} -- touch ran",
-        "exec --assumptions all --junit {} -- touch ran",
-        "compare document http://127.0.0.1:9 --junit {}",
-        "compare service http://127.0.0.1:9 --out {}",
-    ],
-)
 def test_a_report_that_has_no_place_is_rejected_before_anything_runs(
-    cli: Cli, tmp_path: Path, options: str, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rejected = cli(*options.format("missing/report").split()).usage_error
-    assert "missing/report: cannot be written: there is no folder missing" in rejected
+    for line in (
+        *("test app --junit {} -- touch ran", "test suite --junit {} -- touch ran", "test all --html {} -- touch ran"),
+        *("exec --assumptions all --junit {} -- touch ran", "compare document http://127.0.0.1:9 --junit {}"),
+        "compare service http://127.0.0.1:9 --out {}",
+    ):
+        rejected = cli(*line.format("missing/report").split()).usage_error
+        assert "missing/report: cannot be written: there is no folder missing" in rejected
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
-def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
+def test_something_else_that_listens_there(cli: Cli) -> None:
     with closing(Receiver()) as stranger:
-        stranger.reply = lambda received: Reply(status, body=body)
-        assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
+        answers = [
+            Reply(200, body=b"hello"),
+            Reply(404, body=b"<h1>Not Found</h1>"),
+            Reply(500, body=b'{"error": "no"}'),
+        ]
+        stranger.reply = lambda received: answers.pop()
+        while answers:
+            assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
 
 
 def test_a_token_that_is_demanded(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

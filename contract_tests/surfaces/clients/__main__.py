@@ -1,4 +1,4 @@
-"""``python -m contract_tests.surfaces.clients``: clients of four generators, workflows and verifiers, against a server.
+"""``python -m contract_tests.surfaces.clients``: clients of four generators, workflows, verifiers and the MCP Inspector.
 
 Each generator's client is complete, compiles and plays the story. Needs Node 20 and, for the samples that verify signatures,
 Go and PHP (``.ci/run`` names the packages), and the network for what it installs into a temporary folder, or into
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import re
 import tempfile
 import time
@@ -19,6 +20,7 @@ from typing import Any
 
 from contract_tests import ROOT
 from contract_tests.support.sandbox import RunningServer
+from contract_tests.surfaces.cli.terminal import COMMAND
 from contract_tests.surfaces.clients.workshop import GateError, Tools, Workshop
 from emulator.checks.receiver.certifier import exported
 from emulator.checks.receiver.checks import METHODS
@@ -159,6 +161,31 @@ def signatures(work: Workshop) -> None:
             raise GateError("\n".join(wrong))
 
 
+# -- the MCP server, under the command line of the MCP Inspector
+
+
+def inspector(work: Workshop) -> None:
+    """No schema of a tool is one that some clients cannot read, and a tool can be called."""
+    server = (*COMMAND, "mcp", "--url", work.url, "--key", "sk_test_inspector")
+    inspect = (
+        work.tools.node / "mcp-inspector",
+        "--cli",
+        "--format",
+        "json",
+        "--quiet",
+        "--connect-timeout",
+        "0",
+        *server,
+    )
+    # It stores what it knows of servers in the user's home.
+    own = {"HOME": str(work.folder), "MCP_CATALOG_PATH": str(work.folder / "servers.json")}
+    arguments = json.dumps({"method": "GET", "path": "/v1/customers/"})
+    call = ("tools/call", "--tool-name", "call", "--tool-args-json", arguments)
+    for method, words in ((("tools/list", "--strict"), '"prove"'), (call, "200 ")):
+        if words not in (said := work.run(*inspect, "--method", *method, env=own)):
+            raise GateError(said)
+
+
 OF_EACH_VERSION: tuple[Step, ...] = (
     openapi_python_client,
     datamodel_code_generator,
@@ -189,7 +216,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--folder", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    steps = [(step, version) for step in OF_EACH_VERSION for version in ("", "-3.1")] + [(signatures, "")]
+    steps = [(step, version) for step in OF_EACH_VERSION for version in ("", "-3.1")]
+    steps += [(signatures, ""), (inspector, "")]
     # The stories use the same keys, so the clients of the 3.1 document speak to a server of their own.
     servers = {"": RunningServer(), "-3.1": RunningServer()}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

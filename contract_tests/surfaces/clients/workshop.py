@@ -23,6 +23,7 @@ OF_GENERATED = ("httpx", "attrs", "python-dateutil", "pydantic[email]", "types-p
 """What the generated Python clients import."""
 
 NODE_TOOLS = (
+    "@modelcontextprotocol/inspector@2.12.0",  # it warns that it wants Node 22, and runs with Node 20
     "@redocly/cli@2.77.0",
     "@types/node@20.19.0",
     "openapi-fetch@0.17.0",

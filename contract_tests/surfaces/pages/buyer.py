@@ -59,25 +59,18 @@ def policy(answer: httpx.Response) -> dict[str, str]:
 
 
 def session(sandbox: Sandbox, **fields: Any) -> Any:
-    lines = [{"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}]
-    urls = {"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart"}
-    return sandbox.api.post("/checkout-sessions/", {"line_items": lines, "currency": "XAF", **urls, **fields})
+    return sandbox.session(**{"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart", **fields})
 
 
 SUCCESS = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
 
 
 def link(sandbox: Sandbox, **fields: Any) -> Any:
-    body = {"payment_link_type": "custom", "amount": 5000, "currency": "XAF", "name": "Workshop"}
-    return sandbox.api.post("/payment-links/", {**body, **fields})
+    return sandbox.link(**{"amount": 5000, "name": "Workshop", **fields})
 
 
 def invoice(sandbox: Sandbox, **fields: Any) -> Any:
-    customer = fields.pop("customer", None) or sandbox.customer()["id"]
-    lines = [{"description": "Repair", "unit_amount": 2000, "quantity": 3}]
-    drafted = sandbox.api.post("/invoices/", {"customer": customer, "line_items": lines, **fields})
-    sandbox.api.post(f"/invoices/{drafted['id']}/finalize/")
-    return sandbox.api.get(f"/invoices/{drafted['id']}/")
+    return sandbox.invoice(**{"line_items": [{"description": "Repair", "unit_amount": 2000, "quantity": 3}], **fields})
 
 
 def path_of(thing: Any) -> str:

@@ -20,37 +20,34 @@ def last_amount(sandbox: Sandbox) -> int:
     return int(sandbox.api.get("/payment-intents/")["data"][0]["amount"])
 
 
-@pytest.mark.parametrize(
-    ("fields", "marked"),
-    [
-        *(({name: " "}, name) for name in ("name", "email")),
-        *(({"quantity": typed}, "quantity") for typed in ("0", "1.5", "many", "9999999")),
-    ],
-)
-def test_a_field_that_will_not_do_is_marked(sandbox: Sandbox, fields: dict[str, str], marked: str) -> None:
+def test_a_field_that_will_not_do_is_marked(sandbox: Sandbox) -> None:
     """Name and email are required where they are collected."""
     with buyer(sandbox, link(sandbox, allow_quantity=True)) as awa:
-        answer = awa.pay(**{**CARD, **WHO, **fields})
-    assert answer.status_code == 422
-    assert f'id="{marked}-wrong"' in answer.text
+        for marked, typed in (
+            ("name", " "),
+            ("email", " "),
+            *(("quantity", each) for each in ("0", "1.5", "x", "9999999")),
+        ):
+            answer = awa.pay(**{**CARD, **WHO, marked: typed})
+            assert (answer.status_code, f'id="{marked}-wrong"' in answer.text) == (422, True), (marked, typed)
 
 
 TYPED: dict[tuple[str, str], dict[str, int | None]] = {
-    ("XAF", "en"): {"2500": 2500, "2,500": 2500, " 2 500 ": 2500, "100": 100, "99999999": 99_999_999},
-    ("EUR", "en"): {"15.50": 1550, "1,015.5": 101_550},
-    ("EUR", "fr"): {"15,50": 1550, "1 015,5": 101_550, "15": 1500},
-    ("TND", "fr"): {"15,505": 15_505},
+    ("XAF", "en"): {
+        "2,500": 2500,
+        "100": 100,
+        "99999999": 99_999_999,
+        **dict.fromkeys(("", "-5", "0.5", "99", "100000000")),
+    },
+    ("EUR", "fr"): {"1 015,5": 101_550},
 }
-
-WRONG = ("", "much", "-5", "0.5", "99", "100000000", "1e5", "²", "9" * 40)
+"""By currency and language what is typed, and the amount that is paid; ``test_language`` has how each writes numbers."""
 
 
 @pytest.mark.parametrize(("currency", "language"), TYPED)
 def test_a_donor_says_how_much(sandbox: Sandbox, currency: str, language: str) -> None:
     """As the buyer writes it; an amount that cannot be paid is marked."""
-    sandbox.settings(currencies=[*{"XAF", currency}])
-    typed = TYPED[currency, language] | (dict.fromkeys(WRONG) if currency == "XAF" else {})
-    for text, amount in typed.items():
+    for text, amount in TYPED[currency, language].items():
         made = link(sandbox, payment_link_type="donation", currency=currency)
         with buyer(sandbox, made, **{"Accept-Language": language}) as awa:
             answer = awa.pay(**CARD, **WHO, amount=text)
@@ -121,37 +118,23 @@ def test_a_buyer_sees_the_payments_of_its_own_and_can_pay_again(sandbox: Sandbox
     assert uses(sandbox, made) == 3
 
 
-def test_a_link_that_is_over_archived_or_deleted_is_closed(sandbox: Sandbox) -> None:
+def test_a_link_that_is_over_archived_exhausted_or_deleted_is_closed(sandbox: Sandbox) -> None:
+    """A use is counted when a payment is initiated, even if it later fails."""
     made = link(sandbox, validity_type="limited", expires_at="2026-01-01T01:00:00Z")
     path = f"/payment-links/{made['id']}/"
     with buyer(sandbox, made) as awa:
-        sandbox.advance("59m")
-        for action, expected in (
-            (None, (200, "payable")),
-            ("archive", (410, "archived")),
-            ("restore", (200, "payable")),
-        ):
-            if action:
-                sandbox.api.post(f"{path}{action}/")
-            page = awa.open()
-            assert (page.status, page.state) == expected
-        sandbox.advance("1m")
-        page = awa.open()
-        assert (page.status, page.state) == (410, "link_expired")
+        assert awa.open().state == "payable"
+        for action, expected in (("archive", (410, "archived")), ("restore", (200, "payable"))):
+            sandbox.api.post(f"{path}{action}/")
+            assert ((page := awa.open()).status, page.state) == expected
+        sandbox.advance("1h")
+        assert ((page := awa.open()).status, page.state) == (410, "link_expired")
         sandbox.api.delete(path)
         assert awa.open().status == 404
-
-
-@pytest.mark.parametrize("limits", [{"validity_type": "one_time"}, {"validity_type": "limited", "max_usage": 1}])
-def test_an_exhausted_link_is_no_longer_available(sandbox: Sandbox, limits: dict[str, Any]) -> None:
-    """A use is counted when a payment is initiated, even if it later fails."""
-    made = link(sandbox, **limits)
-    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
+    once = link(sandbox, validity_type="one_time")
+    with buyer(sandbox, once) as awa, buyer(sandbox, once) as ama:
         late = {**ama.open().fields, "do": "pay", **CARD, **WHO}
-        failed = awa.follow(awa.pay(**DECLINED, **WHO))
-        assert (failed.status, failed.state) == (410, "exhausted")
-        assert "declined" in failed.text
-        rejected = ama.follow(ama.send(late))
-    assert (rejected.status, rejected.state) == (410, "exhausted")
-    assert "no longer available" in rejected.text
-    assert uses(sandbox, made) == 1
+        failed, rejected = awa.follow(awa.pay(**DECLINED, **WHO)), ama.follow(ama.send(late))
+    for page, words in ((failed, "declined"), (rejected, "no longer available")):
+        assert (page.status, page.state, words in page.text) == (410, "exhausted", True)
+    assert uses(sandbox, once) == 1

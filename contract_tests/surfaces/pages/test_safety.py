@@ -23,19 +23,16 @@ from contract_tests.surfaces.pages.buyer import (
 from emulator.ui.buyer.payables import web_url
 
 NASTY = [
-    *("<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>'", "{{ 7*7 }} {% raw %} ${7*7}"),
-    *("</style></title></textarea><!--", "😀👩‍👩‍👧 Café — “ça va ?”", "\u202eمرحبا بالعالم\u202c שלום", "é" * 2000),
+    "<script>alert(1)</script> \"><img src=x onerror=alert(1)>' {{ 7*7 }} {% raw %} ${7*7} </style></title></textarea><!--",
+    "😀👩‍👩‍👧 Café — “ça va ?” \u202eمرحبا بالعالم\u202c שלום",
+    "é" * 2000,
 ]
 
 
 BOUGHT = ("customer.created", "payment_intent.succeeded", "transaction.succeeded")
 
 
-def shown(page: Page) -> str:
-    return " ".join(page.text.split())
-
-
-@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+@pytest.mark.parametrize("text", NASTY, ids=["markup", "scripts", "long"])
 def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(sandbox: Sandbox, text: str) -> None:
     name = text[:255]
     product = sandbox.product(name=name, description=text, metadata={"note": text[:500]})
@@ -44,13 +41,13 @@ def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(sandbox: Sa
         session(sandbox, customer=customer["id"], line_items=[{"description": text, "unit_amount": 5000}]),
         link(sandbox, payment_link_type="product", products=[product["id"]], name=text),
         link(sandbox, payment_link_type="product", products=[product["id"], sandbox.product()["id"]]),
-        invoice(sandbox, customer=customer["id"], description=text, footer=text),
+        invoice(sandbox, customer=customer, description=text, footer=text),
     ]
     for thing, expected in zip(things, (text, text, name, text), strict=True):
         with buyer(sandbox, thing) as awa:
             page = awa.open()
             assert page.status == 200
-            assert " ".join(expected.split()) in shown(page)
+            assert " ".join(expected.split()) in " ".join(page.text.split())
             assert page.html.count("<script") == 1
             assert "<img" not in page.html
             again = Page(awa.send({**page.fields, "do": "pay", "method": "bank_card", "name": text, "phone": text}))
@@ -110,17 +107,15 @@ def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) ->
         assert rejected["param"] == "success_url", url
 
 
-@pytest.mark.parametrize(
-    "token",
-    ["", "x", "a" * 22 + "." + "0" * 64, "é" * 22 + "." + "0" * 64, "another page's"],
-    ids=["none", "short", "forged", "letters", "another"],
-)
-def test_a_form_without_a_token_of_ours_does_nothing(sandbox: Sandbox, token: str) -> None:
-    with buyer(sandbox, link(sandbox)) as awa, buyer(sandbox, link(sandbox)) as ama, sandbox.expect():
-        given = ama.open().fields["token"] if "another" in token else token
-        page = Page(awa.pay(**CARD, **WHO, token=given))
-        assert (page.status, page.state) == (403, "payable")
-        assert "try again" in page.said("problem")
+def test_a_form_without_a_token_of_ours_does_nothing(sandbox: Sandbox) -> None:
+    """Without one, with one that is short, forged, of letters or of another page."""
+    with buyer(sandbox, link(sandbox)) as awa, buyer(sandbox, link(sandbox)) as ama:
+        another = ama.open().fields["token"]
+        with sandbox.expect():
+            for token in ("", "x", "a" * 22 + "." + "0" * 64, "é" * 22 + "." + "0" * 64, another):
+                page = Page(awa.pay(**CARD, **WHO, token=token))
+                assert (page.status, page.state) == (403, "payable")
+                assert "try again" in page.said("problem")
     with sandbox.expect(*BOUGHT), Buyer(sandbox.url, awa.path) as other:
         assert other.send({**page.fields, "do": "pay", **CARD, **WHO}).status_code == 303, "the form it got is good"
 
@@ -142,13 +137,13 @@ def test_a_form_that_another_site_or_page_sends_does_nothing(sandbox: Sandbox) -
         assert awa.send(form, Origin=sandbox.url, **{"Sec-Fetch-Site": "same-origin"}).status_code == 303
 
 
-@pytest.mark.parametrize("broken", [{"cvc": "1"}, {"expiry": "1"}, {"number": "4242 4242 4242 4241"}, {"token": "x"}])
-def test_a_card_that_was_sent_is_never_shown_again(sandbox: Sandbox, broken: dict[str, str]) -> None:
-    with buyer(sandbox, session(sandbox)) as awa:
-        for answer in (awa.pay(**{**CARD, "cvc": "9876", **broken}), awa.pay(**CARD)):
-            for secret in ("4242 4242 4242 424", "424242424242424", "9876"):
-                assert f'value="{secret}' not in answer.text
-        assert "424242" not in awa.open().text
+def test_a_card_that_was_sent_is_never_shown_again(sandbox: Sandbox) -> None:
+    for broken in ({"cvc": "1"}, {"expiry": "1"}, {"number": "4242 4242 4242 4241"}, {"token": "x"}):
+        with buyer(sandbox, session(sandbox)) as awa:
+            for answer in (awa.pay(**{**CARD, "cvc": "9876", **broken}), awa.pay(**CARD)):
+                for secret in ("4242 4242 4242 424", "424242424242424", "9876"):
+                    assert f'value="{secret}' not in answer.text
+            assert "424242" not in awa.open().text
 
 
 def test_a_body_that_is_no_form_does_nothing(sandbox: Sandbox) -> None:
@@ -164,15 +159,14 @@ def test_a_body_that_is_no_form_does_nothing(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock") == clock == before
 
 
-@pytest.mark.parametrize(("address", "allowed"), [("203.0.113.9", False), ("198.51.100.9", True)])
-def test_a_page_offers_and_takes_only_what_a_profile_allows(sandbox: Sandbox, address: str, allowed: bool) -> None:
+def test_a_page_offers_and_takes_only_what_a_profile_allows(sandbox: Sandbox) -> None:
     """Security profile rules 4 and 5, by the buyer's address (B-95): 203.0.113.0/24 is in GA. Nothing is made."""
     profile = {"name": "Not there", "blocked_countries": ["GA"], "allowed_payment_methods": ["bank_card"]}
     sandbox.api.post("/security-profiles/", profile)
     for thing in (session(sandbox), link(sandbox), invoice(sandbox)):
-        with buyer(sandbox, thing, **{"X-Forwarded-For": address}) as visitor:
-            page = visitor.open()
-            assert 'value="bank_card"' in page.html
-            assert 'value="mobile_money"' not in page.html
-            assert visitor.pay(**CARD, **WHO).status_code == (303 if allowed else 403)
-    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == (3 if allowed else 0)
+        for address, status in (("203.0.113.9", 403), ("198.51.100.9", 303)):
+            with buyer(sandbox, thing, **{"X-Forwarded-For": address}) as visitor:
+                page = visitor.open()
+                assert [f'value="{each}"' in page.html for each in ("bank_card", "mobile_money")] == [True, False]
+                assert visitor.pay(**CARD, **WHO).status_code == status
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 3

@@ -12,13 +12,6 @@ from emulator.testing import Emulator, LocalServer
 
 
 @pytest.fixture(scope="session")
-def local_server() -> Iterator[LocalServer]:
-    server = LocalServer()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="session")
 def played(local_server: LocalServer) -> Iterator[Emulator]:
     """The world after the story: tests only read it."""
     with Emulator(key="sk_test_played", clock=START, seed=7, server=local_server) as payments:

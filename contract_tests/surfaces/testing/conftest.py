@@ -10,14 +10,6 @@ from contract_tests.support.sandbox import START
 from emulator.testing import Emulator, LocalServer
 
 
-@pytest.fixture(scope="session")
-def local_server() -> Iterator[LocalServer]:
-    """The server the worlds of these tests live on."""
-    server = LocalServer(strict=True)
-    yield server
-    server.stop()
-
-
 @pytest.fixture
 def world(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
     """A world that stands still at the start of 2026."""

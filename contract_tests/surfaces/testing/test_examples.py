@@ -1,7 +1,4 @@
-"""The example shops: their own suites pass, and ``test app`` finds nothing in their stories.
-
-``python -m contract_tests.surfaces.checks.app`` tries every fault; here are those that careless shops do not survive.
-"""
+"""The example shops: their own suites pass, and ``test app`` with faults that are hard to survive finds nothing in them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import wait
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
-from types import ModuleType
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 import anyio.to_thread
@@ -87,29 +86,6 @@ def flask_app(shop: Shop) -> Any:
     app = Flask("shop")
     app.post("/webhooks")(lambda: shop.sync() or "")
     return app
-
-
-@contextmanager
-def django_app(shop: Shop) -> Iterator[Any]:
-    """Its ASGI application, which knows no lifespan. Django looks its views up in a module."""
-    import django
-    from django.conf import settings
-    from django.core.asgi import get_asgi_application
-    from django.http import HttpResponse
-    from django.test.utils import override_settings
-    from django.urls import path
-
-    async def webhooks(request: Any) -> Any:
-        await shop.asynchronous()
-        return HttpResponse()
-
-    if not settings.configured:
-        settings.configure(ALLOWED_HOSTS=["localhost", "testserver"], SECRET_KEY="x")
-        django.setup()
-    views = ModuleType("views")
-    views.urlpatterns = [path("webhooks", webhooks)]  # type: ignore[attr-defined]  # Django's name
-    with override_settings(ROOT_URLCONF=views):
-        yield get_asgi_application()
 
 
 @pytest.fixture
@@ -256,11 +232,7 @@ TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {
     "FastAPI, async": lambda shop: nullcontext(fastapi_app(shop)),
     "client of FastAPI, sync": lambda shop: client_of(fastapi_app(shop, "sync")),
     "Flask, sync": lambda shop: nullcontext(flask_app(shop)),
-    "ASGI of Django, async": django_app,
 }
-
-
-DJANGO = (pytest.mark.long, pytest.mark.needs("django"))
 
 
 def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str) -> None:
@@ -284,9 +256,7 @@ def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     monkeypatch.setattr(collector, "wait", lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds))
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=DJANGO if "Django" in each else ()) for each in TARGETS]
-)
+@pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("first", ["client", "world"])
 def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_is_reported(
     local_server: LocalServer, world_name: str, make_shop: Any, monkeypatch: pytest.MonkeyPatch, name: str, first: str
@@ -294,8 +264,6 @@ def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_
     shop = make_shop(SLOW)
     play(local_server, world_name, name, shop, first)
     assert shop.handled == 1
-    if name.startswith("ASGI of Django"):
-        return  # it leaves the body of a request open that is canceled, which is a warning
     shop = make_shop(ENDLESS)
     limit_once_begun(monkeypatch, shop)
     said = rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered within 0.1 s"

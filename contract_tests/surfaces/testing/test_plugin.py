@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -15,8 +16,10 @@ import pytest
 
 import emulator.server.server
 import emulator.testing.plugin
+from contract_tests.quality.docs.pages import PAGES, ROOT, samples
 from emulator.engine.reference_data import named_assumptions
-from emulator.testing import Emulator, LocalServer
+from emulator.testing import Emulator, LocalServer, Webhooks, plugin
+from emulator.testing.base_emulator import BaseEmulator
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
@@ -219,22 +222,20 @@ def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pyt
 # -- other tools
 
 
-@pytest.mark.parametrize(
-    ("tool", "replaced"),
-    [
-        ("respx and pytest-httpx", ["httpx.HTTPTransport.handle_request"]),
-        ("pytest-recording", ["http.client.HTTPConnection", "http.client.HTTPResponse"]),
-        ("HTTPretty", ["socket.socket", "socket.create_connection", "socket.getaddrinfo"]),
-    ],
-)
-def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester, tool: str, replaced: list[str]) -> None:
-    """The fixture and the report of a failed test do without what these tools replace, as long as the test runs."""
-    module = f"""
+def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester) -> None:
+    """The fixture and the report of a failed test do without what such tools replace, as long as the test runs."""
+    module = """
+        FAKED = (
+            "httpx.HTTPTransport.handle_request",  # respx and pytest-httpx
+            "http.client.HTTPConnection", "http.client.HTTPResponse",  # pytest-recording
+            "socket.socket", "socket.create_connection", "socket.getaddrinfo",  # HTTPretty
+        )
+
         def faked(*_, **__):
-            raise AssertionError("{tool}")
+            raise AssertionError("it was faked")
 
         def test_shop(payments, monkeypatch):
-            for name in {replaced}:
+            for name in FAKED:
                 monkeypatch.setattr(name, faked)
             payments.trigger("invoice.paid")
             payments.clock.advance("1d")
@@ -244,7 +245,7 @@ def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester, 
     result = run(suite, test_shop=module)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*the report*", "*POST /_emulator/trigger -> 200*"])
-    assert tool not in "".join(result.outlines).partition("- payments emulator -")[2]
+    assert "it was faked" not in "".join(result.outlines).partition("- payments emulator -")[2]
 
 
 def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,3 +369,34 @@ def test_a_live_key_in_the_environment_fails_a_test_with_a_world(
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*The environment variable SHOP_KEY holds a live key: run tests without it."])
     result.stdout.no_fnmatch_line("*0123456789abcdef*")
+
+
+# -- the pages: their samples are run as they are printed, and the one on test suites has every helper
+
+
+SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
+SUITES = [sample for sample in SAMPLES if "def test_" in sample]
+
+
+@pytest.mark.long
+def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
+    """All in one run, each as a module of its own. A test under several assumptions runs once for each."""
+    modules = {f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
+    outcomes = run(suite, "-p", "pytest_socket", **modules).parseoutcomes()
+    assert set(outcomes) == {"passed"}
+    assert outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)
+
+
+@pytest.mark.parametrize("sample", [each for each in SAMPLES if each not in SUITES])
+def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
+
+
+def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
+    page = (ROOT / "docs/guide/testing.md").read_text("utf-8")
+    options = {*plugin.ARGUMENTS, "payments_clock", "payments_fixtures"}
+    assert [option for option in options if option not in page] == []
+    names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}
+    unsaid = {"close", "record", "recording", "summary", "so_far"}
+    assert names - set(re.findall(r"\w+", page)) == unsaid

@@ -14,16 +14,17 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.support.sandbox import START
 from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
 from emulator.checks.app.scenario import UnfinishedTestApp
-from emulator.testing import Emulator
+from emulator.testing import Emulator, LocalServer
 
 Story = Callable[[Emulator], Any]
 
 
 @pytest.fixture
-def payments() -> Iterator[Emulator]:
-    with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as emulator:
+def payments(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
+    with Emulator(key=f"sk_test_{world_name}", clock=START, seed=7, server=local_server) as emulator:
         yield emulator
 
 
@@ -220,16 +221,6 @@ def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emula
 
 
 # -- the audit
-
-
-def test_what_the_audit_finds_without_any_fault_is_reported(payments: Emulator) -> None:
-    def play(payments: Emulator) -> None:
-        for _ in range(2):
-            payments.client.post("/v1/customers/", json={})
-
-    report = payments.test_app(play, only=["1:slow"])
-    assert [note.rule for note in report.audit] == ["retried-refusal"]
-    assert "Without any fault, warning of the audit: A request with a permanent error was sent" in report.text()
 
 
 def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2) -> Story:

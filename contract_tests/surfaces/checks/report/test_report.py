@@ -148,9 +148,3 @@ def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
         ended = examined("--receiver", url, "--secret", SECRET, "--", *NOTHING)
     assert (ended.status, ended.output) == (2, "")
     assert f"No receiver answers at {url}" in ended.errors
-
-
-def test_a_suite_that_fails_by_itself_is_a_problem() -> None:
-    ended = examined("--", sys.executable, "-c", "raise SystemExit('2 failed')")
-    assert ended.status == 1
-    assert "so nothing else was tried: exit status 1, 2 failed" in ended.output

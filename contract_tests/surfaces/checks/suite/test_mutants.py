@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from contract_tests.surfaces.checks.suite.stories import CAUGHT_BY, Story, deposit, pay
-from emulator.checks.report import as_junit
 from emulator.checks.runs import ONE_AT_A_TIME
 from emulator.checks.suite.mutants import MUTANTS, Mutant
 from emulator.checks.suite.search import MutantRun, SuiteReport, try_mutants
@@ -142,24 +140,3 @@ def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_
     assert lines[3].startswith("Left out, because a client must not depend on it (--all tries it): payment-succeeded-")
     everything = mutated(play, happy_path, only=["*"])
     assert (everything.left_out, everything.asserts_nothing) == ([], False)
-
-
-def test_a_suite_that_fails_by_itself_is_not_examined(play: Play) -> None:
-    def wrong(payments: Emulator) -> None:
-        raise AssertionError("it is broken")
-
-    report = mutated(play, wrong)
-    assert report.report().text() == "The command fails with the right service, so nothing else was tried: it is broken"
-    assert not report.passes(0)
-
-
-def test_the_report_says_what_no_test_looked_at(play: Play) -> None:
-    report = mutated(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
-    assert report.report().text().splitlines() == [
-        "50 %: 1 of 2 mutants caught, 1 survived; 1 other does not concern the command.",
-        "1. no test fails when a refund says `succeeded` for less than was asked",
-        "    again: --only refund-short",
-        "    fix: Assert the amount of the refund.",
-    ]
-    suite = ElementTree.fromstring(as_junit(report.report()))
-    assert [case.get("name") for case in suite] == ["refund-short", "refund-never-answered"]

@@ -1,0 +1,17 @@
+"""What several surfaces ask for: the server that the helpers of tests start, with worlds of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from emulator.testing import LocalServer
+
+
+@pytest.fixture(scope="session")
+def local_server() -> Iterator[LocalServer]:
+    """One for the whole run."""
+    server = LocalServer(strict=True)
+    yield server
+    server.stop()
