@@ -25,7 +25,7 @@ CHECKS = (
     "contract_tests/contract/every",
     "contract_tests/simulator/test_simulate.py",
     "contract_tests/quality/docs/test_pages.py",
-    "contract_tests/surfaces/i18n/test_catalogs.py",
+    "contract_tests/surfaces/i18n/test_languages.py",
     "contract_tests/surfaces/control",
     "contract_tests/surfaces/console",
     "contract_tests/surfaces/pages",

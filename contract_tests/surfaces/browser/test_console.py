@@ -1,14 +1,16 @@
-"""The console in a real browser: it comes alive by itself, steers the world, and is fit for everybody."""
+"""The console in a real browser: it comes alive by itself, steers the world, and answers in few clicks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import expect
 
-from contract_tests.support.sandbox import Sandbox
+from contract_tests import ROOT
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.test_pages import fill
 from contract_tests.surfaces.console.visitor import HOME, PLACE
 from emulator.ui.console.views import PAGES
@@ -134,3 +136,141 @@ def full_world(sandbox: Sandbox) -> list[str]:
     objects = (*ids.values(), delivery["id"], event, sandbox.invoices("id")[0])
     shown = (*(f"objects/{id}" for id in objects), f"requests/{request}", f"emails/{email}")
     return ["", *(path for path in PAGES if "{" not in path), *shown, "nowhere"]
+
+
+# -- what people come for: few clicks from where they have the question, and the answer is in view
+
+
+GUIDE = ROOT / "docs" / "guide" / "console.md"
+
+IN_VIEW = """() => {
+  const words = [], range = document.createRange();
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.textContent.trim() || !text.parentElement.checkVisibility()) continue;
+    range.selectNodeContents(text);
+    const { top, bottom, width } = range.getBoundingClientRect();
+    if (width && top >= 0 && bottom <= innerHeight) words.push(text.textContent);
+  }
+  return words.join(" ").replace(/\\s+/g, " ");
+}"""
+"""The text of a page that stands within the window."""
+
+
+def busy_world(sandbox: Sandbox) -> dict[str, str]:
+    """Return an unpaid subscription, an active one, an email with a PDF, a snapshot, and an endpoint that fails."""
+    sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}", "invoice.paid", "customer.created", name="Shop"
+    )
+    active, unpaid = sandbox.subscribe(), sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("40d")
+    trial, deposit = sandbox.subscribe(FAILING_PHONE, trial_period_days=14), sandbox.pay()["transaction"]
+    lines = [{"description": "Mat", "unit_amount": 9000}]
+    invoice = sandbox.api.post("/invoices/", {"customer": active["customer"], "line_items": lines})
+    for step in ("finalize", "send"):
+        sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.customer(name="Late Comer")
+    sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Ada Ndong"})
+    sandbox.settle()
+    paths = {name: f"objects/{each['id']}" for name, each in (("active", active), ("unpaid", unpaid), ("trial", trial))}
+    return {**paths, "deposit": f"objects/{deposit}", "invoice": f"../../invoice/{invoice['id']}"}
+
+
+class Task(NamedTuple):
+    """From the overview, or the page of an object of the busy world: what is clicked, or filled in, and what is seen then."""
+
+    name: str
+    start: str
+    steps: tuple[str | tuple[str, str], ...]
+    answer: str
+
+
+def row(part: str, text: str) -> str:
+    return f'[data-testid={part}] .cover:has-text("{text}")'
+
+
+def menu(name: str) -> str:
+    return f'#menu [data-go="{name}"]'
+
+
+def mark(name: str) -> str:
+    return f"[data-testid={name}]"
+
+
+FAILED = row("latest_deliveries", "customer.created")
+SENT = row("latest_emails", "INV-")
+UNPAID = "5 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS."
+TWO_XX = 'label.check:has(input[name="settings.assumptions.webhook_success"][value="2xx"])'
+
+TASKS = [
+    Task("Why did this webhook fail?", "", (FAILED,), "Not delivered to Shop: 1 attempt, which got 400."),
+    Task(
+        "Why is this subscription unpaid?",
+        "",
+        (("#find", "Awa Diop"), '#suggestions [role=option]:has-text("unpaid")'),
+        UNPAID,
+    ),
+    Task("What did this request change?", "", (row("latest_requests", "/v1/customers/…"),), 'lastname "Diop" "Ndong"'),
+    Task("What happens next, and when?", "", (), "Ada Ndong · Basic · 5,000 XAF / month"),
+    Task("What will happen within a month?", "", (menu("schedule"), mark("play-P1M")), "invoice.paid"),
+    Task("What did the customer get by email?", "", (SENT,), "buyer0@example.com"),
+    Task("Where is the money?", "", (menu("ledger"),), "Merchant"),
+    Task("Which operations are not used yet?", "", (menu("coverage"),), "operations of the service were called"),
+    Task("Does my client follow the rules of the service?", "", (menu("audit"),), "requests checked."),
+    Task(
+        "What did the receiver get, and was its signature right?",
+        "",
+        (menu("inbox"), '.cover:has-text("shop")'),
+        "signature valid",
+    ),
+    Task("look a card number up", "", (menu("magic"),), "4242"),
+    Task(
+        "send a failed webhook again", "", (FAILED, mark("step-retry")), "Replayed: failed, the endpoint answered 400."
+    ),
+    Task(
+        "find the request that made it", "active", (f"{mark('why')} a[href*='/requests/']",), "POST /v1/subscriptions/"
+    ),
+    Task("compare two instants", "unpaid", (mark("more"), mark("compare")), "fields differ."),
+    Task(
+        "share a bug",
+        "unpaid",
+        (mark("more"), 'a:has-text("Share this world")', 'role=link[name="Export to share before"]'),
+        "before",
+    ),
+    Task("see an email in French", "", (SENT, 'role=link[name="Français"]'), "Français"),
+    Task(
+        "refund half",
+        "deposit",
+        (mark("step-refund"), 'button:has-text("Half")', mark("step-refund-do")),
+        "Done: Refund.",
+    ),
+    Task("switch an assumption", "assumptions", (TWO_XX, mark("save-assumptions")), "Settings saved."),
+    Task("play dunning through", "trial", (mark("step-advance_trial"), mark("step-advance_retries")), "unpaid"),
+    Task("pay an invoice", "invoice", (mark("pay"),), "This invoice is paid."),
+    Task("copy a request as curl", "", (row("latest_requests", "/v1/"), mark("copy-code")), "Copied"),
+]
+
+
+@pytest.mark.long
+def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view(sandbox: Sandbox, surf: Surf) -> None:
+    """Two clicks for a question of the guide and for what begins at the overview, three from the page of an object."""
+    questions = [task.name for task in TASKS if task.name.endswith("?")]
+    assert re.findall(r"^## (.+\?)$", GUIDE.read_text("utf-8"), re.MULTILINE) == questions
+    world = busy_world(sandbox)
+    tab = surf(address(sandbox), **DESK, permissions=["clipboard-read", "clipboard-write"])
+    for task in TASKS:
+        assert len([step for step in task.steps if isinstance(step, str)]) <= (3 if task.start in world else 2)
+        tab.goto(address(sandbox, world.get(task.start, task.start)))
+        for step in task.steps:
+            if task.start != "invoice":
+                listening(tab)
+            if isinstance(step, str):
+                tab.locator(step).first.click()
+            else:
+                tab.locator(step[0]).fill(step[1])
+        tab.wait_for_function(f"answer => ({IN_VIEW})().includes(answer)", arg=task.answer)
+    assert [each["amount"] for each in sandbox.api.get("/refunds/")["data"]] == [2500]
+    assert tab.evaluate("navigator.clipboard.readText()").startswith("curl ")

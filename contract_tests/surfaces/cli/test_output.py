@@ -1,22 +1,35 @@
-"""What leaves the command line: colours for people alone, each line at once, and a quiet end on a closed pipe."""
+"""What leaves the command line: colours for people, lines at once, a quiet end on a closed pipe, JSON and files of reports."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 from click import unstyle
 
+from contract_tests.quality.drift.commands import commands, options
+from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.checks.receiver.receivers import SECRET
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
-from contract_tests.surfaces.cli.terminal import COMMAND, Begin, clean, ended
-from emulator.cli.main import COMMANDS
+from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
+from contract_tests.surfaces.cli.test_examinations import Answer, stranger
+from contract_tests.surfaces.cli.test_exec import CALL, SEARCH
+from contract_tests.surfaces.recording.story import START, past_due
+from emulator.cli.main import COMMANDS, cli
+from emulator.cli.options import OutputFile
+from emulator.testing import Emulator, LocalServer
 
 Follow = Callable[..., "subprocess.Popen[str]"]
 
@@ -153,3 +166,200 @@ def test_a_line_loads_its_own_command_only_the_help_none_and_a_request_no_server
     for line in ("health", "trigger invoice.paid", "events"):
         where = which(sandbox)[: 2 if line == "health" else 4]
         assert heavy & loaded(*line.split(), *where) == {"socket"}
+
+
+# -- every ``--json``, ``--junit``, ``--html`` and file of a report, on a run that finds something
+
+
+HERE = Path(__file__).parents[1]
+
+PLACES = {
+    "client": f"{sys.executable} {HERE / 'checks/app/client.py'}",
+    "suite": f"{sys.executable} {HERE / 'checks/suite/suite.py'}",
+    "search": f"{sys.executable} search.py",
+    "secret": SECRET,
+    "reports": "--json --html found.html --junit found.xml",
+}
+
+RUNS = """
+0 health --json --url {url}
+1 exec --assumptions all {reports} -- {search}
+1 exec --assume search_nothing_found=error -- {search}
+0 clock show --json {main}
+0 clock advance --json 1d {other}
+0 clock next --json {other}
+0 clock freeze --json {other}
+0 clock run --json {other}
+0 schedule --json {main}
+1 pay --json {session} --phone +24177000001 {other}
+0 trigger --json subscription.payment_failed {other}
+0 events --json {main}
+0 logs --json {main}
+0 explain --json {subscription} {main}
+0 record --as pytest --out found.py {main}
+0 emails --json {main}
+0 emails {email} --html {main}
+0 world save --json first {other}
+0 world load --json saved {other}
+0 world list --json {other}
+0 world export saved --out found.json {other}
+0 world import --json saved.json {other}
+0 world rewind --json {other}
+0 world reset --json {other}
+0 test client {reports} {main}
+0 ledger --json {main}
+0 test suite --usage --json -- {suite}
+1 test app --only 5:drop-after {reports} -- {client} careless
+1 test suite --only refund-short {reports} -- {suite}
+1 test all {reports} --app "{client} careless" -- {suite}
+1 compare document {strict} --examples 1 --seed 1 {reports}
+0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 {reports} --out found.yaml
+1 test receiver {receiver} --secret {secret} {reports}
+0 listen --json --forward-to {receiver} {other}
+"""
+"""The exit status and the run. Its files are read by their suffix, and it prints JSON if it has ``--json``."""
+
+LINES = [line[2:] for line in RUNS.strip().splitlines()]
+
+NAMES = {"--json", "--junit", "--html", "--out"}
+
+FORMS: Mapping[str, Callable[[str], Any]] = {
+    ".json": json.loads,
+    ".xml": ElementTree.fromstring,
+    ".yaml": yaml.safe_load,
+    ".py": lambda text: compile(text, "found.py", "exec"),
+    ".html": lambda text: text.index("</html>", text.index("<!doctype html>")),
+}
+"""How each file is read; what is no such file raises an error."""
+
+
+OPERATION = {
+    "operationId": "createCustomer",
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "responses": {"201": {"description": "Created."}},
+}
+
+DOCUMENT = {
+    "openapi": "3.0.3",
+    "info": {"title": "Strict", "version": "1"},
+    "servers": [{"url": "/v1"}],
+    "paths": {"/customers/": {"post": OPERATION}},
+}
+
+
+def strict(path: str) -> Answer:
+    """A service that forbids its one operation: its document does not say so, but a rule of state does."""
+    return (200, DOCUMENT) if path == "/openapi.json" else (403, {"code": "PERMISSION_DENIED", "message": "No."})
+
+
+@pytest.fixture(scope="module")
+def main(local_server: LocalServer) -> Iterator[tuple[Emulator, str]]:
+    """A world in which a subscription is past due, which runs only read; and that subscription."""
+    with Emulator(key="sk_test_main", clock=START, seed=7, server=local_server) as payments:
+        yield payments, past_due(payments)
+
+
+@pytest.fixture
+def other(main: tuple[Emulator, str]) -> Iterator[Emulator]:
+    """A world that the runs change."""
+    with Emulator(main[0].url, key="sk_test_other") as payments:
+        yield payments
+
+
+@pytest.fixture
+def places(
+    main: tuple[Emulator, str], other: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, str]]:
+    """What stands for the words in braces. The files that the runs read are in the present folder."""
+    payments, subscription = main
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "search.py").write_text(CALL + SEARCH)
+    with closing(Receiver()) as receiver, stranger(strict) as service:
+        yield {
+            **PLACES,
+            "url": payments.url,
+            "main": f"--url {payments.url} --key {payments.key}",
+            "other": f"--url {other.url} --key {other.key}",
+            "subscription": subscription,
+            "email": payments.api.get("/_emulator/emails")["data"][0]["id"],
+            "strict": service,
+            "receiver": receiver.url,
+        }
+
+
+def begun(other: Emulator) -> str:
+    """Begin the world anew, with an unpaid session and a snapshot that is exported, too; the session's id."""
+    other.api.post("/_emulator/reset")
+    session = other.session()["id"]
+    other.api.post("/_emulator/snapshots", {"name": "saved"})
+    Path("saved.json").write_bytes(other.client.get("/_emulator/snapshots/saved").content)
+    other.trigger("invoice.paid")
+    return str(session)
+
+
+HEAVY_RUNS = ("test all", "test app", "test suite", "exec", "compare")
+"""Runs of other commands, or of many requests; each has tests of its own."""
+
+
+def command_of(line: str) -> tuple[str, ...]:
+    words = line.split()
+    return tuple(words[:2] if words[0] in ("clock", "world", "test", "compare", "spec") else words[:1])
+
+
+def test_no_option_is_left_out() -> None:
+    there = {
+        (path, max(option.opts, key=len))
+        for path, command in commands(cli)
+        for option in options(command)
+        if NAMES & {*option.opts} or isinstance(option.type, OutputFile)
+    }
+    tried = {
+        (command_of(line), word) for line in LINES for word in shlex.split(line.replace("{reports}", PLACES["reports"]))
+    }
+    assert sorted(there - tried) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [line for line in LINES if not line.startswith(HEAVY_RUNS)],
+        *(pytest.param([line], marks=pytest.mark.long) for line in LINES if line.startswith(HEAVY_RUNS)),
+    ],
+    ids=lambda lines: lines[0].split(" {")[0],
+)
+def test_what_is_written_can_be_read(
+    lines: list[str], places: dict[str, str], other: Emulator, tmp_path: Path, begin: Begin
+) -> None:
+    for line in lines:
+        words = shlex.split(line.format_map({**places, "session": begun(other)}))
+        status, output, errors = listened(words, places, begin) if words[0] == "listen" else run(*words)
+        assert "Traceback" not in output + errors
+        assert f"{status} {line}\n" in RUNS, output
+        if "--json" in words:
+            assert [*values(output)], "it says nothing"
+        written = [tmp_path / word for word in words if word.startswith("found.")]
+        if "--html" in words and not written:
+            FORMS[".html"](output.lower())
+        for file in written:
+            text = file.read_text("utf-8")
+            FORMS[file.suffix](text.lower() if file.suffix == ".html" else text)
+            file.unlink()
+
+
+def listened(words: list[str], places: dict[str, str], begin: Begin) -> Ended:
+    process = begin(*words)
+    assert process.stdout
+    endpoint = process.stdout.readline()
+    run(*shlex.split("trigger customer.created {other}".format_map(places)))
+    delivery = process.stdout.readline()
+    status, output, errors = ended(process, signal.SIGTERM)
+    return Ended(status, endpoint + delivery + output, errors)
+
+
+def values(output: str) -> Iterator[Any]:
+    """Yield the JSON values that are printed one after the other; nothing else is."""
+    decoder, text = json.JSONDecoder(), output.strip()
+    while text:
+        value, end = decoder.raw_decode(text)
+        yield value
+        text = text[end:].lstrip()

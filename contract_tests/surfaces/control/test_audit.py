@@ -1,16 +1,29 @@
-"""The audit of a client: each rule broken and found, and each rule followed, or nearly followed, and not found."""
+"""What the journal says of a client: each rule of the audit broken and followed, and how much of the service it used."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from contract_tests.contract.document.reader import (
+    Document,
+    Part,
+    operations,
+    parameters,
+    properties,
+    request_schema,
+    resolved,
+)
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.sandbox import CARD, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, Sandbox, compare_events
+from emulator.document import bundles
 from emulator.insight.audit.audit import rules as every_rule
 from emulator.insight.audit.violations import MANY_PAGES, MANY_READS
+from emulator.resources.registry import STATE_MACHINES
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"
 
@@ -359,3 +372,111 @@ def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> 
         assert {rule: found(sandbox, rule) for rule in rules} == {
             rule: [endpoint] if rule in broken else [] for rule in rules
         }, fields
+
+
+# -- coverage: what is documented is what the document says, and what counts is what a caller did
+
+
+SERVICE = bundles.load("service")
+OPERATIONS = {each.node["operationId"]: each for each in operations(SERVICE)}
+
+
+def report(sandbox: Sandbox, **query: str) -> Any:
+    return sandbox.control.get("/coverage", **query)
+
+
+def exercised(sandbox: Sandbox, group: str) -> set[str]:
+    return set(report(sandbox, group=group)[group]["exercised"])
+
+
+def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
+    schema = resolved(document, schema)
+    if "items" in schema.node:
+        yield from fields(document, Part((*schema.pointer, "items"), schema.node["items"]), before)
+    for name, part in properties(document, schema).items():
+        yield before + name
+        yield from fields(document, part, f"{before}{name}.")
+
+
+def documented() -> dict[str, set[str]]:
+    """What each group is to be made of."""
+    sent = {id: request_schema(SERVICE, each) for id, each in OPERATIONS.items()}
+    asked = {id: parameters(SERVICE, each) for id, each in OPERATIONS.items()}
+    rows = [(life.kind.kind, row) for life in STATE_MACHINES for row in life.rows]
+    schemas = SERVICE["components"]["schemas"]
+    return {
+        "operations": set(OPERATIONS),
+        "statuses": {f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]},
+        "fields": {f"{id} {name}" for id, schema in sent.items() if schema for name in fields(SERVICE, schema)},
+        "parameters": {f"{id} {each['name']}" for id in asked for each in asked[id] if each["in"] == "query"},
+        "states": {f"{kind} {row.target}" for kind, row in rows},
+        "moves": {f"{kind} {row.source or 'new'} → {row.target}" for kind, row in rows if row.source != row.target},
+        "events": set(schemas["EventType"]["enum"]) - {"webhook.ping", "webhook.test"},
+        "errors": set(schemas["ErrorCode"]["enum"]),
+    }
+
+
+def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(sandbox: Sandbox) -> None:
+    """A world made again begins from its start; some groups can be had alone."""
+    sandbox.customer()
+    sandbox.control.post("/reset")
+    assert report(sandbox)["request_count"] == 0
+    subscription = sandbox.subscribe()["id"]
+    sandbox.advance("31d")
+    sandbox.api.get("/invoices/", status="paid", page_size=1)
+    sandbox.session()
+    product = {"name": "Mug", "unit_amount": "much", "currency": "XAF"}
+    sandbox.api.rejected("POST", "/products/", 422, "INVALID_FIELD", json=product)
+    sandbox.api.request("GET", f"/subscriptions/{subscription}/", params={"page": "x"})
+    coverage = report(sandbox)
+    calls = ["listCustomers", "createCustomer", "createSubscriptionPlan", "createSubscription"]
+    calls += ["listInvoices", "createCheckoutSession", "createProduct", "getSubscription"]
+    assert coverage["operations"]["calls"] == dict.fromkeys(calls, 1)
+    assert coverage["request_count"] == 8
+    for group, done, missing in (
+        ("statuses", {"createSubscription 201", "createProduct 422"}, {"createSubscription 422"}),
+        ("fields", {"createSubscription plan", "createCheckoutSession line_items.quantity"}, {"createProduct name"}),
+        ("parameters", {"listInvoices status", "listInvoices page_size"}, {"listInvoices page"}),
+        ("states", {"invoice draft", "invoice open", "invoice paid"}, {"invoice void"}),
+        ("moves", {"invoice new → draft", "invoice open → paid"}, {"invoice open → void"}),
+        ("errors", {"INVALID_FIELD"}, {"MISSING_FIELD"}),
+    ):
+        assert done <= {*coverage[group]["exercised"]}, group
+        assert missing <= {*coverage[group]["missing"]}, group
+    assert coverage["parameters"]["count"] == 2
+    compare_events(Counter(coverage["events"]["exercised"]), ("customer.created", "subscription.created", *CHARGED))
+    for group, names in documented().items():
+        own = coverage[group]
+        assert sorted(own["exercised"] + own["missing"]) == sorted(names)
+        assert (own["count"], own["total"]) == (len(own["exercised"]), len(names))
+        assert own["share"] == round(own["count"] / own["total"], 4)
+    alone = report(sandbox, group="events,operations")
+    assert alone.keys() == {"object", "app", "request_count", "events", "operations"}
+    sandbox.control.rejected("GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"})
+
+
+def test_codes_count_that_payments_and_refunds_failed_with(sandbox: Sandbox) -> None:
+    """In every shape of error; those of the nested shape as the document lists them (B-10)."""
+    sandbox.subscribe(phone=FAILING_PHONE)
+    refund = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"], "amount": 100})
+    sandbox.control.post(f"/refunds/{refund['id']}/answer", {"result": "failed", "code": "UPSTREAM_ERROR"})
+    assert exercised(sandbox, "errors") == {"INSUFFICIENT_FUNDS", "UPSTREAM_ERROR"}
+    sandbox.api.request("POST", "/customers/", json={"email": "buyer0@example.com", "name": "Awa Diop"})
+    sandbox.settings(error_shape="nested")
+    sandbox.api.request("GET", "/customers/nobody/")
+    assert {"DUPLICATE_EMAIL", "CUSTOMER_NOT_FOUND"} < exercised(sandbox, "errors")
+
+
+def test_no_value_that_was_sent_is_repeated(sandbox: Sandbox) -> None:
+    """Not the masked ones either. A number that is masked in the journal does not hide the fields beside it. Calls of the
+    control API do not count, but what they cause does.
+    """
+    customer = sandbox.customer(name="Awa Diop", metadata={"secret": "sk_test_hidden", "at": 1700000000000})
+    sandbox.api.post("/payment-methods/", {"customer": customer["id"], **CARD})
+    sandbox.control.post("/trigger", {"event": "invoice.paid"})
+    coverage = report(sandbox)
+    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(coverage["fields"]["exercised"])
+    assert (coverage["request_count"], "invoice paid" in coverage["states"]["exercised"]) == (3, True)
+    text = json.dumps(coverage)
+    for value in ("4242", "Awa", "sk_test", "secret", "1700000", "****", customer["email"], customer["id"]):
+        assert value not in text

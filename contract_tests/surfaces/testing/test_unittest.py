@@ -1,4 +1,4 @@
-"""The mixin for unittest, run as unittest runs it: a process of its own."""
+"""The helpers for other tools: the mixin for unittest, and the types that find the mistakes of people who write tests."""
 
 from __future__ import annotations
 
@@ -54,3 +54,44 @@ def test_each_test_has_a_world_and_a_failure_its_report(where: str, local_server
     assert "FAILED (failures=2)" in ended.stderr, ended.stderr
     assert ended.stderr.count("POST /v1/customers/") == 2
     assert "clock: 2026-01-01T00:00:00.000Z" in ended.stderr
+
+
+# -- types: each comment names the mistake in its line
+
+
+STORY = """
+from emulator import Emulator, verify_webhook
+from emulator.testing.objects import CheckoutSession, Refund
+
+
+def buy(payments: Emulator, session: CheckoutSession) -> int:
+    paid = payments.pay(session["url"], phone="+24177000000")
+    event = payments.events.last("invoice.paid", session)
+    payments.clock.advance(until_event="invoice.paid")
+    refund: Refund = payments.api.post("/v1/refunds/", {"transaction": paid["transaction"]})
+    print(payments.clock.datetime.year, event["data"]["object"]["total"], refund["amount"])
+    verify_webhook(b"{}", {"Service-Signature": "0"}, payments.webhooks.endpoint)
+    return payments.invoice(customer=payments.customer())["total"]
+
+
+def mistakes(payments: Emulator, session: CheckoutSession) -> None:
+    print(session["amout_total"])  # type: ignore[typeddict-item]
+    print(payments.subscription()["status"] == "activ")  # type: ignore[comparison-overlap]
+    payments.customer(emial="awa@example.com")  # type: ignore[call-arg]
+    payments.events.last("invoice.payed")  # type: ignore[arg-type]
+    payments.expect("invoice.payed")  # type: ignore[arg-type]
+    payments.webhooks.wait_for("invoice.payed")  # type: ignore[arg-type]
+    print(payments.clock.advance("31d")["evens"])  # type: ignore[typeddict-item]
+"""
+
+
+@pytest.mark.long
+@pytest.mark.needs("mypy")
+def test_a_misspelt_field_or_event_is_an_error_of_mypy(tmp_path: Path) -> None:
+    """A comment that ignores no error is an error as well."""
+    file = tmp_path / "story.py"
+    file.write_text(STORY, encoding="utf-8")
+    options = ("--strict", "--follow-imports=silent", "--cache-dir", ROOT / ".mypy_cache")
+    command = (sys.executable, "-m", "mypy", *options, file)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

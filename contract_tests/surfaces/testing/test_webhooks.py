@@ -1,15 +1,23 @@
-"""The collecting receiver: every delivery verified, waited for and counted, or passed on to an application."""
+"""The collecting receiver, and applications as people have them, called as their servers would, also as a test ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import wait
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
+import anyio.to_thread
+import httpx
 import pytest
 
 from contract_tests.support.receiver import Receiver as RealReceiver
 from contract_tests.support.sandbox import CHARGED
-from emulator.testing import Emulator, verify_webhook
+from emulator.testing import AsyncEmulator, Emulator, LocalServer, collector, verify_webhook
+from emulator.testing.collector import in_thread
 
 each_method = pytest.mark.parametrize("method", ["HMAC_SHA256", "BASIC", "JWT"])
 
@@ -164,3 +172,285 @@ def test_an_application_may_call_the_service_back(world: Emulator) -> None:
     world.clock.advance("31d")
     world.webhooks.assert_delivered("invoice.paid", times=2)
     assert {item.status for item in world.webhooks.deliveries} == {200}
+
+
+# -- frameworks
+
+
+SLOW = 0.1
+"""Seconds a view takes, so that the test ends while it runs."""
+
+ENDLESS = 60.0
+
+TICK = 0.02
+
+HANGS = 120
+"""Seconds after which a story hangs; each takes less than one."""
+
+
+class Shop:
+    """What each application does with a webhook. It takes its time, and counts.
+
+    ``service`` is where its lifespan opens a client, which belongs to the event loop of its first use.
+    """
+
+    def __init__(self, seconds: float = 0, **service: Any) -> None:
+        self.seconds, self.service = seconds, service
+        self.began, self.free = threading.Event(), threading.Event()
+        self.started = self.stopped = self.handled = 0
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[dict[str, str]]:
+        self.started, self.loop = self.started + 1, asyncio.get_running_loop()
+        async with httpx.AsyncClient(**self.service, timeout=60) as self.http:
+            yield {"name": "shop"}
+        self.stopped += 1
+
+    def sync(self) -> None:
+        self.began.set()
+        self.free.wait(self.seconds)
+        self.handled += 1
+
+    async def asynchronous(self) -> None:
+        self.began.set()
+        if self.service:
+            (await self.http.get("/v1/customers/")).raise_for_status()
+        for _ in range(int(self.seconds / TICK)):
+            if not self.free.is_set():
+                await asyncio.sleep(TICK)
+        await anyio.to_thread.run_sync(lambda: None)  # as views of FastAPI do
+        self.handled += 1
+
+
+# The frameworks take seconds to import, so only these tests do, and not their collection.
+
+
+def fastapi_app(shop: Shop, flavor: str = "async") -> Any:
+    from fastapi import FastAPI
+
+    app = FastAPI(lifespan=shop.lifespan)
+    app.post("/webhooks")(shop.sync if flavor == "sync" else shop.asynchronous)
+    return app
+
+
+def client_of(app: Any) -> Any:
+    from fastapi.testclient import TestClient
+
+    return TestClient(app)
+
+
+def flask_app(shop: Shop) -> Any:
+    from flask import Flask
+
+    app = Flask("shop")
+    app.post("/webhooks")(lambda: shop.sync() or "")
+    return app
+
+
+@pytest.fixture
+def make_shop() -> Iterator[Callable[..., Shop]]:
+    """Makes shops, whose views all end with the test."""
+    made: list[Shop] = []
+
+    def make(seconds: float = 0, **service: Any) -> Shop:
+        made.append(Shop(seconds, **service))
+        return made[-1]
+
+    yield make
+    for shop in made:
+        shop.free.set()
+
+
+# -- a lifespan
+
+
+@pytest.fixture
+def shop(world: Emulator, make_shop: Any) -> Shop:
+    """One that asks the service about each webhook."""
+    world.webhooks.listen("invoice.paid")
+    return make_shop(base_url=world.url, headers={"Authorization": f"Bearer {world.key}"})  # type: ignore[no-any-return]  # a Shop
+
+
+def cause(world: Emulator) -> None:
+    world.api.post("/v1/customers/", {"email": f"{uuid.uuid4()}@example.com", "name": "Awa Diop"})
+
+
+def renewals(world: Emulator) -> None:
+    world.subscription()
+    world.clock.advance("P3M")
+    assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(200, None)] * 4
+
+
+@pytest.mark.parametrize("target", ["application", "test client"])
+def test_an_application_lives_on_one_loop_from_its_start_to_its_shutdown(
+    world: Emulator, shop: Shop, target: str
+) -> None:
+    app = fastapi_app(shop)
+    with client_of(app) if target == "test client" else nullcontext(app) as client:
+        world.webhooks.forward_to(client)
+        assert (shop.started, shop.stopped) == (1, 0)
+        renewals(world)
+        world.webhooks.stop_forwarding()
+    assert (shop.started, shop.stopped, shop.handled) == (1, 1, 4)
+
+
+def test_under_the_asynchronous_helpers_it_runs_on_the_loop_of_the_test(world: Emulator, shop: Shop) -> None:
+    """With a lifespan that the test runs."""
+
+    async def story() -> None:
+        app = fastapi_app(shop)
+        async with shop.lifespan(app), AsyncEmulator(world) as emulator:
+            await emulator.webhooks.forward_to(app)
+            assert shop.loop is asyncio.get_running_loop()
+            await asyncio.to_thread(renewals, world)
+
+    asyncio.run(story())
+    assert (shop.started, shop.stopped, shop.handled) == (1, 1, 4)
+
+
+def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_until_it_was_closed(
+    world: Emulator,
+) -> None:
+    shop = Shop()
+    client = client_of(fastapi_app(shop))
+    world.webhooks.forward_to(client)
+    cause(world)
+    world.settle()
+    for _ in range(2):
+        with client:
+            cause(world)
+            world.settle()
+    cause(world)
+    world.settle()
+    assert shop.handled == 3
+    closed = world.webhooks.deliveries[-1]
+    assert (closed.status, closed.error) == (503, "the application was shut down before it answered")
+
+
+# -- errors of the application
+
+
+class OrderError(Exception):
+    """What the application of these tests raises."""
+
+
+def app_that_raises(*, starts: bool = False) -> Any:
+    from fastapi import FastAPI
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        if not starts:
+            raise KeyError("DATABASE_URL")
+        yield
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/webhooks")
+    def webhooks() -> None:
+        raise OrderError("no such order")
+
+    return app
+
+
+def wsgi_that_raises(environ: Any, start_response: Any) -> Any:
+    raise OrderError("no such order")
+
+
+def wsgi_that_fails(environ: Any, start_response: Any) -> list[bytes]:
+    start_response("500 Internal Server Error", [])
+    return [b"the database is down"]
+
+
+def test_an_application_that_cannot_start_is_reported_at_once(world: Emulator) -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)the application did not start: .*DATABASE_URL"):
+        world.webhooks.forward_to(app_that_raises())
+
+
+@pytest.mark.parametrize(
+    ("app", "error"),
+    [
+        (lambda: app_that_raises(starts=True), "OrderError: no such order"),
+        (lambda: wsgi_that_raises, "OrderError: no such order"),
+        (lambda: wsgi_that_fails, "the database is down"),
+    ],
+    ids=["ASGI", "WSGI", "an answer of 500"],
+)
+def test_what_the_application_raises_or_says_with_500_is_the_error_of_the_delivery(
+    world: Emulator, app: Callable[[], Any], error: str
+) -> None:
+    world.webhooks.listen("checkout.session.completed").forward_to(app())
+    world.pay(world.session())
+    assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(500, error)]
+    assert f"-> 500 ({error})" in world.story()
+
+
+# -- a test that ends while its webhook is handled
+
+
+TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {
+    "FastAPI, async": lambda shop: nullcontext(fastapi_app(shop)),
+    "client of FastAPI, sync": lambda shop: client_of(fastapi_app(shop, "sync")),
+    "Flask, sync": lambda shop: nullcontext(flask_app(shop)),
+}
+
+
+def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str) -> None:
+    """A test that ends while its webhook is handled. Fails if it does not come to an end."""
+
+    def story() -> None:
+        world = Emulator(key=f"sk_test_{world_name}", server=server)
+        with world if first == "client" else nullcontext(), TARGETS[name](shop) as client:
+            world.webhooks.forward_to(client)
+            cause(world)
+            assert shop.began.wait(HANGS)
+            if first == "world":
+                world.close()
+
+    in_thread(story).result(HANGS)
+
+
+def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
+    """Give a view a tenth of a second from when it begins, until which a busy machine may take longer."""
+    monkeypatch.setattr(collector, "TIME_LIMIT", 0.1)
+    monkeypatch.setattr(collector, "wait", lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("first", ["client", "world"])
+def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_is_reported(
+    local_server: LocalServer, world_name: str, make_shop: Any, monkeypatch: pytest.MonkeyPatch, name: str, first: str
+) -> None:
+    shop = make_shop(SLOW)
+    play(local_server, world_name, name, shop, first)
+    assert shop.handled == 1
+    shop = make_shop(ENDLESS)
+    limit_once_begun(monkeypatch, shop)
+    said = rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered within 0.1 s"
+    with pytest.warns(RuntimeWarning, match=said):
+        play(local_server, world_name, name, shop, first)
+    assert shop.handled == 0
+
+
+@pytest.mark.parametrize(("seconds", "closes"), [(SLOW, True), (ENDLESS, False)])
+def test_a_loop_that_ends(
+    world: Emulator, make_shop: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, closes: bool
+) -> None:
+    """With or without closing the helpers."""
+    shop = make_shop(seconds)
+    app = fastapi_app(shop)
+    if closes:
+        monkeypatch.setattr(collector, "TIME_LIMIT", HANGS)
+    else:
+        limit_once_begun(monkeypatch, shop)
+
+    async def story() -> None:
+        emulator = AsyncEmulator(world)
+        async with shop.lifespan(app), emulator if closes else nullcontext():
+            await emulator.webhooks.forward_to(app)
+            await asyncio.to_thread(cause, world)
+            await asyncio.to_thread(shop.began.wait, HANGS)
+
+    in_thread(lambda: asyncio.run(story())).result(HANGS)
+    in_thread(world.close).result(HANGS)
+    assert shop.handled == closes

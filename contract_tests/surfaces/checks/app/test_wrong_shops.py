@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.shops import EXAMPLES
-from contract_tests.surfaces.checks.app.test_command import sweep
+from contract_tests.surfaces.checks.app.test_app import sweep
 from contract_tests.surfaces.cli.terminal import Ended
 from emulator.testing import Emulator
 

@@ -1,0 +1,372 @@
+"""What happens in a world, heard by others: the stream, events that are waited for, inboxes, and settled webhooks."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests.support.client import http_client
+from contract_tests.support.receiver import Received, Receiver, Reply
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
+
+
+class Stream:
+    """A reader of a stream: its messages, one after the other."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        assert (response.status_code, response.headers["cache-control"]) == (200, "no-store")
+        assert response.headers["content-type"] == "text/event-stream"
+        self._lines = response.iter_lines()
+        assert next(self._lines).startswith(":")
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Yield the kind and the data of each message; comments are for the line alone."""
+        fields: dict[str, str] = {}
+        for line in self._lines:
+            if line and not line.startswith(":"):
+                name, _, value = line.partition(": ")
+                fields[name] = value
+            elif fields:
+                assert list(fields) == ["id", "event", "data"]
+                yield fields["event"], json.loads(fields["data"])
+                fields = {}
+
+    def until(self, enough: Callable[[str, Any], bool]) -> list[tuple[str, Any]]:
+        heard = []
+        for message in self:
+            heard.append(message)
+            if enough(*message):
+                break
+        return heard
+
+
+@contextmanager
+def listening(sandbox: Sandbox, **query: str) -> Iterator[Stream]:
+    """A reader who has been let in; it names its world in the address, for EventSource sends no header of its own."""
+    query |= {"app": sandbox.key.removeprefix("sk_test_")}
+    url = f"{sandbox.url}/_emulator/stream"
+    with http_client() as http, http.stream("GET", url, params=query) as response:
+        yield Stream(response)
+
+
+def undated(rows: list[Any]) -> list[Any]:
+    """The rows of the journal but for how long ago they were, which changes by itself."""
+    return [{**row, "seconds_ago": 0} for row in rows]
+
+
+def test_everything_that_happens_is_streamed_as_the_lists_show_it(
+    sandbox: Sandbox, other_world: Sandbox, receiver: Receiver
+) -> None:
+    """Of this world alone (B-01)."""
+    endpoint = sandbox.endpoint(receiver.url)
+    with listening(sandbox) as stream:
+        other_world.customer()
+        sandbox.subscribe()
+        sandbox.settle()
+        heard = stream.until(lambda kind, data: kind == "clock")
+    kinds = ("event", "delivery", "email", "request")
+    streamed = {kind: [data for each, data in heard if each == kind] for kind in kinds}
+    assert streamed["event"] == sandbox.events()
+    assert streamed["delivery"] == sandbox.deliveries(endpoint)
+    assert streamed["email"] == sandbox.control.get("/emails")["data"][::-1]
+    journal = {row["id"]: row for row in sandbox.control.get("/requests")["data"]}
+    assert undated([journal[each["id"]] for each in streamed["request"]]) == undated(streamed["request"])
+    assert streamed["request"][-1]["operation"] == "createSubscription"
+    assert heard[-1] == ("clock", sandbox.control.get("/clock"))
+
+
+def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbox) -> None:
+    """The clock after each change."""
+    sandbox.control.post("/snapshots", {"name": "here"})
+    with listening(sandbox, types="event,clock") as stream:
+        sandbox.customer()
+        sandbox.control.post("/clock/run", {"rate": 60})
+        sandbox.control.post("/clock/freeze")
+        sandbox.control.post("/rewind", {"steps": 1})
+        sandbox.control.post("/snapshots/here/restore")
+        sandbox.api.post("/reset")
+        heard = stream.until(lambda kind, data: data.get("cause") == "reset")
+    said = [data.get("type") or data.get("cause") or data["mode"] for _, data in heard]
+    assert said[:3] == ["customer.created", "running", "frozen"]
+    assert [data["cause"] for kind, data in heard if kind == "reset"] == ["rewind", "restore", "reset"]
+    assert {kind for kind, _ in heard} == {"event", "clock", "reset"}
+    for wrong in ("", "news", "event,", "event,news"):
+        sandbox.control.rejected("GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong})
+
+
+def test_a_stream_ends_with_its_world(sandbox: Sandbox, server: RunningServer) -> None:
+    with listening(sandbox) as stream:
+        server.server.discard(sandbox.key)
+        assert list(stream) == []
+
+
+def test_events_are_listed_newest_first_and_by_type_and_object(sandbox: Sandbox) -> None:
+    first, second = sandbox.customer(), sandbox.customer()
+    sandbox.api.delete(f"/customers/{first['id']}/")
+
+    def listed(**query: object) -> list[str]:
+        return [event["data"]["object"]["id"] for event in sandbox.control.get("/events", **query)["data"]]
+
+    assert listed() == [first["id"], second["id"], first["id"]]
+    assert listed(type="customer.created") == [second["id"], first["id"]]
+    assert listed(type="customer.deleted", object=second["id"]) == []
+    assert listed(object=second["id"]) == listed(page=2, page_size=1) == [second["id"]]
+    assert listed(page=9**9) == []
+
+
+@pytest.mark.parametrize(("path", "what"), [("/events", {"type": "invoice.paid"}), ("/emails", {"kind": "receipt"})])
+def test_waiting_ends_with_what_was_waited_for(sandbox: Sandbox, path: str, what: Any) -> None:
+    """Others do not end it; it is over at once where there is one, and in vain after its time."""
+    assert sandbox.control.get(path, **what, wait=0)["data"] == []
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(sandbox.control.get, path, **what, wait=30)
+        customer = sandbox.customer(phone="+24177000000")
+        assert not waiting.done()
+        sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "week"})
+        (found,) = waiting.result(timeout=60)["data"]
+    assert sandbox.control.get(path, **what, wait=30)["data"] == [found]
+
+
+# -- the inbox: a receiver without set-up, which is a webhook's target like any other
+
+
+def inbox_url(sandbox: Sandbox, name: str = "shop", query: str = "") -> str:
+    return f"{sandbox.url}/_emulator/inbox/{name}{query}"
+
+
+def stored(sandbox: Sandbox, name: str = "shop") -> list[Any]:
+    """What the inbox holds, oldest first."""
+    sandbox.settle()
+    return list(sandbox.control.pages(f"/inbox/{name}", page_size=100))[::-1]
+
+
+@pytest.fixture
+def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """A stranger, who knows no document; what it sends is for this world unless it says another one."""
+    with http_client(params={"app": sandbox.key.removeprefix("sk_test_")}) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")])
+def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
+    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+) -> None:
+    """By the secret of its time; other credentials than the endpoint's are recognised."""
+    endpoint = sandbox.endpoint(inbox_url(sandbox), security_profile=method)
+    sandbox.customer()
+    ping, delivery = stored(sandbox)
+    assert (ping["event_type"], delivery["event_type"]) == ("webhook.ping", "customer.created")
+    for request in (ping, delivery):
+        assert request["signature"] == {"valid": True, "webhook": endpoint["id"], "method": method}
+        assert (request["method"], request["answered"], request["created_at"]) == ("POST", 200, START)
+        assert request["inbox_url"] == inbox_url(sandbox)
+        assert endpoint["secret"] not in str(request)
+    assert delivery["headers"]["emulator-attempt"] == "1"
+    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
+    sandbox.customer()
+    assert [request["signature"]["valid"] for request in stored(sandbox)] == [True] * 3
+    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
+        http.post(inbox_url(sandbox, "copy"), content=delivery["body"].encode(), headers={"authorization": given})
+    assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
+
+
+def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
+    """It is held against the endpoint whose signature it has, that it names as a ping, or that it claims to come from."""
+    named, other = sandbox.endpoint(inbox_url(sandbox)), sandbox.endpoint(inbox_url(sandbox, "other"))
+    sandbox.customer()
+    ping, genuine = stored(sandbox)
+    (delivery,) = sandbox.deliveries(other)
+    body, right = genuine["body"], {"service-signature": genuine["headers"]["service-signature"]}
+    wrong = {"service-signature": "0" * 64}
+    for content, headers, verdict in [
+        (body, right, (True, named["id"])),
+        (body + " ", right, (False, None)),
+        (body, wrong, (False, None)),
+        (body, {}, (None, None)),
+        (ping["body"], wrong, (False, named["id"])),
+        (ping["body"].replace("webhook.ping", "webhook.pong"), wrong, (False, None)),
+        ("{}", {**wrong, "emulator-delivery": delivery["id"]}, (False, other["id"])),
+    ]:
+        assert http.post(inbox_url(sandbox, "copy"), content=content, headers=headers).status_code == 200
+        found = stored(sandbox, "copy")[-1]["signature"]
+        assert (found["valid"], found["webhook"]) == verdict, (content[:40], headers)
+
+
+def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
+    """It goes before what was set, for this inbox alone; an inbox may be called response."""
+    sandbox.inbox_answers("shop", status=503)
+    for status in (200, 204, 301, 599):
+        assert http.post(inbox_url(sandbox), params={"status": status, **http.params}).status_code == status
+    assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 599]
+    for name, status in [("shop", 503), ("response", 200), ("n" * 64, 200), ("n" * 65, 404), ("a/b", 404), ("", 404)]:
+        assert http.put(inbox_url(sandbox, name)).status_code == status
+    assert [request["method"] for request in stored(sandbox, "response")] == ["PUT"]
+    started = time.perf_counter()
+    http.post(inbox_url(sandbox), params={"delay_ms": 300, **http.params})
+    assert time.perf_counter() - started >= 0.3
+    body = {"name": "Shop", "inbox_url": inbox_url(sandbox, query="?status=500"), "events": ["*"]}
+    sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    for name, wrong in (("status", "199"), ("status", "²"), ("delay_ms", "-1"), ("delay_ms", "60001"), ("app", "a b")):
+        answer = http.post(inbox_url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
+        assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
+        assert answer.json()["param"] == name
+    assert stored(sandbox, "wrong") == []
+
+
+def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
+    """So an endpoint that passed its ping can be made to fail, and to recover.
+
+    A GET changes nothing, also not of the URL that was registered, which anybody may open in a browser.
+    """
+    endpoint = sandbox.endpoint(inbox_url(sandbox))
+    for wrong in ({"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}):
+        sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=wrong)
+    assert len(sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"]) == 1
+    answer = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
+    assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
+    sandbox.customer()
+    assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
+    assert sandbox.control.request("DELETE", "/inbox/shop/response").status_code == 204
+    sandbox.advance("1m")
+    assert [request["answered"] for request in stored(sandbox)] == [200, 500, 200]
+    assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
+
+
+def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
+    """Those that received something, those that an endpoint sends to, and those whose response was set."""
+    app = sandbox.key.removeprefix("sk_test_")
+    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
+    sandbox.inbox_answers("books", status=500, delay_ms=10)
+    for _ in range(3):
+        sandbox.customer()
+    sandbox.settle()
+    shop = {"name": "shop", "requests_count": 4, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
+    books = {"name": "books", "requests_count": 0, "last_at": None, "status": 500, "delay_ms": 10}
+    assert sandbox.control.get("/inboxes")["data"] == [books, shop]
+    assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]
+    page = sandbox.control.get("/inbox/shop", page_size=3)
+    assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
+    assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
+
+
+# -- settling: what serves a test answers when the webhooks that it caused have their outcome
+
+
+RACING = {"Prefer": "respond-async"}
+
+SOON = 5
+"""Seconds: half of what a receiver is waited for, so that less shows that nothing waited in vain."""
+
+
+def pay(sandbox: Sandbox, **headers: str) -> Any:
+    return sandbox.control.post(f"/checkout-sessions/{sandbox.session()['id']}/pay", {}, **headers)
+
+
+def trigger(sandbox: Sandbox, **headers: str) -> Any:
+    return sandbox.control.post("/trigger", {"event": "invoice.paid"}, **headers)
+
+
+def statuses(sandbox: Sandbox, endpoint: Any) -> set[str]:
+    """What became of the deliveries so far; nothing is waited for."""
+    path = f"/webhooks/{endpoint['id']}/deliveries/"
+    return {each["status"] for each in sandbox.api.pages(path, page_size=100)}
+
+
+def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:
+    """What is arranged is about what comes next: the delivery under way is not met, however slow its receiver."""
+    sandbox.customer()
+    return sandbox.control.post("/faults", {"then": {"lose": True}}, **headers)
+
+
+def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
+    sandbox.customer()
+    return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
+
+
+def freeze(sandbox: Sandbox) -> Any:
+    """What a freeze finds due."""
+    sandbox.control.post("/clock/run", {"rate": 1})
+    sandbox.customer()
+    return sandbox.control.post("/clock/freeze", {})
+
+
+def advance_by_nothing(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    answer = sandbox.control.post("/clock/advance", {"by": "0s"})
+    assert (answer["from"], answer["now"], answer["jobs"]) == (START, START, 0)
+
+
+CAUSES = [pay, trigger, arrange_fault, arrange_outcome]
+
+
+@pytest.mark.parametrize("cause", [*CAUSES, freeze, advance_by_nothing])
+def test_what_it_caused_was_delivered(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    cause(sandbox)
+    assert statuses(sandbox, endpoint) == {"succeeded"}
+
+
+@pytest.mark.parametrize("cause", [*CAUSES, lambda sandbox, **_: sandbox.customer()])
+def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
+    """A request of the application is not held up."""
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    cause(sandbox, **RACING)
+    assert statuses(sandbox, endpoint) == {"pending"}
+    receiver.release()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "answered"),
+    [
+        ("/_emulator/clock/advance", {"by": "0s"}, 409),
+        ("/v1/webhooks/ENDPOINT/test/", {"event": "invoice.paid"}, 409),
+        ("/_emulator/trigger", {"event": "customer.created"}, 200),
+    ],
+)
+def test_what_is_asked_for_from_inside_a_delivery_is_not_waited_for(
+    sandbox: Sandbox, receiver: Receiver, path: str, body: Any, answered: int
+) -> None:
+    """Each would wait for the other until the receiver's time is up: it is rejected or done at once."""
+    sandbox.subscribe()
+    sandbox.settle()
+    endpoint = sandbox.endpoint(receiver.url)
+    url = sandbox.url + path.replace("ENDPOINT", endpoint["id"])
+    inside: list[tuple[int, Any, float]] = []
+
+    def call_back(received: Received) -> None:
+        if not (received.is_ping or inside):
+            started = time.perf_counter()
+            with http_client(headers={"Authorization": f"Bearer {sandbox.key}"}) as http:
+                answer = http.post(url, json=body)
+            inside.append((answer.status_code, answer.json(), time.perf_counter() - started))
+
+    receiver.react = call_back
+    sandbox.advance("31d")
+    status, answer, seconds = inside[0]
+    assert (status, seconds < SOON) == (answered, True)
+    if answered == 409:
+        assert (answer["code"], "whd_" in answer["message"]) == ("INVALID_STATUS_TRANSITION", True)
+        assert {event["type"] for event in sandbox.events()}.isdisjoint({"webhook.ping", "webhook.test"})
+    assert statuses(sandbox, endpoint) == {"succeeded"}
+
+
+def test_what_nobody_waits_for_is_sent_side_by_side(sandbox: Sandbox, receiver: Receiver) -> None:
+    """B-84: the receiver answers no event of two payments before it has both."""
+    sandbox.endpoint(receiver.url, "checkout.session.completed")
+    met = Barrier(2, timeout=10)
+    receiver.react = lambda received: received.is_ping or met.wait()
+    for _ in range(2):
+        pay(sandbox, **RACING)
+    sandbox.settle()
+    assert not met.broken
+    assert len(receiver.deliveries) == 2

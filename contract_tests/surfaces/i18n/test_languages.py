@@ -1,0 +1,252 @@
+"""Languages: how one is chosen and writes, catalogs that are whole, and a third one, which is one file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.extract import DEFAULT_KEYWORDS
+from babel.messages.pofile import read_po, write_po
+
+from contract_tests import ROOT
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.console.visitor import visiting
+from contract_tests.surfaces.pages.buyer import buyer, link
+from emulator.document.iso_codes import currencies
+from emulator.engine.reference_data import ReferenceData
+from emulator.presentation.languages import catalogs, language
+from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
+
+ENGLISH, FRENCH = language_of("en"), language_of("fr")
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted", "code"),
+    [
+        *(("fr", "en", "fr"), ("../fr", None, "en"), ("", "", "en"), ("de", "fr", "fr")),
+        *((None, accepted, "fr") for accepted in ("de, fr;q=0.5", "fr-CA", "FR", "de, fr;q=0.8, en;q=0.7")),
+        *((None, accepted, "en") for accepted in ("de, fr;q=0.8, en;q=0.9", "fr;q=0", "fr;q=nonsense, en;q=0.1")),
+    ],
+)
+def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, code: str) -> None:
+    assert preferred(asked, accepted).code == code
+
+
+def test_each_language_has_its_own_plural_rule_and_a_context_distinguishes_equal_messages() -> None:
+    for count, english, french in ((0, "0 events", "0 évènement"), (2, "2 events", "2 évènements")):
+        message = ("{count} event", "{count} events", count)
+        assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
+    assert (FRENCH.gettext("Open"), FRENCH.pgettext("action", "Open")) == ("À payer", "Ouvrir")
+    merchant = "{merchant} %s {0.__class__}"
+    assert ENGLISH.gettext("Pay {merchant}", merchant=merchant) == f"Pay {merchant}"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "english", "french", "for_buyers"),
+    [
+        (15000, "XAF", "15,000 XAF", "15 000 XAF", ("15,000 XAF", "15 000 XAF")),
+        (-52122, "EUR", "−521.22 EUR", "−521,22 EUR", ("-€521.22", "-521,22 €")),
+        (250, "USD", "2.50 USD", "2,50 USD", ("$2.50", "2,50 $US")),
+        (1234, "TND", "1.234 TND", "1,234 TND", ("TND 1.234", "1,234 TND")),
+    ],
+)
+def test_amounts(amount: int, currency: str, english: str, french: str, for_buyers: tuple[str, str]) -> None:
+    for language, text, for_buyer in ((ENGLISH, english, for_buyers[0]), (FRENCH, french, for_buyers[1])):
+        assert re.sub(r"\s", " ", language.money(amount, currency)) == text
+        assert re.sub(r"\s", " ", language.money_with_symbol(amount, currency)) == for_buyer
+        assert " " not in language.money(amount, currency), "no line breaks inside of an amount"
+    assert plain_money(amount, currency) == english
+
+
+@pytest.mark.parametrize(
+    ("text", "currency", "english", "french"),
+    [
+        ("5000", "XAF", 5000, 5000),
+        ("5,000", "XAF", 5000, 5),
+        ("12.50", "EUR", 1250, 1250),
+        ("12,50", "EUR", 1250, 1250),
+        ("1 000,5", "EUR", 100050, 100050),
+        ("1,000.50", "EUR", 100050, None),
+        ("1.5", "XAF", None, None),
+        ("", "XAF", None, None),
+        ("1e3", "XAF", None, None),
+        ("9" * 31, "XAF", None, None),
+    ],
+)
+def test_typed_amounts(text: str, currency: str, english: int | None, french: int | None) -> None:
+    assert (ENGLISH.parse_amount(text, currency), FRENCH.parse_amount(text, currency)) == (english, french)
+
+
+def test_periods_and_dates() -> None:
+    assert [ENGLISH.every("month", 1), FRENCH.every("year", 2)] == ["every month", "tous les 2 ans"]
+    assert [ENGLISH.period("month", 1), FRENCH.period("month", 3)] == ["month", "3\xa0mois"]
+    assert FRENCH.day("2026-02-01T00:00:00.000Z") == "1er février 2026"
+    assert FRENCH.instant("2026-02-01T08:09:10.000Z") == "1er février 2026, 08:09 UTC"
+    assert ENGLISH.time("2026-02-01T08:09:10.000Z") == "08:09:10 UTC"
+    assert FRENCH.distance("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z") == "dans 1 mois"
+    assert ENGLISH.distance("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z") == "now"
+    assert (FRENCH.country("GA"), FRENCH.country("ZZZ")) == ("Gabon", "ZZZ")
+    assert (ENGLISH.name, FRENCH.name) == ("English", "Français")
+
+
+# -- every currency of ISO 4217 has the decimals of the standard (B-24)
+
+AMOUNT = 1_234_567
+
+NOT_TWO = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+"""The currencies to which the standard gives another number of decimals than two; of these it gives none a minor unit:"""
+
+NO_UNIT = "XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX"
+
+
+def test_the_table_is_the_standards() -> None:
+    expected = dict.fromkeys(currencies(), 2) | dict.fromkeys(NO_UNIT.split(), 0)
+    for places, codes in NOT_TWO.items():
+        expected |= dict.fromkeys(codes.split(), places)
+    assert currencies() == expected
+
+
+@pytest.mark.parametrize("language", [ENGLISH, FRENCH], ids=lambda each: each.code)
+def test_each_currency_in_words(language: Language) -> None:
+    """Amounts are written with the standard's decimals, and read as they are written."""
+    for currency, places in currencies().items():
+        figure = f"{Decimal(AMOUNT).scaleb(-places):,.{places}f}"
+        if language is FRENCH:
+            figure = figure.translate({ord(","): " ", ord("."): ","})
+        for text in (language.money(AMOUNT, currency), language.money_with_symbol(AMOUNT, currency)):
+            assert figure in " ".join(text.split()), currency
+        assert language.parse_amount(figure, currency) == AMOUNT
+
+
+# -- the catalogs: each translates exactly the messages of the code, with the same placeholders
+
+
+LOCALES = ROOT / "emulator/presentation/languages/locales"
+TRANSLATED = [code for code in catalogs.languages() if code != catalogs.SOURCE]
+
+
+def pybabel(*arguments: str) -> None:
+    """Run ``pybabel``, by its module: its script may not be on the path."""
+    subprocess.run([sys.executable, "-m", "babel.messages.frontend", "-q", *arguments], cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The messages of the code, as ``pybabel extract`` finds them."""
+    file = tmp_path_factory.mktemp("i18n") / "messages.pot"
+    pybabel("extract", "-F", "emulator/presentation/languages/babel.toml", "--add-location=file", "-o", str(file), ".")
+    return file
+
+
+def placeholders(text: str) -> set[str]:
+    return {part.partition("}")[0] for part in text.split("{")[1:]}
+
+
+def test_no_message_stands_inside_an_f_string() -> None:
+    """``pybabel`` does not find it there before Python 3.12."""
+    sources = {file: file.read_text("utf-8") for file in (ROOT / "emulator").rglob("*.py")}
+    inside = [
+        f"{file.relative_to(ROOT)}:{call.lineno}"
+        for file, source in sorted(sources.items())
+        if re.search(rf"\b({'|'.join(DEFAULT_KEYWORDS)})\(", source)
+        for text in ast.walk(ast.parse(source))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in DEFAULT_KEYWORDS
+        if call.args and isinstance(call.args[0], ast.Constant)
+    ]
+    assert inside == []
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_every_message_is_translated_and_nothing_else(code: str, template: Path) -> None:
+    """In every plural form, with the placeholders of the message."""
+    messages, catalog = read(template), read(LOCALES / code / "LC_MESSAGES/messages.po")
+    wanted, translated = ({(each.context, each.id): each for each in found if each.id} for found in (messages, catalog))
+    assert translated.keys() - wanted.keys() == set(), "translated, but not used"
+    assert wanted.keys() - translated.keys() == set(), "used, but not translated"
+    assert [key for key, message in translated.items() if message.fuzzy] == []
+    assert catalog.obsolete == {}
+    for message in translated.values():
+        source, forms = ([each] if isinstance(each, str) else each for each in (message.id, message.string))
+        assert len(forms) == (catalog.num_plurals if message.pluralizable else 1), message.id
+        for form in forms:
+            assert form, message.id
+            assert placeholders(form) - {"count"} == placeholders(source[-1]) - {"count"}, message.id
+
+
+def read(file: Path) -> Catalog:
+    with file.open("rb") as stream:
+        return read_po(stream, locale=None if file.suffix == ".pot" else file.parent.parent.name)
+
+
+# -- a third language is offered and used on pages, in emails and PDFs; what it lacks is English
+
+
+SWAHILI = {
+    "Pay {merchant}": "Lipa {merchant}",
+    "Here is your invoice {number}. It is attached as a PDF.": "Hii ni ankara yako {number}. Imeambatishwa kama PDF.",
+    "Overview": "Muhtasari",
+    ("{count} job done", "{count} jobs done"): ("kazi {count} imefanyika", "kazi {count} zimefanyika"),
+}
+
+
+@pytest.fixture(autouse=True)
+def swahili(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The catalogs of the emulator and a small one in Swahili."""
+    locales = tmp_path / "locales"
+    shutil.copytree(catalogs.LOCALES, locales)
+    catalog = Catalog(locale="sw")
+    for message, translation in SWAHILI.items():
+        catalog.add(message, translation)
+    folder = locales / "sw" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    with (folder / "messages.po").open("wb") as file:
+        write_po(file, catalog)
+    with monkeypatch.context() as patched:
+        patched.setattr(catalogs, "LOCALES", locales)
+        # The server of other tests has read its languages already.
+        patched.setattr(ReferenceData, "languages", property(lambda _: ("en", "fr", "sw")))
+        forget()
+        yield
+    forget()
+
+
+def forget() -> None:
+    """Have the catalogs read again."""
+    for cached in (catalogs.languages, catalogs.translations, language.language_of):
+        cached.cache_clear()
+
+
+def test_pages_offer_it_and_who_reads_it_is_written_to_in_it(sandbox: Sandbox) -> None:
+    """What it lacks is English."""
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": "sw-KE,fr;q=0.5"}) as awa:
+        page = awa.open()
+    assert [name for name in page.elements if name.startswith("lang-")] == ["lang-en", "lang-fr", "lang-sw"]
+    assert (page.language, page.said("lang-sw")) == ("sw", "Kiswahili")
+    assert page.said("heading").startswith("Lipa ")
+    assert page.said("pay").startswith("Pay ")
+    sandbox.subscribe()
+    with visiting(sandbox) as visitor:
+        visitor.http.post("/_emulator/console/choose", data={"language": "sw", "_back": "/_emulator/"})
+        page = visitor.open()
+        assert '<html lang="sw"' in page.html
+        assert "Muhtasari" in page.text
+        assert "kazi 1 imefanyika" in visitor.do("advance", by="31d").said("notice")
+    customer = sandbox.customer(metadata={"language": "sw"})
+    sandbox.api.post(f"/invoices/{sandbox.invoice(customer)['id']}/send/")
+    email = sandbox.control.get("/emails")["data"][0]
+    assert email["language"] == "sw"
+    assert "Hii ni ankara yako" in sandbox.control.request("GET", f"/emails/{email['id']}/html").text
