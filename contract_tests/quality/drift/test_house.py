@@ -1,4 +1,4 @@
-"""The house style, as far as it can be measured, and nothing left over: code, styles and packages that nothing uses."""
+"""The house style, as far as it can be measured, sizes within budgets, and nothing left over: code, styles and packages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.quality import sizes
+from contract_tests.quality.sizes import HOUSE, ROOMS, TESTS, TREE, Size, report
 from emulator.document import bundles
 
-HOUSE = ROOT / "emulator"
 MODULES = {str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))}
 
 
@@ -177,3 +178,23 @@ def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> 
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
     used = imported(file for folder in ("emulator", "contract_tests", "docs") for file in (ROOT / folder).rglob("*.py"))
     assert tests - used == RUN_BY_NAME
+
+
+# -- sizes: a room over its budget fails, and a request is counted the same each time
+
+
+def test_every_room_has_a_budget() -> None:
+    assert {path.parent.name for path in HOUSE.glob("*/__init__.py")} == ROOMS.keys()
+    assert {path.parent.name for path in TREE.glob("*/__init__.py")} == TESTS.keys()
+
+
+def test_a_size_over_its_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report([Size("lines of core/", 10, 10, 8)]) == 0
+    assert report([Size("lines of core/", 10, 10, 8), Size("lines of web/", 11, 10, 8)]) == 1
+    assert [line.endswith("over") for line in capsys.readouterr().out.splitlines()] == [False, False, True]
+
+
+@pytest.mark.long
+def test_a_request_is_counted_the_same_each_time() -> None:
+    """What the server does beside it, and how often its coroutines pause, does not count."""
+    assert sizes.of_requests() == sizes.of_requests()

@@ -1,4 +1,4 @@
-"""axe finds nothing on any page: console, buyer's pages, guide, explorer and reference, in both themes.
+"""axe finds nothing on any page: console, buyer's pages, guide, explorer and reference, in both themes; and the guide works.
 
 CI sees each page in two of eight ways. ``pytest contract_tests/surfaces/browser/test_accessibility.py --every-view`` sees all
 pages, those of the guide too, in all of them.
@@ -6,30 +6,91 @@ pages, those of the guide too, in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from contract_tests.support.sandbox import RunningServer, Sandbox
-from contract_tests.surfaces.browser.accessibility import (
-    LEAST_SHIFT,
-    PHONE,
-    SHIFTS,
-    WIDE,
-    View,
-    every,
-    sample,
-    violations,
-)
 from contract_tests.surfaces.browser.test_buyer_pages import pay
 from contract_tests.surfaces.browser.test_console import address, full_world
-from contract_tests.surfaces.browser.test_guide import pages
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, STEP, TRANSFER, WHO, invoice, link, session
 from contract_tests.surfaces.pages.buyer import PHONE as MOBILE_MONEY
+from emulator.document.bundles import load
 from emulator.ui.docs.reference import DOCUMENTS
+
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+AXE = """async (tags) => {
+    // What a page does about a new size, it does before the next frame.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const { violations } = await axe.run({ resultTypes: ["violations"], runOnly: tags });
+    return violations.map(({ id, nodes }) =>
+        `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 150)).join("  ")}`);
+}"""
+
+
+SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
+    done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
+    .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""
+"""How far things have moved by themselves since the page was loaded; 0 if nothing has."""
+
+LEAST_SHIFT = 0.01
+"""Less is the rounding of a browser."""
+
+WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
+class View(NamedTuple):
+    """A window, in CSS pixels: a browser at 200 % shows half as many of them."""
+
+    name: str
+    width: int
+    height: int
+
+
+PHONE = View("320 px", 320, 780)
+TABLET = View("768 px", 768, 1024)
+ZOOMED = View("1280 px at 200 %", 640, 450)
+DESK = View("1280 px", 1280, 900)
+
+# In this order, a page is seen in CI at one width in light and at the next but one in dark.
+VIEWS = (PHONE, TABLET, ZOOMED, DESK)
+THEMES = ("light", "dark")
+
+
+def sample(number: int) -> Iterable[tuple[View, str]]:
+    """Two of the eight ways to see a page; four pages in a row have all eight between them."""
+    return ((VIEWS[number % 4], "light"), (VIEWS[(number + 2) % 4], "dark"))
+
+
+def every() -> Iterable[tuple[View, str]]:
+    return ((view, theme) for view in VIEWS for theme in THEMES)
+
+
+def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
+    """What axe finds on a page in each of these ways, with the first elements; whether it moved, and is wider than a window."""
+    shift = tab.evaluate(SHIFTS)
+    tab.evaluate(Axe().axe_script)
+    found = [f"moved by {shift:.3f}"] if shift >= LEAST_SHIFT else []
+    for view, theme in ways:
+        tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        tab.set_viewport_size({"width": view.width, "height": view.height})
+        found += [f"{view.name}, {theme}: {each}" for each in tab.evaluate(AXE, list(RULES))]
+        if tab.evaluate(WIDE):
+            found.append(f"{view.name}: wider than the window")
+    tab.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    if tab.evaluate(WIDE):
+        found.append("wider than a phone")
+    return found
+
+
+# -- the pages
+
 
 pytestmark = pytest.mark.long
 
@@ -181,3 +242,104 @@ def test_the_explorer(surf: Surf, server: RunningServer, ways: Ways, every_view:
         if document != "service" or every_view:
             wrong[document] = [each for each in violations(tab, ways(number)) if not each.startswith("moved by")]
     assert (flat(wrong), said) == ([], [])
+
+
+# -- the guide: every page on a phone, tabs, search, theme; nothing from elsewhere
+
+
+@pytest.fixture
+def tab(surf: Surf, served: str) -> Iterator[Any]:
+    """The first page. What the browser reports as an error fails the test."""
+    tab = surf("about:blank")
+    errors: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(served)
+    yield tab
+    assert errors == []
+    assert [url for url in asked if not url.startswith(served.removesuffix("/docs/guide/"))] == []
+
+
+def pages(site: Path) -> list[str]:
+    return sorted(str(file.parent.relative_to(site)) for file in site.rglob("index.html"))
+
+
+@pytest.mark.needs("mkdocs")
+def test_no_page_is_wider_than_a_phone(tab: Any, served: str, site: Path) -> None:
+    tab.set_viewport_size({"width": 320, "height": 700})
+    wide = []
+    for name in pages(site):
+        tab.goto(f"{served}{name}/")
+        if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(name)
+    assert wide == []
+    link = tab.get_by_role("link", name="Tests in Python")
+    expect(link).to_be_hidden()
+    tab.get_by_role("button", name="Menu").click()
+    with tab.expect_navigation():
+        link.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Tests in Python")
+
+
+@pytest.mark.needs("mkdocs")
+def test_samples_in_several_languages_are_tabs(tab: Any, served: str, surf: Surf) -> None:
+    """The language that was chosen, like the theme, is chosen on the next page too; arrows move between the tabs."""
+    tab.goto(f"{served}signatures/")
+    expect(tab.get_by_role("tabpanel")).to_have_count(1)
+    tab.get_by_role("tab", name="Python").focus()
+    tab.keyboard.press("ArrowRight")
+    expect(tab.get_by_role("tab", name="TypeScript")).to_have_attribute("aria-selected", "true")
+    expect(tab.get_by_role("tabpanel", name="TypeScript")).to_contain_text("timingSafeEqual")
+    tab.get_by_role("tab", name="Python").click()
+    theme = tab.locator("#theme")
+    theme.click()
+    theme.click()
+    expect(theme).to_have_text("Dark theme")
+    tab.goto(f"{served}webhooks/")
+    expect(tab.get_by_role("tabpanel", name="Python").first).to_be_visible()
+    expect(tab.get_by_role("tabpanel", name="Node")).to_have_count(0)
+    expect(theme).to_have_text("Dark theme")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 15, 24)"
+    without_script = surf(f"{served}webhooks/", java_script_enabled=False)
+    for text in ("def is_genuine", "function isGenuine"):
+        expect(without_script.get_by_text(text)).to_be_visible()
+
+
+@pytest.mark.needs("mkdocs")
+def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
+    documents = {name: load(name)["paths"].values() for name in ("service", "control")}
+    known = {
+        (name, f"{each['tags'][0]}/{each['operationId']}".replace(" ", "%20"))
+        for name, paths in documents.items()
+        for item in paths
+        for each in item.values()
+        if isinstance(each, dict) and "operationId" in each
+    }
+    pattern = re.compile(r'href="/docs/\?api=(\w+)[^"#]*#/([^"]+)"')
+    found = {pair for file in site.rglob("index.html") for pair in pattern.findall(file.read_text("utf-8"))}
+    assert len(found) > 10
+    assert found - known == set()
+
+
+@pytest.mark.needs("mkdocs")
+def test_the_search_finds_what_the_emulator_serves_itself(tab: Any, served: str) -> None:
+    """From a page of the guide and from one of reference: an error, an assumption, an operation."""
+    tab.keyboard.press("/")
+    tab.keyboard.type("qqqqqq")
+    expect(tab.locator("#found")).to_have_text("Nothing was found.")
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#found")).to_be_hidden()
+    for page, words, heading in (
+        (served, "INSUFFICIENT_FUNDS", "Errors and magic values"),
+        (served.replace("/guide/", "/events"), "B-57", "Assumptions"),
+        (served.replace("/guide/", "/errors"), "Cancel a subscription", "API"),
+    ):
+        tab.goto(page)
+        tab.locator("#find").fill(words)
+        link = tab.locator("#found a[href^='/docs/']:not([href^='/docs/guide'])").first
+        expect(link).to_be_visible()
+        with tab.expect_navigation():
+            link.click()
+        expect(tab.get_by_role("heading", level=1).first).to_have_text(heading)

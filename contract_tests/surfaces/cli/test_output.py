@@ -21,12 +21,12 @@ from click import unstyle
 from contract_tests.quality.drift.commands import commands, options
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.checks.receiver.receivers import SECRET
+from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
 from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
 from contract_tests.surfaces.cli.test_examinations import Answer, stranger
 from contract_tests.surfaces.cli.test_exec import CALL, SEARCH
-from contract_tests.surfaces.recording.story import START, past_due
+from contract_tests.surfaces.recording.conftest import START, past_due
 from emulator.cli.main import COMMANDS, cli
 from emulator.cli.options import OutputFile
 from emulator.testing import Emulator, LocalServer

@@ -1,4 +1,4 @@
-"""A world in which the story was played, which the command line is about."""
+"""A story that ends in a past due subscription, and the world in which it was played."""
 
 from __future__ import annotations
 
@@ -7,8 +7,40 @@ from collections.abc import Iterator
 
 import pytest
 
-from contract_tests.surfaces.recording.story import START, past_due
+from contract_tests.support.sandbox import CARD
 from emulator.testing import Emulator, LocalServer
+
+START = "2026-01-01T09:00:00Z"
+
+
+def others(payments: Emulator) -> None:
+    """Customers with cards, names that change, and products: nothing that the subscription needs."""
+    api = payments.api
+    for number in range(3):
+        customer = api.post("/v1/customers/", {"email": f"buyer{number}@example.com", "name": "Buyer"})["id"]
+        api.post("/v1/payment-methods/", {"customer": customer, **CARD})
+        api.patch(f"/v1/customers/{customer}/", {"name": "Other"})
+        api.post("/v1/products/", {"name": f"Basket {number}", "unit_amount": 2000, "currency": "XAF"})
+
+
+def past_due(payments: Emulator) -> str:
+    """Play the story; the id of its subscription."""
+    api = payments.api
+    others(payments)
+    body = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000", "metadata": {"shop": "Bo's {1}"}}
+    customer = api.post("/v1/customers/", body)["id"]
+    terms = {"name": "Premium", "description": "All of it", "amount": 5000, "currency": "XAF", "interval": "month"}
+    plan = api.post("/v1/subscription-plans/", terms)["id"]
+    subscription = api.post("/v1/subscriptions/", {"customer": customer, "plan": plan})["id"]
+    payments.configure(tax_rate=18)
+    payments.clock.advance("3d")
+    transaction = api.get("/v1/transactions/", customer=customer)["data"][0]["id"]
+    api.post("/v1/refunds/", {"transaction": transaction, "amount": 1000})
+    payments.client.post("/v1/customers/", json=body)
+    payments.fail_next("payment", "INSUFFICIENT_FUNDS", customer=customer)
+    payments.clock.advance("28d")
+    api.get("/v1/customers/")
+    return str(subscription)
 
 
 @pytest.fixture(scope="session")

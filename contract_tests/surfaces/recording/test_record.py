@@ -16,7 +16,7 @@ from contract_tests.simulator.population import Walker
 from contract_tests.surfaces.cli.terminal import Ended
 from contract_tests.surfaces.cli.terminal import run as run_cli
 from contract_tests.surfaces.node.__main__ import EXAMPLES, environment
-from contract_tests.surfaces.recording.story import others
+from contract_tests.surfaces.recording.conftest import others
 from emulator.insight.recording.renderers import FORMS
 from emulator.resources.registry import REGISTRY
 from emulator.testing import Emulator, LocalServer

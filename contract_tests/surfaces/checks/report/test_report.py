@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from contract_tests.support.receiver import Receiver
-from contract_tests.surfaces.checks.receiver.receivers import SECRET
+from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.report import Finding, Report, as_json, as_junit, joined
 from emulator.ui.reports.report_page import page_of_report

@@ -1,9 +1,12 @@
-"""The module for Node: the suites of its examples pass, it starts an emulator or finds one, and leaves nothing behind."""
+"""The package for Node: how it comes to an emulator, and its module, whose examples pass and which leaves nothing behind."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -15,12 +18,77 @@ import pytest
 
 from contract_tests.quality.docs.pages import PAGES, Sample, name, samples
 from contract_tests.support.sandbox import RunningServer
-from contract_tests.surfaces.node.__main__ import environment, prepare
+from contract_tests.surfaces.node.__main__ import EXAMPLES, environment, prepare
 from emulator.testing import Emulator
 from emulator.testing import webhooks as python_webhooks
 from emulator.testing import world_parts as python_clock
 
-pytestmark = [pytest.mark.long, pytest.mark.needs("node")]
+pytestmark = pytest.mark.needs("node")
+
+PACKAGE = EXAMPLES / "payments-emulator"
+IMAGE = json.loads((PACKAGE / "package.json").read_text("utf-8"))["config"]["image"]
+
+SAYS = '#!/bin/sh\necho "$(basename "$0") $@"\n'
+PYTHON = """#!/bin/sh
+# Python 3.11, whose environments are folders with this same program.
+case "$*" in
+    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m pip install "*) echo "installs $*" >&2 ;;
+    "-c "*) ;;
+    *) echo "python $@" ;;
+esac
+"""
+
+
+def npx(tmp_path: Path, *given: str, programs: dict[str, str], **variables: str) -> subprocess.CompletedProcess[str]:
+    """``npx payments-emulator`` on a machine that has these programs alone, besides a shell and Node."""
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    for program, script in programs.items():
+        (folder / program).write_text(script, "utf-8")
+        (folder / program).chmod(0o755)
+    for program in ("node", "sh", "basename", "mkdir", "cp"):
+        if not (folder / program).exists():
+            (folder / program).symlink_to(Path(str(shutil.which(program))).resolve())
+    own = {"PATH": str(folder), "HOME": str(tmp_path), "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+    return subprocess.run(
+        ["node", PACKAGE / "bin.cjs", *given], env={**own, **variables}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_on_the_path_is_taken(tmp_path: Path) -> None:
+    done = npx(tmp_path, "serve", programs={"payments-emulator": SAYS, "docker": SAYS, "python3": PYTHON})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "payments-emulator serve\n", "")
+
+
+def test_its_exit_status_is_passed_on(tmp_path: Path) -> None:
+    assert npx(tmp_path, programs={"payments-emulator": "#!/bin/sh\nexit 3\n"}).returncode == 3
+
+
+def test_where_python_is_a_release_is_installed_once(tmp_path: Path) -> None:
+    wanted = {"PAYMENTS_EMULATOR_PACKAGE": "payments-emulator==1.2.3"}
+    first = npx(tmp_path, "serve", programs={"python3": PYTHON, "docker": SAYS}, **wanted)
+    assert "installs -m pip install --quiet --disable-pip-version-check payments-emulator==1.2.3" in first.stderr
+    assert (first.returncode, first.stdout) == (0, "python -m emulator.cli.main serve\n")
+    second = npx(tmp_path, "demo", programs={}, **wanted)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "python -m emulator.cli.main demo\n", "")
+
+
+@pytest.mark.parametrize("programs", [{}, {"python3": "#!/bin/sh\nexit 1\n"}], ids=["no Python", "an old Python"])
+def test_without_python_the_image_runs(tmp_path: Path, programs: dict[str, str]) -> None:
+    done = npx(tmp_path, "serve", programs={**programs, "docker": SAYS}, PAYMENTS_EMULATOR_PACKAGE="payments-emulator")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"docker run --rm --init --publish 127.0.0.1:4747:4747 {IMAGE} serve\n"
+
+
+def test_without_python_and_docker_it_says_what_it_needs(tmp_path: Path) -> None:
+    done = npx(tmp_path, "serve", programs={})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "payments-emulator: needs Python 3.11 or newer, with pip and venv, or Docker\n"
+
+
+# -- the module
+
 
 NODE = ("node", "--test", "--test-reporter=tap")
 
@@ -46,6 +114,7 @@ def write(root: Path, text: str) -> None:
     (root / "node-test" / "club.test.mjs").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("folder", "tests"), [("node-test", 21), ("node-test-app", 5), ("subscription-shop", 10)])
 def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(root: Path, folder: str, tests: int) -> None:
     left = root / "tmp"
@@ -66,6 +135,7 @@ test("a renewal", withPayments(async (payments) => {
 """
 
 
+@pytest.mark.long
 def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
     write(root, RECORDED)
     file = root / "node-test" / "payments-recordings" / "renewal.test.mjs"
@@ -88,6 +158,7 @@ test("where", withPayments((payments) => console.log(`at ${payments.url}`)));
 """
 
 
+@pytest.mark.long
 def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(root: Path) -> None:
     write(root, WHERE)
     with RunningServer() as server:
@@ -95,6 +166,7 @@ def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(roo
         assert [app["name"][12:] for app in httpx.get(f"{server.url}/_emulator/apps").json()["data"]] == ["-where"]
 
 
+@pytest.mark.long
 def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
     write(root, WHERE)
     found = re.search(r"at http://127\.0\.0\.1:(\d+)", node(root, *NODE))
@@ -110,6 +182,7 @@ def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
 SAMPLES = [each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: f"{name(each.page)}:{each.line}")
 def test_the_samples_of_the_pages_pass(root: Path, sample: Sample) -> None:
     write(root, sample.text)
@@ -133,6 +206,7 @@ OF_NODE = {"all", "attach", "open", "private"}
 """What only an asynchronous class needs."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", SAME)
 def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     """A method of one that the other lacks is a hole, unless it is a matter of the language."""
