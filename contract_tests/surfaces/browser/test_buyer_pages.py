@@ -70,21 +70,6 @@ def test_a_double_click_back_and_reload_pay_once(sandbox: Sandbox, surf: Surf) -
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
 
 
-@pytest.mark.parametrize(
-    ("currency", "lang", "one", "three"),
-    [("XAF", "en", "5,000 XAF", "15,000 XAF"), ("EUR", "fr", "50,00 €", "150,00 €")],
-)
-@pytest.mark.long
-def test_the_total_follows_the_quantity(
-    sandbox: Sandbox, surf: Surf, currency: str, lang: str, one: str, three: str
-) -> None:
-    tab = surf(f"{link(sandbox, allow_quantity=True, currency=currency)['url']}?lang={lang}")
-    total, quantity = tab.get_by_test_id("total"), tab.get_by_test_id("quantity")
-    for typed, shown in (("1", one), ("3", three), ("x", three), ("01", three), (" 1 ", one)):
-        quantity.fill(typed)
-        expect(total).to_have_text(shown)
-
-
 @pytest.mark.long
 def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, surf: Surf) -> None:
     """The total those that are chosen, the brand the digits as they are typed, the fields a magic value."""
@@ -132,17 +117,6 @@ def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab).to_have_url(THANKS)
 
 
-@pytest.mark.long
-def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Surf) -> None:
-    long = {"description": "W" * 2000, "unit_amount": 15000}
-    tab = surf(session(sandbox, line_items=[long])["url"], **PHONE_SIZED)
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for target in tab.locator("button, .method > label").all():
-        assert target.bounding_box()["height"] >= 44, "a finger hits it"
-    pay(tab, CARD)
-    expect(tab).to_have_url(THANKS)
-
-
 # -- the handset
 
 
@@ -161,12 +135,11 @@ def asked(sandbox: Sandbox) -> Any:
     return sandbox.pay(method, description="Raphia basket")
 
 
-@pytest.mark.parametrize("lang", ["en", "fr"])
 @pytest.mark.long
-def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf, handset: str, lang: str) -> None:
+def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf, handset: str) -> None:
     tab = surf("about:blank", **PHONE_SIZED)
     with tab.expect_response(lambda response: "/_emulator/console/stream" in response.url):
-        tab.goto(f"{handset}&lang={lang}")
+        tab.goto(f"{handset}&lang=fr")
     expect(tab.get_by_test_id("nothing")).to_be_visible()
     intent = asked(sandbox)
     tab.get_by_test_id("approve").wait_for()

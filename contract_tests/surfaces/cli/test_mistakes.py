@@ -154,7 +154,6 @@ MISTAKES = {
     "test app": "Missing argument 'COMMAND...'; see 'payments-emulator test app --help'",
     "test client --fail-on worry": "'error', 'warning', 'info'",
     "test suite --fail-on 101 -- true": "101.0 is not in the range 0<=x<=100",
-    "test suite --only nothing -- true": "'--only': nothing: there is no such mutant",
     "exec": "COMMAND",
     "exec --state sqlite:x.db --assumptions all -- true": "cannot share one --state",
     "exec --fixtures /nowhere.yaml true": "/nowhere.yaml: cannot be read",
