@@ -11,7 +11,6 @@ from emulator.testing import LocalServer
 
 @pytest.fixture(scope="session")
 def local_server() -> Iterator[LocalServer]:
-    """One for the whole run."""
     server = LocalServer(strict=True)
     yield server
     server.stop()

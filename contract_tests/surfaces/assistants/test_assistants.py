@@ -42,7 +42,6 @@ def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]]) -> Non
 
 
 async def used(client: Client, tool: str, **arguments: Any) -> str:
-    """Return the text that a tool answers; fails where it is an error."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
     assert not result.is_error, content

@@ -42,7 +42,6 @@ ARGUMENTS = [
 # Not for longer than a module: Playwright keeps a loop running in this thread, in which other tests start their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium as Debian has it, without a window."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         yield browser
@@ -111,7 +110,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
-    """The URL of the guide."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reference, "guide_folder", lambda: site)
         with RunningServer() as server:

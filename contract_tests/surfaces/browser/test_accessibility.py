@@ -105,18 +105,15 @@ REFERENCE = ("errors", "events", "assumptions")
 
 @pytest.fixture
 def every_view(pytestconfig: pytest.Config) -> bool:
-    """Whether each page is seen in every way."""
     return bool(pytestconfig.getoption("every_view"))
 
 
 @pytest.fixture
 def ways(every_view: bool) -> Ways:
-    """How the page of this number is seen."""
     return lambda number: every() if every_view else sample(number)
 
 
 def flat(wrong: dict[str, list[str]]) -> list[str]:
-    """What is wrong, each with its page."""
     return [f"{page or 'overview'}: {each}" for page, found in wrong.items() for each in found]
 
 

@@ -125,7 +125,6 @@ NUMBER = "+24177123456"
 
 @pytest.fixture
 def handset(sandbox: Sandbox) -> str:
-    """Where the buyer's phone is."""
     sandbox.settings(mobile_money="handset")
     return f"{sandbox.url}/_emulator/phones/{NUMBER}?app={sandbox.key.removeprefix('sk_test_')}"
 

@@ -51,7 +51,6 @@ class Ended(NamedTuple):
 
 
 def run(*arguments: str) -> Ended:
-    """Call it in this process."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(output), redirect_stderr(errors):
         try:
@@ -81,7 +80,6 @@ class Screen:
         self.text = ""
 
     def type(self, keys: str) -> None:
-        """Press some keys."""
         assert self._process.stdin
         self._process.stdin.write(keys.encode())
         self._process.stdin.flush()
@@ -97,7 +95,6 @@ class Screen:
         return self._process.wait(60)
 
     def close(self) -> None:
-        """End it, if it has not ended."""
         self._end.cancel()
         self._process.kill()
         self._process.communicate()

@@ -23,8 +23,6 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def listening(sandbox: Sandbox, begin: Begin) -> Start:
-    """Starts the command for the sandbox's world and waits until it is ready."""
-
     def start(target: Receiver, *arguments: str) -> subprocess.Popen[str]:
         where = () if "--url" in arguments else ("--url", sandbox.url, "--key", sandbox.key)
         process = begin("listen", "--forward-to", target.url, *where, *arguments)

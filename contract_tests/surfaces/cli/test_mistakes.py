@@ -55,8 +55,6 @@ def test_the_guide_explains_each_option_of_serve() -> None:
 
 @pytest.fixture
 def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """What a line that was typed so far can go on with."""
-
     def complete(line: str) -> list[str]:
         words = ["payments-emulator", *line.split(" ")]
         monkeypatch.setenv("_PAYMENTS_EMULATOR_COMPLETE", "bash_complete")

@@ -122,7 +122,6 @@ def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:
 
 @pytest.fixture
 def follow(sandbox: Sandbox, begin: Begin) -> Follow:
-    """Starts a command that goes on."""
     return lambda *arguments: begin(*arguments, *which(sandbox))
 
 
@@ -261,7 +260,6 @@ def main(local_server: LocalServer) -> Iterator[tuple[Emulator, str]]:
 
 @pytest.fixture
 def other(main: tuple[Emulator, str]) -> Iterator[Emulator]:
-    """A world that the runs change."""
     with Emulator(main[0].url, key="sk_test_other") as payments:
         yield payments
 

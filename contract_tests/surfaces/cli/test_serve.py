@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from contract_tests.support.servers import CLIENT
-from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, ended, run
+from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
 from emulator.document.paths import guide_folder
 
 START = "frozen@2026-01-01T00:00:00Z"
@@ -33,23 +33,16 @@ CUSTOMER = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+241770000
 class Served:
     """A server in a process of its own, from its start to its ``Ready.``"""
 
-    def __init__(self, *options: str | Path, stdin: int = subprocess.DEVNULL, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "serve", *map(str, options)],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean(**environment),
-        )
-        assert self.process.stdout
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout
         self.said = []
-        for row in self.process.stdout:
+        for row in process.stdout:
             self.said.append(row.rstrip("\n"))
             if row == "Ready.\n":
                 break
         service = re.search(r"http://\S+(?=/v1/)", "\n".join(self.said))
-        assert service, self.process.communicate()
+        assert service, process.communicate()
         self.url = service[0]
 
     def get(self, path: str, key: str = "sk_test_demo", **headers: str) -> httpx.Response:
@@ -71,17 +64,8 @@ Serve = Callable[..., Served]
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    running: list[Served] = []
-
-    def start(*options: str | Path, **environment: str) -> Served:
-        running.append(Served("--port", "0", *options, **environment))
-        return running[-1]
-
-    yield start
-    for served in running:
-        served.process.kill()
-        served.process.communicate()
+def serve(begin: Begin) -> Serve:
+    return lambda *options, **variables: Served(begin("serve", "--port", "0", *map(str, options), **variables))
 
 
 def rejected(*options: str | Path, **environment: str) -> str:
@@ -289,14 +273,16 @@ def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(serve: S
 def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
     """However the program that holds the pipe ends, the system closes it; what is written into it is ignored."""
     state = tmp_path / "worlds.json"
-    served = Served("--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}", stdin=subprocess.PIPE)
-    assert served.process.stdin
-    served.process.stdin.write("\n")
-    served.process.stdin.flush()
-    assert served.get("/v1/customers/").status_code == 200
-    status, _, complained = ended(served.process)
-    assert (status, complained) == (0, "")
-    assert state.exists()
+    command = [*COMMAND, "serve", "--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}"]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=clean(), **pipes) as process:
+        served = Served(process)
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert served.get("/v1/customers/").status_code == 200
+        status, _, complained = ended(process)
+    assert (status, complained, state.exists()) == (0, "", True)
 
 
 LAST_WORDS = {
@@ -394,10 +380,10 @@ HANGING = {each.__name__: each for each in (name_servers, an_advance)}
 
 
 @pytest.mark.parametrize("name", HANGING)
-def test_it_ends_whatever_hangs(name: str, tmp_path: Path) -> None:
+def test_it_ends_whatever_hangs(serve: Serve, name: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NAME_SERVER)
     with closing(Silence()) as silence:
-        served = Served("--port", "0", PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
+        served = serve(PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
         with HANGING[name](served, silence):
             started = time.monotonic()
             status, _, complained = served.end(signal.SIGINT if name == "an_advance" else signal.SIGTERM)

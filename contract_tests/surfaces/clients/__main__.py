@@ -100,7 +100,6 @@ class Workshop:
         return self.write(name, httpx.get(self.url + path, timeout=60).raise_for_status().text)
 
     def write(self, name: str, content: Any) -> Path:
-        """Write a file of the folder: a text, or JSON."""
         file = self.folder / name
         file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
         return file
@@ -315,7 +314,6 @@ SIDE_BY_SIDE = 3
 
 
 def take(tools: Tools, step: Step, version: str, server: RunningServer) -> None:
-    """Take a step, and print how long it took."""
     begun = time.monotonic()
     step(Workshop(tools, step.__name__, server.url, version))
     print(f"{step.__name__}{version}: fine, {time.monotonic() - begun:.0f} s", flush=True)

@@ -123,7 +123,6 @@ def asked(sandbox: Sandbox, **fields: Any) -> Any:
 
 
 def press(person: httpx.Client, text: str, button: str, **fields: str) -> httpx.Response:
-    """Press a button of the first form on a page."""
     action = re.findall(r'action="([^"]+)"', text)[0].replace("&amp;", "&")
     hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', text))
     url = httpx.URL(str(person.base_url)).join(action)

@@ -28,7 +28,6 @@ class Visitor:
         return Page(self.http.get(address, params={"app": self.app, **query}))
 
     def follow(self, link: str) -> Page:
-        """Return where a link leads."""
         return Page(self.http.get(link))
 
     def do(self, action: str, back: str = "", **form: Any) -> Page:
@@ -39,7 +38,6 @@ class Visitor:
 
 @contextmanager
 def visiting(sandbox: Sandbox, **headers: str) -> Iterator[Visitor]:
-    """A visitor of this world."""
     visitor = Visitor(sandbox.url, sandbox.key.removeprefix("sk_test_"), **headers)
     with visitor.http:
         yield visitor

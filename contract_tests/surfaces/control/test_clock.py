@@ -332,7 +332,6 @@ PHONE = "+24177123456"
 
 
 def paid(sandbox: Sandbox, path: str) -> Any:
-    """Pay without any body."""
     return sandbox.control.request("POST", f"{path}/pay").json()
 
 

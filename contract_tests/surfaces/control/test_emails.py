@@ -51,7 +51,6 @@ def plain(words: str) -> str:
 
 
 def finalize(sandbox: Sandbox, draft: Any) -> Any:
-    """Finalize an invoice and have it emailed."""
     return sandbox.api.post(f"/invoices/{draft['id']}/finalize/", {"auto_send": True})
 
 

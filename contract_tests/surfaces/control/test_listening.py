@@ -143,7 +143,6 @@ def inbox_url(sandbox: Sandbox, name: str = "shop", query: str = "") -> str:
 
 
 def stored(sandbox: Sandbox, name: str = "shop") -> list[Any]:
-    """What the inbox holds, oldest first."""
     sandbox.settle()
     return list(sandbox.control.pages(f"/inbox/{name}", page_size=100))[::-1]
 

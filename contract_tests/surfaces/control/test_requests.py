@@ -20,7 +20,6 @@ CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "
 
 
 def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
-    """What the journal lists, oldest first."""
     return list(sandbox.control.pages("/requests", **filters))[::-1]
 
 

@@ -23,7 +23,6 @@ LISTS = (
 
 
 def held(sandbox: Sandbox) -> dict[str, int]:
-    """How many there are in each list."""
     return {path: sandbox.control.get(f"/{path}")["pagination"]["count"] for path in LISTS}
 
 
@@ -235,7 +234,6 @@ def test_what_is_not_sent_stays_as_it_is(sandbox: Sandbox, live: Sandbox) -> Non
 
 
 def saved(sandbox: Sandbox, **query: str) -> Any:
-    """The present world as it is exported."""
     sandbox.control.post("/snapshots", {"name": "saved"})
     return sandbox.control.get("/snapshots/saved", **query)
 

@@ -37,14 +37,12 @@ class Watch:
 
     @cached_property
     def contracts(self) -> dict[str, Contract]:
-        """The contract of each address."""
         return {"/v1/": contract("service"), "/_emulator/": contract("control")} | dict.fromkeys(
             PAGES, contract("pages")
         )
 
     @cached_property
     def points(self) -> Points:
-        """The points of the service's document."""
         return Points(self.contracts["/v1/"])
 
     def hear(self, exchange: Exchange) -> None:
@@ -56,7 +54,6 @@ class Watch:
         self.exercised.setdefault(point, self.test)
 
     def note_move(self, kind: str, source: str | None, trigger: str, target: str) -> None:
-        """A row of a life cycle was walked."""
         self.note(transition(kind, source, trigger, target))
 
     def faults(self, *, judges: bool) -> Iterator[str]:

@@ -152,7 +152,6 @@ def pybabel(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The messages of the code, as ``pybabel extract`` finds them."""
     file = tmp_path_factory.mktemp("i18n") / "messages.pot"
     pybabel("extract", "-F", "emulator/presentation/languages/babel.toml", "--add-location=file", "-o", str(file), ".")
     return file
@@ -231,7 +230,6 @@ def swahili(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Have the catalogs read again."""
     for cached in (catalogs.languages, catalogs.translations, language_of):
         cached.cache_clear()
 

@@ -52,14 +52,12 @@ def environment(root: Path, *before: Path) -> dict[str, str]:
 
 
 def pack(folder: Path, package: Path = EXAMPLES / "payments-emulator") -> Path:
-    """Make the tarball that npm publishes."""
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder), str(package)]
     made = subprocess.run(command, check=True, capture_output=True, text=True)
     return folder / made.stdout.strip()
 
 
 def install(root: Path, tarball: Path) -> None:
-    """Install the tarball and the tools beside copies of the examples."""
     (root / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
     command = ["npm", "install", "--silent", "--no-audit", "--no-fund", str(tarball), *TOOLS]
     subprocess.run(command, cwd=root, check=True)
@@ -68,7 +66,6 @@ def install(root: Path, tarball: Path) -> None:
 
 
 def passes(root: Path, name: str, command: tuple[str, ...], node: str) -> bool:
-    """Run a suite under a Node."""
     print(f"\n-- Node {node}, {name}: {' '.join(command)}", flush=True)
     variables = environment(root, root / "node_modules" / f"node{node}" / "bin")
     return subprocess.run(command, cwd=root / name, env=variables, check=False).returncode == 0

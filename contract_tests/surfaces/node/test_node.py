@@ -100,7 +100,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def node(root: Path, *command: str, fails: bool = False, folder: str = "node-test", **variables: str) -> str:
-    """Return the output of a command in the copy of the examples."""
     variables = {**environment(root), **variables}
     done = subprocess.run(
         command, cwd=root / folder, env=variables, capture_output=True, text=True, check=False, timeout=240

@@ -42,7 +42,6 @@ class Buyer:
         return self.http.post(path or self.path, data=fields, headers=headers)
 
     def pay(self, **fields: str) -> httpx.Response:
-        """Open the page, fill the form in and send it."""
         return self.send({**self.open().fields, "do": "pay", **fields})
 
     def follow(self, answer: httpx.Response) -> Page:

@@ -97,7 +97,6 @@ def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
-    """A site of one page."""
     (tmp_path / "site" / "renewals").mkdir(parents=True)
     (tmp_path / "site" / "renewals" / "index.html").write_text("<h1>Test renewals</h1>", "utf-8")
     (tmp_path / "secret.txt").write_text("not for you", "utf-8")

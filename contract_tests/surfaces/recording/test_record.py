@@ -59,19 +59,16 @@ def again(local_server: LocalServer) -> Again:
 
 
 def cli(payments: Emulator, *arguments: str) -> Ended:
-    """Calls the command line for a world."""
     return run_cli(*arguments, "--url", payments.url, "--key", payments.key)
 
 
 def recorded(payments: Emulator, *options: str) -> str:
-    """The test for pytest."""
     ended = cli(payments, "record", "--as", "pytest", *options)
     assert ended.status == 0, ended.errors
     return ended.output
 
 
 def refused(payments: Emulator, *options: str) -> str:
-    """Why nothing is recorded."""
     return cli(payments, "record", *options).usage_error
 
 
@@ -87,7 +84,6 @@ def subscribed(payments: Emulator) -> str:
 
 
 def run(form: str, file: Path, server: LocalServer) -> subprocess.CompletedProcess[str]:
-    """Runs a recorded test in a process and a folder of its own, against a server."""
     commands = {
         "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file.name],
         "node": ["node", "--test", file.name],

@@ -32,7 +32,6 @@ def sample(sandbox: Sandbox, name: str) -> bytes:
 
 
 def main(folder: Path) -> None:
-    """Write every sample into the folder."""
     with RunningServer() as server, server.world("samples") as sandbox:
         sandbox.settings(tax_rate=20)
         for name in SAMPLES:

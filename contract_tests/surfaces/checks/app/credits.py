@@ -59,7 +59,6 @@ def fact(name, make):
 
 
 def is_final(error):
-    """Whether a request that ended so is not sent again."""
     if isinstance(error, HTTPError):
         final = {"a 429 is final": 429, "a 500 is final": 500}.get(mistake)
         return error.code == final or (error.code < 500 and error.code != 429)
@@ -91,7 +90,6 @@ def call(method, path, body=None, key=None):
 
 
 def grant(session, only=""):
-    """Ten credits for a session, once more."""
     with database() as data:
         data.execute(f"UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?{only}", (session,))
 
@@ -212,7 +210,6 @@ def reconcile(session):
 
 
 def order(buyer, page):
-    """Begin a sale; its session."""
     basket = {"description": "Ten credits", "unit_amount": 5000, "quantity": 1}
     body = {"mode": "payment", "currency": "XAF", "customer_email": f"{buyer}@example.com", "line_items": [basket]}
     session = call("POST", "/v1/checkout-sessions/", {**body, "success_url": page}, f"order-{buyer}").get("id")

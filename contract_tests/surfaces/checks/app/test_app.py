@@ -278,7 +278,6 @@ def payments(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
 
 
 def failing(payments: Emulator, story: Story, *only: str, **options: Any) -> str:
-    """What is found in some cases."""
     with pytest.raises(AssertionError) as found:
         payments.test_app(story, only=only, **options)
     return str(found.value)
@@ -302,7 +301,6 @@ BASKET = {"mode": "payment", "currency": "XAF", "line_items": [{"description": "
 
 
 def order(payments: Emulator) -> str:
-    """Return the id of a checkout session."""
     return str(post(payments, "/v1/checkout-sessions/", BASKET, "order")["id"])
 
 

@@ -47,7 +47,6 @@ class Request:
 
     @property
     def event(self) -> Any:
-        """The event in the body."""
         return json.loads(self.body)
 
     @property
@@ -93,11 +92,9 @@ class Receiver:
         return status
 
     def knows(self, request: Request) -> bool:
-        """Return whether an event of this id was accepted before."""
         return request.event["id"] in self.ids
 
     def is_new(self, request: Request) -> bool:
-        """Return whether neither the event nor the signature was met before."""
         return not self.knows(request) and request.signature not in self.signatures
 
     @asynccontextmanager
@@ -155,7 +152,6 @@ def claimed(token: str, **options: Any) -> Any:
 
 
 def algorithm(token: str) -> str | None:
-    """Return the algorithm that a token names."""
     try:
         return str(jwt.get_unverified_header(token)["alg"])
     except jwt.InvalidTokenError:
@@ -167,7 +163,6 @@ def same(given: str, expected: str) -> bool:
 
 
 def well_formed(method: str, given: str) -> bool:
-    """Return whether something looks like a proof."""
     form = {"HMAC_SHA256": r"[0-9a-f]{64}", "JWT": r"[^.]+\.[^.]+\.[^.]*", "BASIC": r"[A-Za-z0-9+/]+=*"}[method]
     return re.fullmatch(form, given) is not None
 
@@ -196,7 +191,6 @@ def normal(body: bytes) -> bytes:
 
 
 def rewritten(body: bytes, **options: Any) -> bytes:
-    """Return the JSON of a body, serialized again."""
     return json.dumps(json.loads(body), separators=(",", ":"), **options).encode()
 
 
@@ -219,8 +213,6 @@ async def examined(url: str, method: str, patience: float = PATIENCE) -> list[Ch
 
 
 def certify(receiver: Receiver) -> list[CheckResult]:
-    """What is found about a receiver."""
-
     async def run() -> list[CheckResult]:
         async with receiver.listening() as url:
             return await examined(url, receiver.method)
@@ -229,7 +221,6 @@ def certify(receiver: Receiver) -> list[CheckResult]:
 
 
 def failed(receiver: Receiver) -> set[str]:
-    """Return the names of the checks it fails."""
     return {result.check.name for result in certify(receiver) if not result.passed}
 
 
@@ -244,7 +235,6 @@ def test_a_good_receiver_passes_every_check(method: str) -> None:
 
 
 def old(receiver: Receiver, request: Request) -> bool:
-    """Return whether the event is older than five minutes."""
     return datetime.fromisoformat(request.event["created_at"]) < datetime.now(UTC) - timedelta(minutes=5)
 
 
@@ -269,13 +259,11 @@ def half_signed(receiver: Receiver, request: Request) -> bool:
 
 
 def credentials(request: Request) -> list[str]:
-    """User and password."""
     given = request.proof("BASIC") or ""
     return base64.b64decode(given).decode().split(":") if well_formed("BASIC", given) and "." not in given else ["", ""]
 
 
 def issued(request: Request) -> Any:
-    """Return when the token was issued, in seconds."""
     return (claimed(request.proof("JWT") or "") or {"iat": 0})["iat"]
 
 

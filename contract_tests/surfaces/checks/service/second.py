@@ -174,14 +174,12 @@ class Draw(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the App."""
         assumptions = {name: value for name, value in self.switched.items() if name in named_assumptions()}
         plain = {name: value for name, value in self.switched.items() if name not in assumptions}
         return {**plain, "assumptions": assumptions}
 
     @property
     def noticed_by(self) -> set[str]:
-        """The probes that notice the deviations."""
         return {probe for each in self.deviations for probe in each.probes}
 
 

@@ -34,7 +34,6 @@ from emulator.resources.app.settings import Settings
 
 @pytest.fixture(scope="module")
 def itself() -> Iterator[RunningServer]:
-    """An emulator without any difference."""
     with serving(NOTHING) as server:
         yield server
 

@@ -44,12 +44,10 @@ def mobile(phone: str) -> dict[str, Any]:
 
 
 def now(payments: Emulator, made: Any) -> Any:
-    """Return an object as the service shows it now."""
     return payments.api.get(f"/v1/{made['object'].replace('_', '-')}s/{made['id']}/")
 
 
 def invoice(payments: Emulator, **fields: Any) -> Any:
-    """Return a finalized invoice, whole."""
     return payments.api.get(f"/v1/invoices/{payments.invoice(**fields)['id']}/")
 
 

@@ -11,20 +11,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def call(method: str, path: str, **options: Any) -> httpx.Response:
-    """Send one request to the server."""
     own = {"Authorization": "Bearer sk_test_datamodel"}
     return httpx.request(method, f"{sys.argv[1]}{path}", headers=own, timeout=60, **options)
 
 
 def create(path: str, body: BaseModel, model: type[Model]) -> Model:
-    """Send a model, and read the answer as another."""
     answer = call("POST", f"/v1{path}", json=body.model_dump(mode="json", exclude_unset=True))
     assert answer.status_code == 201, answer.text
     return model.model_validate_json(answer.text)
 
 
 def get(path: str, model: type[Model], **query: str) -> Model:
-    """Read an answer as a model."""
     return model.model_validate_json(call("GET", f"/v1{path}", params=query).text)
 
 
