@@ -48,12 +48,10 @@ def compiled(*options: str, given: str = "") -> str:
 
 
 def build_requirements(pins: str) -> str:
-    """Return the lines of ``build-system.requires``."""
     return "".join(f'    "{line}",\n' for line in pins.splitlines())
 
 
 def main() -> None:
-    """Write all three."""
     project = ROOT / "pyproject.toml"
     every = compiled("--all-extras", "--group", "tools", "pyproject.toml", "-", given="\n".join(BUILD))
     CONSTRAINTS.write_text(HEADER + every, "utf-8")

@@ -36,7 +36,6 @@ TestsOf = Callable[[Path, int], list[list[str]]]
 
 
 def main() -> int:
-    """Try the sample; print what survived, with its difference."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=300, help="how many mutants are tried (300)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
@@ -62,7 +61,6 @@ def main() -> int:
 
 
 def _report(session: Path) -> int:
-    """Print the difference of each mutant that survived, and how many did; the exit status."""
     from cosmic_ray.work_db import use_db  # not among the requirements of the tests
     from cosmic_ray.work_item import WorkerOutcome
 
@@ -136,7 +134,6 @@ def _try_rest(session: Path, tests_of: TestsOf) -> None:
 
 
 def _leave_out(session: Path, sample: int, seed: int) -> None:
-    """Mark all mutants of a session as skipped but for a sample."""
     from cosmic_ray.work_db import use_db  # as above
     from cosmic_ray.work_item import WorkerOutcome, WorkResult
 

@@ -90,7 +90,6 @@ def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iter
 
 
 def main() -> int:
-    """Print a line for each Python at the end."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
     parser.add_argument("--releases", choices=RELEASES, default="constraints", help="of other packages (constraints)")

@@ -56,7 +56,6 @@ class Rehearsal:
 
     @property
     def wheel(self) -> Path:
-        """The wheel of the release."""
         return next(self.dist.glob("*.whl"))
 
     def call(self, *command: object, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
@@ -74,7 +73,6 @@ class Rehearsal:
         return done.stdout + (done.stderr if status else "")
 
     def environment_of(self, python: str, name: str, *packages: object) -> Path:
-        """Return the folder of commands of a new environment with these packages."""
         self.call(python, "-m", "venv", self.folder / name)
         commands = self.folder / name / "bin"
         self.call(commands / "python", "-m", "pip", "install", "--quiet", *packages)
@@ -118,7 +116,6 @@ class Rehearsal:
         return f"installed and used on Python {', '.join(here)}" + (f"; not found: {missing}" if missing else "")
 
     def use(self, commands: Path) -> None:
-        """Use an installation in an empty folder."""
         assert self.call(commands / "payments-emulator", "--version") == f"payments-emulator {VERSION}\n"
         assert "signature correct" in self.call(commands / "payments-emulator", "demo")
         empty = Path(tempfile.mkdtemp(dir=self.folder))
@@ -206,7 +203,6 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
 
 
 def main() -> int:
-    """Take every step and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skip", action="append", default=[], choices=STEPS, help="a step; may be repeated")
     skipped = parser.parse_args().skip

@@ -116,7 +116,6 @@ class Calls:
 
 
 def lines(folder: Path) -> int:
-    """Return how many lines the Python files of a folder have."""
     return sum(len(file.read_text("utf-8").splitlines()) for file in folder.rglob("*.py"))
 
 

@@ -51,7 +51,6 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int) -> Non
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
-    """Yield the rows of these measures, as they come."""
     with load.generator() as pool:
         for name in names:
             yield from MEASURES[name](size, pool)

@@ -55,7 +55,6 @@ def answer(value: Any, status: int = 200) -> Response:
 
 
 async def customers(request: Request) -> Response:
-    """POST and GET /v1/customers/."""
     if request.headers.get("authorization", "") != AUTHORIZATION:
         return answer({"code": "INVALID_API_KEY"}, 401)
     if request.method == "GET":
@@ -75,7 +74,6 @@ async def customers(request: Request) -> Response:
 
 
 async def customer(request: Request) -> Response:
-    """GET /v1/customers/{id}/."""
     if request.headers.get("authorization", "") != AUTHORIZATION:
         return answer({"code": "INVALID_API_KEY"}, 401)
     row = ROWS.get(request.path_params["id"])

@@ -66,7 +66,6 @@ def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
 
 
 def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, float]]:
-    """Yield the size, the operation and the milliseconds of each figure."""
     with load.generator() as pool, places() as stores, running(FROZEN) as (world,):
         _subscribe(world)
         present = SUBSCRIPTIONS
@@ -172,7 +171,6 @@ longest answer that another world got meanwhile.
 
 
 def section(curves: Curves) -> str:
-    """Return the section of the page."""
     sizes = sorted({size for curve in curves.values() for size in curve})
     lines = [f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |", "|---|" + "--:|" * (len(sizes) + 1)]
     for name, curve in curves.items():
@@ -183,7 +181,6 @@ def section(curves: Curves) -> str:
 
 
 def with_section(page: str, text: str) -> str:
-    """Return the page with the section at its end, in the place of an earlier one."""
     before = re.split(r"^## Where it grows\n", page, flags=re.M)[0]
     return f"{before.rstrip()}\n\n{text}"
 

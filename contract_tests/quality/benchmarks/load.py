@@ -53,7 +53,6 @@ class Server(ServerProcess):
         return call(self.port, method, path, body, key)
 
     def ids(self, path: str, count: int) -> list[str]:
-        """Return the ids of so many objects of a list, the newest ones."""
         pages = range(1, -(-count // 100) + 1)
         data = [item for page in pages for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]]
         return [item["id"] for item in data[:count]]
@@ -99,7 +98,6 @@ class Result(NamedTuple):
 
 
 def request(method: str, path: str, body: Mapping[str, object] | None = None, key: str = KEY) -> bytes:
-    """Return the bytes of one request."""
     content = b"" if body is None else msgspec.json.encode(body)
     own = {"Authorization": f"Bearer {key}", "Content-Length": len(content)}
     fields = {"Host": "127.0.0.1", **HEADERS, **own}
@@ -125,7 +123,6 @@ def creates(how_many: int, key: str = KEY, **fields: Any) -> list[bytes]:
 
 
 def generator() -> ProcessPoolExecutor:
-    """Return a process to run loads in."""
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 

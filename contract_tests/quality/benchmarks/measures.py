@@ -141,7 +141,6 @@ def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def _said(*command: str) -> tuple[float, str]:
-    """Return the milliseconds of a command, and what it printed."""
     started = time.perf_counter()
     done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
     return (time.perf_counter() - started) * 1000, done.stdout
@@ -346,7 +345,6 @@ def one(server: object, name: str, webhooks: bool) -> float:
 
 
 def _held() -> int:
-    """KiB of memory."""
     gc.collect()
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1])

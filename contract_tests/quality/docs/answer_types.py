@@ -114,7 +114,6 @@ class Types:
 
 
 def for_python() -> str:
-    """Return the types of Python as the documents have them now."""
     types = Types()
     for name in (*ANSWERED, *MADE):
         types.named(name)
@@ -133,7 +132,6 @@ OF_NODE = {"str": "string", "int": "number", "float": "number", "bool": "boolean
 
 
 def for_node(python: str) -> str:
-    """Return the types of TypeScript that say what those of Python say."""
     return "\n\n".join([NODE_HEAD, *(text for each in ast.parse(python).body if (text := _declaration(each)))]) + "\n"
 
 

@@ -37,7 +37,6 @@ class Sample(NamedTuple):
 
 
 def name(page: Path) -> str:
-    """Return how a page is called in messages."""
     return page.relative_to(ROOT).as_posix()
 
 

@@ -44,7 +44,6 @@ def probes() -> str:
 
 
 def settings() -> str:
-    """Return every setting of an App with its default."""
     described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     usual = msgspec.to_builtins(Settings())
     rows = [
@@ -60,7 +59,6 @@ def _sentence(schema: dict[str, str]) -> str:
 
 
 def rules() -> str:
-    """Return every rule of the audit."""
     return _table(
         "rule",
         "severity",
@@ -71,7 +69,6 @@ def rules() -> str:
 
 
 def commands() -> str:
-    """Return each command with its arguments and what it does."""
     rows = [
         (_code(" ".join([*path, *cli.arguments(command)])), command.get_short_help_str(100))
         for path, command in cli.commands()
@@ -80,14 +77,12 @@ def commands() -> str:
 
 
 def workflows() -> str:
-    """Return each Arazzo workflow that comes with the emulator."""
     read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
     rows = [(_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"])) for file, each in read]
     return _table("file", "what happens", "steps", rows=rows)
 
 
 def subscription_shop() -> str:
-    """Return those methods of the example shop in Python that are about subscriptions."""
     source = (ROOT / "docs/examples/subscription-shop/shop.py").read_text("utf-8")
     methods = {
         node.name: ast.get_source_segment(source, node)
@@ -119,7 +114,6 @@ def filled(text: str) -> str:
 
 
 def main(pages: Iterable[Path] = PAGES) -> None:
-    """Write all tables again."""
     for page in pages:
         page.write_text(filled(page.read_text("utf-8")), "utf-8")
 

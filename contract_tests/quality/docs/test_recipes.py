@@ -59,7 +59,6 @@ class Patch(NamedTuple):
 
 
 def patches(recipe: str) -> list[Patch]:
-    """Return the patches of one section of the page."""
     section = PAGE.read_text("utf-8").partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
     found = []
     for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M):

@@ -26,7 +26,6 @@ def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words
 
 
 def arguments(command: click.Command) -> Iterator[str]:
-    """What it takes by position, in brackets where it can do without."""
     for each in command.params:
         if isinstance(each, click.Argument):
             word = (each.metavar or (each.name or "").upper()).strip("[]") + ("..." if each.nargs == -1 else "")
@@ -34,7 +33,6 @@ def arguments(command: click.Command) -> Iterator[str]:
 
 
 def options(command: click.Command) -> Iterator[click.Option]:
-    """What can be said to it by name."""
     return (each for each in command.params if isinstance(each, click.Option))
 
 

@@ -57,7 +57,6 @@ def source_table() -> Mapping[str, list[str]]:
 
 
 def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
-    """Return the first source of the table that gives this constraint."""
     rows = source_table().items()
     return next(((source,) for source, given in rows if any(fnmatchcase(str(constraint), each) for each in given)), ())
 
@@ -114,6 +113,5 @@ def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
 
 
 def _cited(node: Node) -> tuple[str, ...]:
-    """Return the assumptions that a place of the document cites."""
     given = node.get("x-assumption", ())
     return (given,) if isinstance(given, str) else tuple(given)

@@ -220,7 +220,6 @@ USUAL = Settings()
 
 
 def parts(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object in a document."""
     if isinstance(node, dict):
         yield node
     for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -270,7 +269,6 @@ def test_readers_see_the_assumptions(server: RunningServer) -> None:
 
 
 def listed(values: Sequence[Any], last: str = "and") -> str:
-    """Values as a sentence lists them."""
     return f"{', '.join(map(str, values[:-1]))} {last} {values[-1]}"
 
 

@@ -83,7 +83,6 @@ FOR_TESTS = ["component_name"]
 
 
 def fields(node: Any) -> Iterator[str]:
-    """Yield the name of each field in a document."""
     if isinstance(node, dict) and isinstance(node.get("properties"), dict):
         yield from node["properties"]
     for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -163,7 +162,6 @@ def modules_of(file: Path) -> frozenset[str]:
 
 
 def imported(files: Iterable[Path]) -> set[str]:
-    """Return the distributions of the modules that these files import."""
     modules = {module for file in files for module in modules_of(file)}
     known = packages_distributions()
     found = {name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())}

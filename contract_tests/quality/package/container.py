@@ -43,7 +43,6 @@ def test_a_customer(payments):
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each instruction of a Dockerfile with what it is given."""
     for line in re.sub(r"\\\n", " ", text).splitlines():
         if line and not line.startswith("#"):
             word, _, rest = line.partition(" ")
@@ -104,7 +103,6 @@ class Play:
         return [shutil.which(program, path=self.environment["PATH"]) or program, *given]
 
     def call(self, *command: str) -> None:
-        """Run a command of what was installed."""
         print("$", *command, flush=True)
         subprocess.run(self.inside(*command), env=self.environment, cwd=self.workdir, check=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import os
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 
 from contract_tests.quality.docs.pages import PAGES, ROOT, Sample, name, samples
+from contract_tests.quality.drift.test_house import modules_of
 from contract_tests.support.shops import EXAMPLES, SHOPS
 from contract_tests.surfaces.cli.terminal import COMMAND, clean
 from contract_tests.surfaces.cli.terminal import run as run_command
@@ -96,20 +96,12 @@ def test_every_example_shop_has_a_story_that_its_reader_finds() -> None:
         assert ("`killed` is not for it" in page) == (not shop.day)
 
 
-def imported(file: Path) -> set[str]:
-    """Return the packages that a module imports, by the names they are imported by."""
-    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.partition(".")[0] for name in names}
-
-
 @pytest.mark.parametrize("shop", sorted(EXAMPLES.glob("*/requirements.txt")), ids=lambda file: file.parent.name)
 def test_a_shop_installs_what_it_imports(shop: Path) -> None:
     """All is installed where these tests run; a reader has what requirements.txt names."""
     modules = sorted(shop.parent.glob("*.py"))
     ours = {module.stem for module in modules} | {"emulator"}
-    others = set().union(*map(imported, modules)) - ours - sys.stdlib_module_names
+    others = set().union(*map(modules_of, modules)) - ours - sys.stdlib_module_names
     assert others
     assert others <= set(shop.read_text("utf-8").split())
 

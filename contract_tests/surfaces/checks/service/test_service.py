@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -42,9 +43,8 @@ def names(report: CalibrationReport, kind: Any) -> set[str]:
     return {verdict.probe for verdict in report.of(kind)}
 
 
-def control(server: RunningServer, path: str, **body: Any) -> None:
-    with http_client(base_url=f"{server.url}/_emulator", headers={"Authorization": f"Bearer {KEY}"}) as http:
-        http.post(path, json=body).raise_for_status()
+def speaking(server: RunningServer, place: str) -> httpx.Client:
+    return http_client(base_url=f"{server.url}/{place}", headers={"Authorization": f"Bearer {KEY}"})
 
 
 # -- the probes, as data
@@ -83,7 +83,7 @@ REMOVED = ("/customers/", "/webhooks/", "/security-profiles/", "/payment-links/"
 
 
 def left(server: RunningServer) -> dict[str, int]:
-    with http_client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {KEY}"}) as http:
+    with speaking(server, "v1") as http:
         return {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
 
 
@@ -102,7 +102,7 @@ def test_against_itself_nothing_differs_in_any_order_and_nothing_is_left(itself:
 
 
 def settings(server: RunningServer) -> Any:
-    with http_client(base_url=f"{server.url}/_emulator", headers={"Authorization": f"Bearer {KEY}"}) as http:
+    with speaking(server, "_emulator") as http:
         return http.get("/app").json()["settings"]
 
 
@@ -139,7 +139,8 @@ def test_a_probe_waits_for_the_buyer(value: str) -> None:
         def pay(text: str) -> None:
             session = text.partition("/checkout/")[2].split(" ")[0]
             method = {"type": "mobile_money", "phone": "+24177123456"}
-            control(server, f"/checkout-sessions/{session}/pay", method=method)
+            with speaking(server, "_emulator") as http:
+                http.post(f"/checkout-sessions/{session}/pay", json={"method": method}).raise_for_status()
 
         report = Calibration(server.url, VirtualTime()).run(["anonymous-customer"], buyer=pay)
     assert report.verdicts[0].assumptions == {"anonymous_customer": value}
