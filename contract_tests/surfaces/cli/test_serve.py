@@ -202,7 +202,7 @@ def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Se
     assert served.setting("refund_expiry_days") == 4
     asked = ("sk_test_shop", "sk_prod_till", "sk_prod_shop", "x", "sk_test_expired1", "sk_test_disabled1")
     codes = [served.get("/v1/customers/", key).json().get("code") for key in asked]
-    assert codes == [None, None, "INVALID_API_KEY", "INVALID_API_KEY", "EXPIRED_API_KEY", "APP_DISABLED"]
+    assert codes == [None, None, "INVALID_API_KEY", "INVALID_TOKEN", "EXPIRED_API_KEY", "APP_DISABLED"]
     assert served.get("/_emulator/health").json()["apps"] == 3
 
 

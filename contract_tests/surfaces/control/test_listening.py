@@ -166,7 +166,7 @@ def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
     for request in (ping, delivery):
         assert request["signature"] == {"valid": True, "webhook": endpoint["id"], "method": method}
         assert (request["method"], request["answered"], request["created_at"]) == ("POST", 200, START)
-        assert request["inbox_url"] == inbox_url(sandbox)
+        assert request["url"] == inbox_url(sandbox)
         assert endpoint["secret"] not in str(request)
     assert delivery["headers"]["emulator-attempt"] == "1"
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
@@ -212,7 +212,7 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     started = time.perf_counter()
     http.post(inbox_url(sandbox), params={"delay_ms": 300, **http.params})
     assert time.perf_counter() - started >= 0.3
-    body = {"name": "Shop", "inbox_url": inbox_url(sandbox, query="?status=500"), "events": ["*"]}
+    body = {"name": "Shop", "url": inbox_url(sandbox, query="?status=500"), "events": ["*"]}
     sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
     for name, wrong in (("status", "199"), ("status", "²"), ("delay_ms", "-1"), ("delay_ms", "60001"), ("app", "a b")):
         answer = http.post(inbox_url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
