@@ -80,7 +80,6 @@ class Invariants(logging.Handler):
         self.broken: list[Violation] = []
         self.reached: set[Transition] = set()
         self.expected: dict[Key, Dump] = {}
-        self.touched: set[Runtime] = set()
         self.disk_failed = False
         self.failing_since: float | None = None
         self.outcomes_are_lost = False
@@ -175,7 +174,6 @@ class Invariants(logging.Handler):
 
     def _committed(self, runtime: Runtime, unit: UnitOfWork) -> None:
         self._time.work()
-        self.touched.add(runtime)
         if unit.cleared or unit.is_arranged:
             return
         for change in unit.changes:
@@ -215,7 +213,6 @@ class Invariants(logging.Handler):
     # -- after each step
 
     def before_step(self, server: Server) -> None:
-        self.touched.clear()
         self._states = {each: _state(each) for each in server.engine.runtimes.values() if is_still(each)}
 
     def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:

@@ -100,11 +100,13 @@ class Life:
     now: datetime
     amount: int
     interval: str
+    count: int
     tax_rate: int
     trial_days: int
     ends_at: datetime | None
     phone: str
     cancels: bool = False
+    every_period: bool = False
     sends: bool = False
     period: int = 1
     trial_end: datetime | None = None
@@ -147,7 +149,8 @@ class Life:
         self.sent.append((type, self.now, self.status if of_subscription else None))
 
     def boundary(self, number: int) -> datetime:
-        """B-42: anchor + n × interval, with the day clamped to the month's end."""
+        """B-42: anchor + n × count × interval, with the day clamped to the month's end."""
+        number *= self.count
         if self.interval in ("day", "week"):
             return self.anchor + number * DAY * (7 if self.interval == "week" else 1)
         months = self.anchor.month - 1 + number * (12 if self.interval == "year" else 1)
@@ -218,7 +221,7 @@ class Life:
         if self.status == "trialing":
             self.status = "active"
         invoiced = self.status == "past_due" and (self.sends or (self.owed is None and self.behind))
-        if self.status == "active" or invoiced:
+        if self.status == "active" or invoiced or (self.every_period and self.status in ("past_due", "unpaid")):
             self.charge()
 
     def next_period(self) -> None:
@@ -294,12 +297,21 @@ class Life:
         self.settle(bill)
 
     def settle(self, bill: Bill) -> None:
-        """Nothing is owed for it any more (B-45); of those sent none may be overdue (B-96)."""
-        if self.owed is bill:
-            self.owed = self.failed_at = self.retry_at = None
+        """Nothing is owed for it any more (B-45); of those sent none may be overdue (B-96).
+
+        B-45, ``past_due_periods: charged``: an unpaid one recovers by the payment of any period, and what was charged
+        meanwhile is tried again, the oldest first, so that no period is given away.
+        """
+        settled = self.owed is bill or (self.every_period and self.status == "unpaid")
         behind = self.sends and any(each.status == "open" and each.overdue for each in self.bills)
-        if self.status in ("past_due", "unpaid") and self.owed is None and not behind:
+        recovers = self.status in ("past_due", "unpaid") and (settled or self.owed is None) and not behind
+        if recovers:
             self.status, self.behind = "active", False
+        if recovers or self.owed is bill:
+            self.owed = self.failed_at = self.retry_at = None
+            if self.every_period and self.status == "active" and not self.sends:
+                self.owed = next((each for each in self.bills if each.status == "open"), None)
+                self.retry_at = self.now if self.owed else None
 
     def end_it(self) -> None:
         self.status, self.canceled_at = "canceled", self.now

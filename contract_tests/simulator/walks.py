@@ -53,7 +53,7 @@ def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition
     with Emulator(key=f"sk_test_life{seed}", server=server) as emulator:
         emulator.api.post("/_emulator/reset", {"clock": f"frozen@{text(START)}", "seed": seed})
         life, customer, path = begin(emulator, chance)
-        done = [f"{life.interval}, trial {life.trial_days}, ends {life.ends_at}, phone {life.phone}"]
+        done = [repr(life)]
         for _ in range(steps):
             done.append(step(emulator, life, customer, path, chance, reached))
             wanted, found = life.view(), view(emulator, path)
@@ -66,19 +66,21 @@ def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition
 
 def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
     tax = chance.choice([0, 0, 18])
-    emulator.api.patch("/_emulator/app", {"settings": {"tax_rate": tax}})
+    every_period = chance.random() < 0.4
+    assumptions = {"past_due_periods": "charged" if every_period else "skipped"}
+    emulator.api.patch("/_emulator/app", {"settings": {"tax_rate": tax, "assumptions": assumptions}})
     trial = chance.choice([0, 0, 1, 3, 10, 45])
-    interval = chance.choice(["day", "week", "month", "month", "year"])
+    interval, count = chance.choice(["day", "week", "month", "month", "year"]), chance.choice([1, 1, 2, 3])
     ends_at = START + timedelta(days=chance.choice([10, 28, 90])) if chance.random() < 0.2 else None
     cancels, phone = chance.random() < 0.1, chance.choice(["fails", "slow", "silent", "works", "works"])
     contact = {"email": "a@example.com", "name": "Awa", "phone": PHONES[phone]}
     customer = emulator.api.post("/v1/customers/", contact)["id"]
-    body = {"customer": customer, "unit_amount": 701, "interval": interval, "cancel_at_period_end": cancels}
+    every = {"interval": interval, "interval_count": count}
+    body = {"customer": customer, "unit_amount": 701, **every, "cancel_at_period_end": cancels}
     body |= {"trial_period_days": trial, **({"ends_at": text(ends_at)} if ends_at else {})}
     made = emulator.api.post("/v1/subscriptions/", body)
-    plan = {"name": "Moved", "amount": MOVED, "currency": "XAF", "interval": interval}
-    emulator.api.post("/v1/subscription-plans/", plan)
-    life = Life(START, 701, interval, tax, trial, ends_at, phone, cancels)
+    emulator.api.post("/v1/subscription-plans/", {"name": "Moved", "amount": MOVED, "currency": "XAF", **every})
+    life = Life(START, 701, interval, count, tax, trial, ends_at, phone, cancels, every_period)
     return life, customer, f"/v1/subscriptions/{made['id']}/"
 
 

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from contract_tests.contract.document.judges import Judge, judge_of
@@ -24,7 +24,6 @@ from contract_tests.contract.document.reader import (
     properties,
     request_schema,
     resolved,
-    responses,
 )
 from emulator.document import bundles
 from emulator.document.paths import fixture
@@ -42,6 +41,13 @@ ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
 
 
+class Answer(NamedTuple):
+    """What the document says of an answer: the headers that it must have, and the schema of each type of content."""
+
+    headers: tuple[str, ...]
+    content: dict[str, Pointer]
+
+
 class Contract:
     """One document as a judge of answers."""
 
@@ -54,7 +60,8 @@ class Contract:
         self._by_length: dict[tuple[str, int], list[Operation]] = defaultdict(list)
         for operation in self.operations:
             self._by_length[operation.method, operation.path.count("/") + 1].append(operation)
-        self._properties: dict[Pointer, dict[str, Part]] = {}
+        self._answer = cache(self._find_answer)
+        self._shape = cache(self._find_shape)
 
     def operation(self, method: str, path: str) -> Operation | None:
         """Return the operation a request is for; literal segments win over parameters."""
@@ -72,10 +79,20 @@ class Contract:
             if status not in ROUTING_ANSWERS:
                 found.append(f"status {status} where there is no operation")
             return found + self._body(("components", "schemas", "AnyError"), body)
-        answer = dict(responses(self.document, operation)).get(str(status))
+        answer = self._answer(operation.pointer, status)
         if answer is None:
             return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
         return found + self._answer_faults(answer, headers, body)
+
+    def _find_answer(self, operation: Pointer, status: int) -> Answer | None:
+        place = (*operation, "responses")
+        documented = at(self.document, place).get(str(status))
+        if documented is None:
+            return None
+        pointer, node = resolved(self.document, Part((*place, str(status)), documented))
+        headers = {name: resolved(self.document, Part((), each)).node for name, each in node.get("headers", {}).items()}
+        required = tuple(name for name, header in headers.items() if header.get("required"))
+        return Answer(required, {media: (*pointer, "content", media, "schema") for media in node.get("content", ())})
 
     def misnamed(self, method: str, path: str, status: int, body: bytes) -> list[str]:
         """Return the names in an error that its operation does not take.
@@ -111,7 +128,7 @@ class Contract:
         if first.isdigit():
             part = Part((*schema.pointer, "items"), schema.node["items"]) if "items" in schema.node else None
         else:
-            part = self._declared(schema).get(first)
+            part = properties(self.document, schema).get(first)
         if part is None:
             combined = (resolved(self.document, each) for each in alternatives(schema))
             return any(_is_open(each.node) for each in (schema, *combined))
@@ -122,46 +139,40 @@ class Contract:
         content = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]
         return self._body(pointer_of(content["application/json"]["schema"]["$ref"]), body)
 
-    def _answer_faults(self, answer: Part, headers: Mapping[str, str], body: bytes) -> list[str]:
-        required = (
-            name
-            for name, header in answer.node.get("headers", {}).items()
-            if resolved(self.document, Part((), header)).node.get("required")
-        )
-        found = [f"no {name} header" for name in required if name.lower() not in headers]
-        content = answer.node.get("content")
-        if not content:
+    def _answer_faults(self, answer: Answer, headers: Mapping[str, str], body: bytes) -> list[str]:
+        found = [f"no {name} header" for name in answer.headers if name.lower() not in headers]
+        if not answer.content:
             return found + (["a body where none is documented"] if body else [])
         media_type = headers.get("content-type", "").split(";")[0]
-        if media_type not in content:
+        if media_type not in answer.content:
             return [*found, f"content type {media_type!r}"]
         if media_type != "application/json":
             return found
-        return found + self._body((*answer.pointer, "content", media_type, "schema"), body)
+        return found + self._body(answer.content[media_type], body)
 
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
-        undeclared = self.undeclared(Part(schema, at(self.document, schema)), value)
-        return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
+        return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(self.undeclared(schema, value))
 
-    def undeclared(self, schema: Part, value: Any, path: str = "$") -> Iterator[str]:
+    def undeclared(self, schema: Pointer, value: Any, path: str = "$") -> Iterator[str]:
         """Yield the fields that no part of a schema declares, at any depth."""
-        schema = resolved(self.document, schema)
+        fields, entries = self._shape(schema)
         if isinstance(value, list):
-            items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
-            for number, each in enumerate(value):
-                yield from self.undeclared(items, each, f"{path}[{number}]")
-        elif isinstance(value, dict) and (declared := self._declared(schema)) and not _is_open(schema.node):
+            for number, each in enumerate(value) if entries else ():
+                if isinstance(each, dict | list):
+                    yield from self.undeclared(entries, each, f"{path}[{number}]")
+        elif isinstance(value, dict) and fields:
             for name, each in value.items():
-                if name in declared:
-                    yield from self.undeclared(declared[name], each, f"{path}.{name}")
-                else:
+                if name not in fields:
                     yield f"{path}.{name}: undeclared"
+                elif isinstance(each, dict | list):
+                    yield from self.undeclared(fields[name], each, f"{path}.{name}")
 
-    def _declared(self, schema: Part) -> dict[str, Part]:
-        if schema.pointer not in self._properties:
-            self._properties[schema.pointer] = properties(self.document, schema)
-        return self._properties[schema.pointer]
+    def _find_shape(self, schema: Pointer) -> tuple[dict[str, Pointer], Pointer]:
+        """Return where the fields of an object are declared, none if it is open, and the entries of a list."""
+        pointer, node = part = resolved(self.document, Part(schema, at(self.document, schema)))
+        fields = {} if _is_open(node) else properties(self.document, part)
+        return {name: each.pointer for name, each in fields.items()}, (*pointer, "items") if "items" in node else ()
 
 
 @cache

@@ -38,11 +38,6 @@ def service_contract() -> Contract:
 
 
 @pytest.fixture(scope="session")
-def control_contract() -> Contract:
-    return contract("control")
-
-
-@pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
     """One server for the whole run: each test has a world of its own (B-01)."""
     with RunningServer() as server:
@@ -64,7 +59,7 @@ def sandbox(world_name: str, server: RunningServer) -> Iterator[Sandbox]:
 @pytest.fixture
 def live(sandbox: Sandbox) -> Iterator[Sandbox]:
     """The live side of the sandbox's App."""
-    with closing(sandbox.beside(sandbox.key.replace("sk_test_", "sk_prod_"))) as live:
+    with closing(Sandbox(sandbox.url, sandbox.key.replace("sk_test_", "sk_prod_"))) as live:
         yield live
 
 
@@ -87,7 +82,7 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 @pytest.fixture
 def other_world(sandbox: Sandbox) -> Iterator[Sandbox]:
     """The world of another App on the same server."""
-    with closing(sandbox.beside(f"{sandbox.key}-other")) as other:
+    with closing(Sandbox(sandbox.url, f"{sandbox.key}-other")) as other:
         yield other
 
 

@@ -19,19 +19,16 @@ from emulator.resources.app.settings import Settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.catalog.products import Product
-from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.registry import OPERATIONS, REGISTRY
 
 FACTS = ReferenceData()
 
-PRICE = {"unit_amount": 1500, "currency": "XAF", "price_type": "fixed"}
-
 DEFAULTS: dict[str, dict[str, Any]] = {
     "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
-    "createProduct": {"name": "Basket", **PRICE, "active": True, "images": []},
+    "createProduct": {
+        "name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True, "images": []
+    },
     "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
     "cancelSubscription": {"cancel_at_period_end": False},
     "finalizeInvoice": {"auto_send": False},
@@ -119,31 +116,6 @@ class RulesHarness:
         customer = self.do("createCustomer", **contact)
         terms = {} if "plan" in fields else {"unit_amount": 5000, "interval": "month"}
         made: Subscription = self.do("createSubscription", customer=customer.id, **{**terms, **fields})
-        return made
-
-    def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
-        """Another mobile money method of a customer."""
-        method: dict[str, Any] = {
-            "customer": customer,
-            "type": "mobile_money",
-            "phone": phone,
-            "is_default": is_default,
-        }
-        made: PaymentMethod = self.do("createPaymentMethod", **method)
-        return made
-
-    def change_phone(self, customer: str, phone: str) -> None:
-        """The number of the customer's default method changes; the method keeps its id (B-31)."""
-        method = payment_methods.default(self.world, customer)
-        if method is not None:
-            self.run(lambda world: world.replace(method, details={**method.details, "phone": phone}))
-
-    def delete_customer(self, id: str) -> None:
-        self.do("deleteCustomer", id)
-
-    def product(self, **fields: Any) -> Product:
-        """Return a product at a fixed price of 1500 XAF."""
-        made: Product = self.do("createProduct", **fields)
         return made
 
     def open_invoice(self, subscription: Subscription) -> Invoice:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import doctest
-import re
-from collections.abc import Callable
-from functools import cmp_to_key
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.contract.engine.toys import (
-    COLOURS,
     FIELDS,
     INSTANTS,
     LABELS,
     NOW,
-    SIZES,
     Toy,
     Undone,
     agenda,
@@ -28,11 +24,9 @@ from contract_tests.contract.engine.toys import (
     toy_world,
     toys,
 )
-from emulator.core import handlers, tables, world
-from emulator.core.errors import ApiError
+from emulator.core import tables, world
 from emulator.core.events import Event
-from emulator.core.handlers import BOUNDS, paginate, scan
-from emulator.core.ids import IdSource
+from emulator.core.handlers import paginate, scan
 from emulator.core.jobs import Job
 from emulator.core.repository import Copying
 from emulator.core.slices import completed
@@ -92,6 +86,14 @@ def take(world: World, steps: Steps) -> None:
 def take_and_raise(world: World, steps: Steps) -> None:
     take(world, steps)
     raise Undone
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_parts() -> Iterator[None]:
+    """Every table has several parts, as otherwise only very large ones have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "PART", 2)
+        yield
 
 
 @given(STEPS, STEPS, STEPS)
@@ -216,144 +218,7 @@ def test_the_example_of_the_essay_is_true() -> None:
     assert outcome.failed == 0
 
 
-# -- Ids: their form, that they never collide, and that a seed decides them
-
-
-@pytest.mark.parametrize("drawn", [IdSource.id, IdSource.secret])
-@settings(max_examples=30)
-@given(st.text(), st.integers(0, 2**63))
-def test_seed_and_position_decide(drawn: Callable[[IdSource, str, int], str], seed: str, position: int) -> None:
-    """B-18, B-81, B-93: 24 characters of 0-9A-Za-z, 32 of a secret."""
-    value, size = drawn(IdSource(seed), "x", position), 24 if drawn is IdSource.id else 32
-    assert re.fullmatch(rf"x_[0-9A-Za-z]{{{size}}}", value)
-    assert value == drawn(IdSource(seed), "x", position)
-    assert value not in (drawn(IdSource(f"{seed}."), "x", position), drawn(IdSource(seed), "x", position + 1))
-
-
-# -- Life cycles: what is in the table happens, what is not in it cannot
-
-
-STATES = ("new", "used", "broken", "gone")
-TRIGGERS = ("use", "break", "mend", "throw away")
-
-ROWS = st.tuples(*map(st.sampled_from, (STATES, TRIGGERS, STATES, (None, "toy.moved"))))
-TABLES = st.lists(ROWS, unique_by=lambda row: row[:2])
-
-
-@given(TABLES, st.sampled_from(STATES), st.lists(st.sampled_from(TRIGGERS), max_size=8))
-def test_only_what_the_table_says_happens(
-    rows: list[tuple[str, str, str, str | None]], start: str, triggers: list[str]
-) -> None:
-    """Idea 1: a move outside the table is 422 INVALID_STATUS_TRANSITION and names object, status and trigger."""
-    machine = StateMachine(Toy, *rows)
-    world = toy_world()
-    with world.unit_of_work():
-        toy = make(world, status=start)
-    emitted = 0
-    for trigger in triggers:
-        row = next((row for row in rows if row[:2] == (toy.status, trigger)), None)
-        assert machine.allows(toy, trigger) == (row is not None)
-        if row is None:
-            with pytest.raises(ApiError) as rejected, world.unit_of_work():
-                machine.transition(world, toy, trigger)
-            raised = rejected.value
-            assert (raised.code, raised.status) == ("INVALID_STATUS_TRANSITION", 422)
-            assert all(word in raised.message for word in ("toy", toy.status, trigger))
-        else:
-            emitted += row[3] is not None
-            with world.unit_of_work():
-                moved = machine.transition(world, toy, trigger, size=emitted)
-            assert (moved.status, moved.size, moved.id) == (row[2], emitted, toy.id)
-            toy = moved
-        assert world.require(Toy, toy.id) is toy
-    assert len(world.table(Event)) == emitted
-
-
-# -- lists against the simplest thing that could make them: filter everything, sort everything, cut out the page
-
-
-TESTS = {
-    **BOUNDS,
-    "least": lambda toy, size: toy.size >= size,
-    "status": lambda toy, text: toy.status.startswith(text),  # on an indexed field, and not its equality
-}
-
-ORDERINGS = st.sampled_from([sign + field for field in ("created_at", "size", "colour") for sign in ("", "-")])
-
-FILTERS = st.fixed_dictionaries(
-    {},
-    optional={
-        "colour": st.one_of(COLOURS, st.lists(COLOURS, min_size=1, max_size=4)),
-        "size": st.one_of(SIZES, st.lists(SIZES, min_size=1, max_size=3)),
-        "status": st.sampled_from(["n", "u", "us", "x"]),
-        "least": SIZES,
-        "created_after": st.sampled_from(INSTANTS),
-        "created_before": st.sampled_from(INSTANTS),
-        "label": st.none(),
-    },
-)
-
-
-def fits(toy: Toy, filters: dict[str, Any]) -> bool:
-    checks = {
-        "colour": lambda wanted: toy.colour in (wanted if isinstance(wanted, list) else [wanted]),
-        "size": lambda wanted: toy.size in (wanted if isinstance(wanted, list) else [wanted]),
-        "status": toy.status.startswith,
-        "least": lambda size: toy.size >= size,
-        "created_after": lambda bound: toy.created_at >= bound,
-        "created_before": lambda bound: toy.created_at <= bound,
-        "label": lambda nothing: True,  # a parameter that was not given
-    }
-    return all(checks[name](wanted) for name, wanted in filters.items())
-
-
-def in_order(oldest_first: list[Toy], ordering: str) -> list[Toy]:
-    """B-17: what is equal keeps its order of creation, which is reversed with the direction."""
-    field, sign = ordering.lstrip("-"), -1 if ordering.startswith("-") else 1
-    place = {toy.id: number for number, toy in enumerate(oldest_first)}
-
-    def compare(one: Toy, other: Toy) -> int:
-        mine, theirs = (getattr(one, field), place[one.id]), (getattr(other, field), place[other.id])
-        return sign * ((mine > theirs) - (mine < theirs))
-
-    return sorted(oldest_first, key=cmp_to_key(compare))
-
-
-CHANGES = st.lists(st.tuples(st.integers(0, 11), st.one_of(st.none(), FIELDS)), max_size=6)
-
-
-@given(
-    st.lists(FIELDS, max_size=12),
-    CHANGES,
-    FILTERS,
-    st.one_of(st.none(), ORDERINGS),
-    st.integers(1, 6),
-    st.integers(1, 5),
-)
-def test_a_list_is_the_page_of_what_fits_in_order(
-    fields: list[dict[str, Any]],
-    changes: list[tuple[int, dict[str, Any] | None]],
-    filters: dict[str, Any],
-    ordering: str | None,
-    page: int,
-    size: int,
-) -> None:
-    """B-19, B-20: every filter, comma list, ordering and page, the ones past the end included, whatever was changed before."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handlers, "STEP", 3)
-        patch.setattr(tables, "PART", 2)
-        world = toy_world()
-        with world.unit_of_work():
-            for each in fields:
-                make(world, **each)
-            for number, change in changes:
-                for toy in toys(world)[number : number + 1]:
-                    world.remove(toy) if change is None else world.replace(toy, **change)
-        query = {**filters, "page": page, "page_size": size, **({"ordering": ordering} if ordering else {})}
-        expected = in_order([toy for toy in toys(world) if fits(toy, filters)], ordering or "-created_at")
-        answer = paginate(world.table(Toy), query, TESTS)
-    assert answer.data == expected[(page - 1) * size : page * size]
-    assert (answer.count, answer.page, answer.page_size) == (len(expected), page, size)
+# -- lists: what they are of whatever is filed, contract_tests/contract/every/test_lists.py has
 
 
 def test_a_list_is_right_whatever_changes_while_its_order_and_index_are_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.contract.document.request_bodies import request
-from contract_tests.contract.every.values import BY_ID, with_value
+from contract_tests.contract.every.values import BY_ID, request, with_value
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.exceptions import OF_OPERATION
 from emulator.checks.document.object_factory import ObjectFactory

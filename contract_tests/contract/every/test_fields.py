@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from contract_tests.contract.document.reader import Part, flat, properties, resolved, responses
-from contract_tests.contract.document.request_bodies import OBJECTS, WITH
 from contract_tests.contract.every.values import (
     BY_ID,
     NOT_ALONE,
+    OBJECTS,
     SCHEMAS,
     SERVICE,
+    WITH,
     Subject,
     example,
     fields_of,

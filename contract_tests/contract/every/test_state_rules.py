@@ -10,8 +10,7 @@ import pytest
 
 from contract_tests.contract.document.judges import judge_of
 from contract_tests.contract.document.reader import Operation, operations, request_schema
-from contract_tests.contract.document.request_bodies import request
-from contract_tests.contract.every.values import BY_ID, NESTED, fields_of, id_of
+from contract_tests.contract.every.values import BY_ID, NESTED, fields_of, id_of, request
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.exceptions import OF_CONTROL_OPERATION, OF_OPERATION
 from emulator.checks.document.object_factory import ObjectFactory

@@ -9,7 +9,7 @@ import pytest
 
 from contract_tests.contract.http.line import Answer, Line
 from contract_tests.support.client import Client, http_client
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import Contract, contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
 
@@ -87,11 +87,11 @@ def test_the_control_api_takes_a_name_instead_of_a_key(sandbox: Sandbox) -> None
         sandbox.control.get(f"/clock{query}")
 
 
-def test_a_key_given_to_the_control_api_must_be_one(server: RunningServer, control_contract: Contract) -> None:
+def test_a_key_given_to_the_control_api_must_be_one(server: RunningServer) -> None:
     """An ``Authorization`` header is never passed over for ``app`` or ``demo``."""
     for value, status, code in REJECTED:
         if not value.endswith(b"1"):  # it may be used to look at an App whose key does not work
-            answer = ask(server, control_contract, b"Authorization: " + value, path="/_emulator/clock")
+            answer = ask(server, contract("control"), b"Authorization: " + value, path="/_emulator/clock")
             assert (answer.status, answer.code) == (status, code), value[:60]
 
 

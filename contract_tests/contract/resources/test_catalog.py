@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox, path_of
 
 BASKET = {"name": "Basket", "unit_amount": 2000, "currency": "XAF"}
-
-
-def path_of(made: Any) -> str:
-    return f"/products/{made['id']}/" if made["object"] == "product" else f"/subscription-plans/{made['id']}/"
 
 
 # -- products
@@ -24,7 +20,7 @@ def test_of_a_free_price_the_amount_is_a_suggestion(sandbox: Sandbox) -> None:
     for amount, code in ((0, None), (99_999_999, None), (-1, "INVALID_FIELD"), (100_000_000, "AMOUNT_TOO_LARGE")):
         for method, path, body in (
             ("POST", "/products/", {**BASKET, "price_type": "free", "unit_amount": amount}),
-            ("PATCH", path_of(product), {"unit_amount": amount}),
+            ("PATCH", f"{path_of(product)}/", {"unit_amount": amount}),
         ):
             answer = sandbox.api.request(method, path, json=body).json()
             assert (answer.get("code"), answer.get("param")) == (code, code and "unit_amount")
@@ -38,22 +34,22 @@ def test_of_a_free_price_the_amount_is_a_suggestion(sandbox: Sandbox) -> None:
 def test_a_sku_is_taken_once(sandbox: Sandbox, sku: Any, again: Any) -> None:
     """B-34: on creation and on PATCH; by an archived product too. One's own, and one that was given up, are free."""
     holder = sandbox.product(metadata={"sku": sku})
-    sandbox.api.delete(path_of(holder))
+    sandbox.api.delete(f"{path_of(holder)}/")
     other = sandbox.product(metadata={"sku": "other"})
     body = {"metadata": {"sku": again}}
     for method, path, whole in (
         ("POST", "/products/", {**BASKET, **body}),
-        ("PATCH", path_of(other), {"name": "New", **body}),
+        ("PATCH", f"{path_of(other)}/", {"name": "New", **body}),
     ):
         error = sandbox.api.rejected(method, path, 409, "DUPLICATE_SKU", json=whole)
         assert (error["type"], error["param"]) == ("CONFLICT_ERROR", "metadata.sku")
-    assert sandbox.api.get(path_of(other)) == other
+    assert sandbox.api.get(f"{path_of(other)}/") == other
     for free in ("bsk-30", "BSK-3", "BSK-30 "):
         assert sandbox.product(metadata={"sku": free})["metadata"] == {"sku": free}
     own = {"sku": again, "season": "dry"}
-    assert sandbox.api.patch(path_of(holder), {"metadata": own})["metadata"] == own
+    assert sandbox.api.patch(f"{path_of(holder)}/", {"metadata": own})["metadata"] == own
     for given_up in ("BSK-31", None):
-        sandbox.api.patch(path_of(holder), {"metadata": {"sku": given_up}})
+        sandbox.api.patch(f"{path_of(holder)}/", {"metadata": {"sku": given_up}})
         holder = sandbox.product(metadata={"sku": again})
 
 
@@ -71,8 +67,8 @@ def test_a_plan_goes_once_none_of_its_subscriptions_is_active_or_trialing(sandbo
     statuses = [item["status"] for item in sandbox.api.get("/subscriptions/", ordering="created_at")["data"]]
     assert statuses == ["unpaid", "past_due", "active", "trialing"]
     for plan in (active, trialing):
-        error = sandbox.api.rejected("DELETE", path_of(plan), 409, "INVALID_STATUS_TRANSITION")
-        assert (error["type"], sandbox.api.get(path_of(plan))) == ("CONFLICT_ERROR", plan)
+        error = sandbox.api.rejected("DELETE", f"{path_of(plan)}/", 409, "INVALID_STATUS_TRANSITION")
+        assert (error["type"], sandbox.api.get(f"{path_of(plan)}/")) == ("CONFLICT_ERROR", plan)
     for plan in (unpaid, past_due):
-        assert sandbox.api.delete(path_of(plan))["active"] is False
-        assert sandbox.api.patch(path_of(plan), {"name": "Old plan"})["name"] == "Old plan"
+        assert sandbox.api.delete(f"{path_of(plan)}/")["active"] is False
+        assert sandbox.api.patch(f"{path_of(plan)}/", {"name": "Old plan"})["name"] == "Old plan"

@@ -18,11 +18,6 @@ MONTHLY_TRIAL = {"interval": "month", "trial_period_days": 7}
 AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 
 
-def seen(sandbox: Sandbox, session: Any) -> Any:
-    """Return the session as it stands now."""
-    return sandbox.api.get(f"/checkout-sessions/{session['id']}/")
-
-
 def subscription_of(sandbox: Sandbox) -> Any:
     """Return the one subscription there is."""
     [subscription] = sandbox.api.get("/subscriptions/")["data"]
@@ -54,7 +49,7 @@ def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
     lines = [{"product": product["id"], "quantity": 3}, {"product": free["id"], "unit_amount": 700}]
     session = sandbox.session(line_items=lines)
     sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 9000, "name": "Hat"})
-    shown = [tuple(line.values()) for line in seen(sandbox, session)["line_items"]]
+    shown = [tuple(line.values()) for line in sandbox.shown(session)["line_items"]]
     assert shown == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
 
 
@@ -135,10 +130,10 @@ def test_it_expires_by_its_merchant_or_when_its_time_is_over(sandbox: Sandbox) -
     with sandbox.expect():
         assert sandbox.api.post(path) == {**session, "status": "expired"}
         sandbox.advance("299s")
-        assert seen(sandbox, other)["status"] == "open"
+        assert sandbox.status(other) == "open"
         sandbox.advance("1s")
     sandbox.api.rejected("POST", path, 422, "CHECKOUT_SESSION_EXPIRED")
-    assert seen(sandbox, other)["status"] == "expired"
+    assert sandbox.status(other) == "expired"
     assert sandbox.control.get("/schedule")["data"] == []
 
 
@@ -194,7 +189,7 @@ def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox
         customer = sandbox.api.get(f"/customers/{intent['customer']}/")
         assert (customer["email"], customer["firstname"]) == (None, firstname)
         assert (customer["transactions_count"], customer["total_spent"]) == (1, 30000)
-        assert seen(sandbox, session)["customer"] == customer["id"]
+        assert sandbox.shown(session)["customer"] == customer["id"]
         assert sandbox.api.get("/transactions/")["data"][0]["customer"] == customer["id"]
         found.append(customer)
     assert sandbox.control.get("/emails")["data"] == []
@@ -261,7 +256,7 @@ def test_a_method_that_could_not_pay_is_not_saved(sandbox: Sandbox, fields: Any,
     with sandbox.expect():
         sandbox.buy(session, method)
         sandbox.advance(after)
-    assert (seen(sandbox, session)["status"], saved(sandbox, customer)) == ("payment_failed", [])
+    assert (sandbox.status(session), saved(sandbox, customer)) == ("payment_failed", [])
     with buyer(sandbox, session) as awa:
         assert awa.open().elements["problem"]["data-code"]
     account = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
@@ -315,9 +310,9 @@ def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(
     sandbox.control.rejected("POST", f"{path}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
     if result:
         answered = sandbox.control.post(f"{path}/answer", {"result": result})
-        assert answered["status"] == seen(sandbox, session)["status"] == ends
+        assert answered["status"] == sandbox.status(session) == ends
         body = {"result": result}
         sandbox.control.rejected("POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json=body)
     sandbox.advance("60s")
     expected = ends or ("complete" if method["type"] == "mobile_money" else "processing")
-    assert seen(sandbox, session)["status"] == expected
+    assert sandbox.status(session) == expected

@@ -12,6 +12,7 @@ from emulator.core.world import World
 from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.ledger import Imbalance
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -36,11 +37,18 @@ def invoice(harness: RulesHarness) -> Invoice:
     return harness.world.require(Invoice, draft.id)
 
 
-def paid(harness: RulesHarness) -> tuple[Invoice, Transaction]:
-    """Return such an invoice once it is paid, and its deposit."""
-    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
-    (made,), (deposit,) = harness.world.table(Invoice), harness.world.table(Transaction)
-    return made, deposit
+def session(harness: RulesHarness) -> CheckoutSession:
+    """Return an open session of 5000 XAF."""
+    body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [LINE]}
+    made: CheckoutSession = harness.do("createCheckoutSession", **body)
+    return made
+
+
+def paid(harness: RulesHarness) -> Transaction:
+    """Return the deposit of such a session."""
+    harness.run(hosted_payments.pay_session, id=session(harness).id, payment=CARD)
+    (deposit,) = harness.world.table(Transaction)
+    return deposit
 
 
 def books(harness: RulesHarness) -> dict[str, int]:
@@ -51,11 +59,11 @@ def books(harness: RulesHarness) -> dict[str, int]:
 
 def test_a_payment_and_its_refund_move_money_between_accounts(harness: RulesHarness) -> None:
     """The fees stay; a deleted customer takes the account along."""
-    made, deposit = paid(harness)
+    deposit = paid(harness)
     assert books(harness) == {"buyers": -5000, "merchant": 4805, "fees": 145, "commissions": 50}
     harness.do("createRefund", transaction=deposit.id, amount=2000)
     assert books(harness) == {"buyers": -3000, "merchant": 2805, "fees": 145, "commissions": 50}
-    harness.do("deleteCustomer", made.customer)
+    harness.do("deleteCustomer", deposit.customer)
     harness.do("createRefund", transaction=deposit.id)
     assert books(harness)["buyers"] == 0
 
@@ -98,14 +106,11 @@ def test_a_wrong_amount_in_one_record_is_undone(harness: RulesHarness) -> None:
 
 
 def test_nothing_is_paid_complete_or_refunded_without_its_money(harness: RulesHarness) -> None:
-    unpaid = invoice(harness)
-    body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [LINE]}
-    session = harness.do("createCheckoutSession", **body)
+    unpaid, unfinished = invoice(harness), session(harness)
     undone(harness, f"payments of {unpaid.id} by -5000", (unpaid, {"status": "paid", "amount_paid": 5000}))
-    undone(harness, f"payments of {session.id} by -5000", (session, {"status": "complete"}))
+    undone(harness, f"payments of {unfinished.id} by -5000", (unfinished, {"status": "complete"}))
     harness.world.strict = False
-    harness.run(hosted_payments.pay_invoice, id=unpaid.id, payment=CARD)
-    (deposit,) = harness.world.table(Transaction)
+    deposit = paid(harness)
     customer = harness.world.require(Customer, deposit.customer)
     spent = {"total_spent": customer.total_spent - 10}
     undone(harness, f"refunds of {deposit.id} by -10", (deposit, {"amount_refunded": 10}), (customer, spent))

@@ -15,21 +15,8 @@ EVERY_TYPE = ["mobile_money", "bank_card", "bank_transfer", "paypal"]
 PAID = ("payment_intent.succeeded", "transaction.succeeded")
 
 
-def shown(sandbox: Sandbox, intent: Any) -> Any:
-    """Return a payment intent as it stands now."""
-    return sandbox.api.get(f"/payment-intents/{intent['id']}/")
-
-
 def transaction(sandbox: Sandbox, intent: Any) -> Any:
     return sandbox.api.get(f"/transactions/{intent['transaction']}/")
-
-
-def confirm(sandbox: Sandbox, intent: Any, **body: Any) -> Any:
-    return sandbox.api.post(f"/payment-intents/{intent['id']}/confirm/", body)
-
-
-def answer(sandbox: Sandbox, intent: Any, **body: Any) -> Any:
-    return sandbox.control.post(f"/payment-intents/{intent['id']}/answer", body)
 
 
 def phone(sandbox: Sandbox, number: str = "+24177123456") -> Any:
@@ -73,7 +60,7 @@ def test_confirm_may_bring_the_method_or_another(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     good = sandbox.method(customer)
     for intent in (sandbox.intent(), sandbox.intent(sandbox.method(customer, number="4000 0000 0000 0002"))):
-        paid = confirm(sandbox, intent, payment_method=good["id"])
+        paid = sandbox.act(intent, "confirm", payment_method=good["id"])
         assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", good["id"], customer["id"])
 
 
@@ -86,27 +73,7 @@ def test_a_method_that_was_deleted_is_not_charged_but_a_payment_under_way_goes_o
     assert sandbox.api.rejected("POST", path, 404, "PAYMENT_METHOD_NOT_FOUND")["param"] == "payment_method"
     with sandbox.expect(*PAID):
         sandbox.advance("60s")
-    assert transaction(sandbox, shown(sandbox, under_way))["operator"] == slow["details"]["operator"]
-
-
-FAILING: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"number": "4000000000009995"}, {}, "INSUFFICIENT_FUNDS"),
-    ({}, {"is_blacklisted": True}, "CUSTOMER_BLACKLISTED"),
-    ({}, {"status": "blocked"}, "CUSTOMER_BLACKLISTED"),
-]
-
-
-@pytest.mark.parametrize(("card", "change", "code"), FAILING, ids=str)
-def test_a_failed_payment_is_an_outcome_and_no_error(sandbox: Sandbox, card: Any, change: Any, code: str) -> None:
-    """B-14, B-32, B-50, B-55: 200, ``canceled`` with ``last_error`` and ``payment_intent.failed``; no transaction."""
-    customer = sandbox.customer()
-    method = sandbox.method(customer, **card)
-    sandbox.control.patch(f"/objects/{customer['id']}", change)
-    with sandbox.expect("payment_intent.failed"):
-        intent = sandbox.pay(method)
-    assert (intent["status"], intent["last_error"]["code"]) == ("canceled", code)
-    assert (intent["canceled_at"], intent["transaction"]) == (sandbox.now, None)
-    assert sandbox.api.get("/transactions/")["data"] == []
+    assert transaction(sandbox, sandbox.shown(under_way))["operator"] == slow["details"]["operator"]
 
 
 def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:
@@ -120,7 +87,7 @@ def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: San
     assert intent["payment_method_types"] == ["mobile_money"]
     path = f"/payment-intents/{intent['id']}/confirm/"
     sandbox.api.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=choice)
-    assert shown(sandbox, intent) == intent
+    assert sandbox.shown(intent) == intent
 
 
 # -- waiting for an answer
@@ -138,7 +105,7 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
     assert (intent["status"], intent["next_action"]) == ("requires_action", asked)
     with sandbox.expect(*PAID):
         sandbox.advance("1s")
-    assert (shown(sandbox, intent)["status"], shown(sandbox, intent)["next_action"]) == ("succeeded", None)
+    assert (sandbox.status(intent), sandbox.shown(intent)["next_action"]) == ("succeeded", None)
     sent_on = {"type": "redirect", "url": "https://bank.example.com/check"}
     sandbox.control.patch(f"/objects/{sandbox.intent()['id']}", {"status": "requires_action", "next_action": sent_on})
     assert sandbox.api.get("/payment-intents/")["data"][0]["next_action"] == sent_on
@@ -173,7 +140,7 @@ def test_what_was_authorised_may_be_captured_in_part(sandbox: Sandbox, amount: i
 
 
 def _canceled(sandbox: Sandbox) -> Any:
-    return sandbox.api.post(f"/payment-intents/{sandbox.intent()['id']}/cancel/")
+    return sandbox.act(sandbox.intent(), "cancel")
 
 
 STATES: dict[str, Callable[[Sandbox], Any]] = {
@@ -213,7 +180,7 @@ def test_each_action_in_each_state_works_or_is_rejected_with_its_code(
     if state not in states:
         with sandbox.expect():
             client.rejected("POST", path, 422, code, json=body)
-            assert shown(sandbox, intent) == intent
+            assert sandbox.shown(intent) == intent
     elif action != "cancel":
         assert client.post(path, body)["status"] == "succeeded"
     else:

@@ -23,14 +23,9 @@ def path(link: Any, action: str = "") -> str:
     return f"/payment-links/{link['id']}/{action and action + '/'}"
 
 
-def pay_rejected(sandbox: Sandbox, link: Any, code: str = "INVALID_STATUS_TRANSITION", **fields: Any) -> Any:
-    body = {"method": CARD, "customer": AWA, **fields}
-    return sandbox.control.rejected("POST", f"/payment-links/{link['id']}/pay", 422, code, json=body)
-
-
 def uses(sandbox: Sandbox, link: Any) -> int:
     """Return its usage_count."""
-    return int(sandbox.api.get(path(link))["usage_count"])
+    return int(sandbox.shown(link)["usage_count"])
 
 
 # -- making one
@@ -60,7 +55,7 @@ def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
     link = link_of(sandbox, hat, basket, hat)
     assert (link["name"], link["products"], link["amount"]) == ("Hat", [hat["id"], basket["id"]], None)
     sandbox.api.patch(f"/products/{hat['id']}/", {"name": "Cap"})
-    assert sandbox.api.get(path(link))["name"] == "Hat"
+    assert sandbox.shown(link)["name"] == "Hat"
 
 
 def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
@@ -119,7 +114,7 @@ def test_an_archived_link_takes_no_payment_until_it_is_restored(sandbox: Sandbox
         archived = sandbox.api.post(path(link, "archive"))
     assert archived == {"id": link["id"], "status": "archived", "updated_at": sandbox.now}
     sandbox.api.rejected("POST", path(link, "archive"), 422, "INVALID_STATUS_TRANSITION")
-    assert "archived" in pay_rejected(sandbox, link)["message"]
+    assert "archived" in sandbox.buy_rejected(link, customer=AWA)["message"]
     assert sandbox.api.post(path(link, "restore")) == link
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 
@@ -160,7 +155,7 @@ def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandb
         (alone, "INVALID_FIELD", "amount", 5000),
     ):
         given = {} if value is None else {param: value}
-        assert pay_rejected(sandbox, link, code, **given)["param"] == param, (code, value)
+        assert sandbox.buy_rejected(link, code, customer=AWA, **given)["param"] == param, (code, value)
     for link, fields, amount in (
         (several, {"product": hat["id"]}, 700),
         (alone, {"product": basket["id"]}, 2000),
@@ -176,9 +171,9 @@ def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(sandbox: Sand
         link = link_of(sandbox, sandbox.product(price_type="free"))
     else:
         link = sandbox.link(payment_link_type="donation", amount=...)
-    assert pay_rejected(sandbox, link, "MISSING_FIELD")["param"] == "amount"
-    assert pay_rejected(sandbox, link, "AMOUNT_TOO_SMALL", amount=99)["param"] == "amount"
-    assert pay_rejected(sandbox, link, "AMOUNT_TOO_LARGE", amount=100_000_000)["param"] == "amount"
+    assert sandbox.buy_rejected(link, "MISSING_FIELD", customer=AWA)["param"] == "amount"
+    assert sandbox.buy_rejected(link, "AMOUNT_TOO_SMALL", customer=AWA, amount=99)["param"] == "amount"
+    assert sandbox.buy_rejected(link, "AMOUNT_TOO_LARGE", customer=AWA, amount=100_000_000)["param"] == "amount"
     assert sandbox.buy(link, amount=100, customer=AWA)["amount"] == 100
     assert uses(sandbox, link) == 1
 
@@ -191,7 +186,7 @@ def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) 
         ({"email": "awa@example.com"}, {"customer.name"}, "MISSING_FIELD"),
         ({}, {"customer.name", "customer.email"}, "VALIDATION_ERROR"),
     ):
-        assert set(pay_rejected(sandbox, link, code, customer=given)["errors"]) == missing
+        assert set(sandbox.buy_rejected(link, code, customer=given)["errors"]) == missing
     open_link = sandbox.link(collect_customer_info=False)
     with sandbox.expect(*PAID, *PAID):
         assert sandbox.buy(open_link)["customer"] is None
@@ -202,14 +197,14 @@ def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) 
 def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -> None:
     """PaymentLink states; exhausted links stay ``active`` (B-59). What is rejected is no use (B-55)."""
     link = sandbox.link(validity_type="limited", max_usage=2, payment_method_types=["mobile_money"])
-    pay_rejected(sandbox, link, "PAYMENT_METHOD_NOT_SUPPORTED")
+    sandbox.buy_rejected(link, "PAYMENT_METHOD_NOT_SUPPORTED", customer=AWA)
     with sandbox.expect("customer.created", "payment_intent.failed"):
         failed = sandbox.buy(link, {"type": "mobile_money", "phone": FAILING_PHONE}, customer=AWA)
     assert (failed["status"], uses(sandbox, link)) == ("canceled", 1)
     sandbox.buy(link, SLOW, customer=AWA)
     assert uses(sandbox, link) == 2
-    assert "exhausted" in pay_rejected(sandbox, link)["message"]
-    assert sandbox.api.get(path(link))["status"] == "active"
+    assert "exhausted" in sandbox.buy_rejected(link, customer=AWA)["message"]
+    assert sandbox.status(link) == "active"
     sandbox.api.patch(path(link), {"max_usage": 3})
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 
@@ -220,7 +215,7 @@ def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
     sandbox.advance("86399s")
     sandbox.buy(link, customer=AWA)
     sandbox.advance("1s")
-    assert "expired" in pay_rejected(sandbox, link)["message"]
+    assert "expired" in sandbox.buy_rejected(link, customer=AWA)["message"]
 
 
 def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Security profiles: their forms, who has them, and how they hold payments (rules 3, 4, 6 and 7; B-51, B-55, B-70)."""
+"""Security profiles: the seven enforcement rules of the specification, and what B-51, B-55, B-70 and B-71 add to them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,241 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import Sandbox, path_of
+
+SHOP = "203.0.113.7"
+"""An address in Gabon, by the table of networks."""
 
 PHONE = {"type": "mobile_money", "phone": "+24177001234"}
 
 
-def profile(sandbox: Sandbox, **rules: Any) -> Any:
-    return sandbox.api.post("/security-profiles/", {"name": "Strict", **rules})
+def profile(sandbox: Sandbox, by: str = "127.0.0.1", **limits: Any) -> Any:
+    """Return a profile, made by someone at that address."""
+    return sandbox.api.post("/security-profiles/", {"name": "Strict", **limits}, **{"X-Forwarded-For": by})
 
 
-def path_of(profile: Any) -> str:
-    return f"/security-profiles/{profile['id']}/"
+def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = None) -> int:
+    """Return the status of a read by a client that comes so."""
+    headers = {"X-Forwarded-For": forwarded, "Origin": origin}
+    given = {name: value for name, value in headers.items() if value is not None}
+    return sandbox.api.request("GET", "/customers/", headers=given).status_code
 
 
-# -- as they are stored
+def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any) -> None:
+    """Rejected with 403, the message naming the rule (B-70)."""
+    assert rule in sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", **options)["message"]
 
 
-def test_the_starter_plan_has_no_profiles(sandbox: Sandbox) -> None:
-    """Enforcement rule 7; B-70."""
+# -- rule 1: addresses
+
+
+@pytest.mark.parametrize(
+    ("allowed", "inside", "outside"),
+    [
+        (["203.0.113.7"], ("203.0.113.7", "::ffff:203.0.113.7"), ("203.0.113.8",)),
+        (["198.51.100.1", "203.0.113.0/24"], ("203.0.113.255", "198.51.100.1"), ("203.0.114.0",)),
+        (["0.0.0.0/0"], ("8.8.8.8",), ("2001:db8::1",)),
+        ([], ("8.8.8.8",), ()),
+    ],
+)
+def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], inside: Any, outside: Any) -> None:
+    """Rule 1: a request from an unlisted IP is rejected with 403; an empty list lets everyone in."""
+    profile(sandbox, allowed_ips=allowed)
+    assert [status(sandbox, each) for each in (*inside, *outside)] == [200] * len(inside) + [403] * len(outside)
+
+
+def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
+    """Rule 6: all the App's API requests, after route and key and before forced answer and body (B-05); of this side only."""
+    path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
+    for method, at in (("GET", "/customers/"), ("POST", "/customers/"), ("PATCH", path), ("DELETE", path)):
+        rejected(sandbox, method, at, "allowed_ips")
+    rejected(sandbox, "POST", "/reset", "allowed_ips")
+    rejected(sandbox, "POST", "/customers/", "allowed_ips", content=b"{")
+    rejected(sandbox, "GET", "/customers/", "allowed_ips", headers={"Emulator-Answer": "DATABASE_ERROR"})
+    sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
+    sandbox.api.rejected("GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"})
+    for key in (f"{sandbox.key}x", sandbox.key.replace("test", "prod", 1)):
+        answer = sandbox.api.request("GET", "/customers/", headers={"Authorization": f"Bearer {key}"})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "seen"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("192.0.2.1 ,  203.0.113.7", "203.0.113.7"),
+        ("203.0.113.7:4711", "203.0.113.7"),
+        ("192.0.2.1, 203.0.113.7, 127.0.0.2", "203.0.113.7"),
+        ("203.0.113.7, [::1]:80", "203.0.113.7"),
+        ("203.0.113.7, unknown", "127.0.0.1"),
+        ("203.0.113.7, unknown, 127.0.0.2", "127.0.0.2"),
+        ("unknown", "127.0.0.1"),
+        ("203.0.113.7" + "0" * 4000, "127.0.0.1"),
+    ],
+)
+def test_the_last_hop_that_is_no_proxy_counts(sandbox: Sandbox, forwarded: str, seen: str) -> None:
+    """B-70: trusted proxies are loopback; what is no address ends the row."""
+    profile(sandbox, by=seen, allowed_ips=[seen])
+    assert status(sandbox, forwarded) == 200
+    profile(sandbox, by=seen, allowed_ips=["10.9.8.7"])
+    assert status(sandbox, forwarded) == 403
+
+
+def test_only_a_trusted_proxy_can_speak_for_others(sandbox: Sandbox) -> None:
+    """B-70: with none the socket's own address counts, whatever the header says. Several headers make one row."""
+    profile(sandbox, by=SHOP, allowed_ips=[SHOP])
+    hops = [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-For", SHOP), ("X-Forwarded-For", "127.0.0.5")]
+    assert sandbox.api.http.get("/customers/", headers=hops).status_code == 200
+    assert status(sandbox, f"{SHOP}, 10.0.0.1") == 403
+    sandbox.settings(trusted_proxies=["127.0.0.1", "10.0.0.0/8"])
+    assert status(sandbox, f"{SHOP}, 10.0.0.1") == 200
+    sandbox.settings(trusted_proxies=[])
+    assert status(sandbox, SHOP) == 403
+
+
+# -- rule 2: origins
+
+
+LISTED = (
+    *(None, "https://shop.example.com", "http://shop.example.com", "https://shop.example.com:8443"),
+    "https://SHOP.example.com",
+)
+UNLISTED = (
+    *("https://www.shop.example.com", "https://shop.example.com.evil.example", "null", ""),
+    "chrome-extension://shop.example.com",
+)
+
+
+def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox) -> None:
+    """Rule 2, B-71: an Origin's port is not compared; subdomains are listed explicitly; servers send no Origin."""
+    profile(sandbox, allowed_domains=["Shop.Example.com"])
+    found = [status(sandbox, origin=origin) for origin in (*LISTED, *UNLISTED)]
+    assert found == [200] * len(LISTED) + [403] * len(UNLISTED)
+
+
+# -- rule 5: countries
+
+
+def test_nothing_is_paid_from_a_blocked_country(sandbox: Sandbox) -> None:
+    """Rule 5; B-95: what creates, confirms or captures a payment, and nothing else."""
+    profile(sandbox, blocked_countries=["KP", "US"])
+    for path in ("/payment-intents/", "/payment-intents/x/confirm/", "/payment-intents/x/capture/", "/subscriptions/"):
+        for address in ("192.0.2.1", "198.51.100.255"):
+            rejected(sandbox, "POST", path, "blocked_countries", json={}, headers={"X-Forwarded-For": address})
+        for address in ("203.0.113.1", "192.0.3.0", "8.8.8.8", "127.0.0.1"):
+            assert sandbox.api.http.post(path, json={}, headers={"X-Forwarded-For": address}).status_code != 403
+    assert status(sandbox, "192.0.2.1") == 200
+    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"}, **{"X-Forwarded-For": "192.0.2.1"})
+
+
+# -- rules 6 and 7: when they apply
+
+
+def test_a_profile_applies_from_the_next_request_to_its_last(sandbox: Sandbox) -> None:
+    """Rule 6: immediately on creation or update; after deletion no restriction. B-70: all apply, to all but the control API."""
+    made = profile(sandbox, allowed_ips=[SHOP])
+    path, there = f"/security-profiles/{made['id']}/", {"X-Forwarded-For": SHOP}
+    assert [status(sandbox), status(sandbox, SHOP)] == [403, 200]
+    changed = sandbox.api.request("PATCH", path, json={"allowed_ips": ["198.51.100.1"]}, headers=there)
+    assert changed.status_code == 200
+    assert [status(sandbox, SHOP), status(sandbox, "198.51.100.1")] == [403, 200]
+    sandbox.control.patch(f"/objects/{made['id']}", {"allowed_ips": []})
+    assert [status(sandbox), status(sandbox, SHOP)] == [200, 200]
+    sandbox.api.patch(path, {"allowed_ips": ["127.0.0.1", "203.0.113.0/24"]})
+    profile(sandbox, allowed_ips=["127.0.0.1", "203.0.113.0/28"], allowed_domains=["shop.example.com"])
+    origins = ("https://shop.example.com", "https://www.example.com")
+    assert [status(sandbox, f"203.0.113.{last}", origins[0]) for last in (15, 16)] == [200, 403]
+    assert [status(sandbox, "203.0.113.15", origin) for origin in origins] == [200, 403]
+    for each in sandbox.api.get("/security-profiles/")["data"]:
+        sandbox.api.delete(f"{path_of(each)}/")
+    assert [status(sandbox, "8.8.8.8"), status(sandbox, origin="https://evil.example")] == [200, 200]
+
+
+def test_on_the_starter_plan_nothing_is_filtered_or_made(sandbox: Sandbox) -> None:
+    """Rule 7; B-70: existing ones do not filter, and no page is allowed either. Every other plan has profiles."""
     for plan in ("growth", "business", "enterprise"):
         sandbox.settings(pricing_plan=plan)
         profile(sandbox)
+    profile(sandbox, allowed_ips=[SHOP], allowed_domains=["shop.example.com"])
+    assert granted(preflight(sandbox, "https://shop.example.com"))
     sandbox.settings(pricing_plan="starter")
+    assert status(sandbox) == 200
+    assert not granted(preflight(sandbox, "https://shop.example.com"))
     body = {"name": "Shop servers"}
     error = sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
     assert error["message"] == "The Starter plan has no security profiles."
+    sandbox.settings(pricing_plan="business")
+    assert status(sandbox) == 403
+
+
+# -- browsers
+
+
+def preflight(sandbox: Sandbox, origin: str, **headers: str) -> Any:
+    asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    return sandbox.api.http.options("/customers/", headers={**asked, **headers})
+
+
+def granted(response: Any) -> bool:
+    """Return whether a browser would let the page read or go on."""
+    return "access-control-allow-origin" in response.headers
+
+
+def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
+    """Rule 2 (CORS). A browser's preflight carries no key: then it is enough that some App lists the domain."""
+    domain = f"{sandbox.key.rsplit('_', 1)[1]}.example.com"
+    profile(sandbox, allowed_domains=[domain])
+    origin, wanted = f"https://{domain}:8443", "authorization,content-type,idempotency-key"
+    for key in ({}, {"Authorization": ""}):
+        answer = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
+        assert (answer.status_code, answer.content) == (204, b"")
+        assert answer.headers["access-control-allow-origin"] == origin
+        assert answer.headers["access-control-allow-credentials"] == "true"
+        assert answer.headers["access-control-allow-headers"] == wanted
+        assert {"POST", "PATCH", "DELETE"} <= set(answer.headers["access-control-allow-methods"].split(", "))
+        assert answer.headers["vary"] == "Origin"
+
+
+def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
+    """Errors as well: a page must be able to show its user what is wrong. Those to another page may not."""
+    profile(sandbox, allowed_domains=["shop.example.com"])
+    listed = {"Origin": "https://shop.example.com"}
+    for path, expected in (("/customers/", 200), ("/customers/?page=0", 422), ("/nothing/", 404)):
+        answer = sandbox.api.http.get(path, headers=listed)
+        assert answer.status_code == expected
+        assert answer.headers["access-control-allow-origin"] == "https://shop.example.com"
+        assert answer.headers["vary"] == "Origin"
+        assert "Request-Id" in answer.headers["access-control-expose-headers"]
+    for origin in ("https://evil.example", "null"):
+        rejected(sandbox, "GET", "/customers/", "allowed_domains", headers={"Origin": origin})
+        assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": origin}))
+        assert not granted(preflight(sandbox, origin))
+
+
+@pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
+def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, domain: str) -> None:
+    """B-70, B-72: where two profiles leave no domain over every browser is rejected, and each is told by which."""
+    for each in ("shop.example.com", "office.example.com"):
+        profile(sandbox, name=each, allowed_domains=[each])
+    origin = f"https://{domain}"
+    answer = sandbox.api.http.get("/customers/", headers={"Origin": origin})
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (403, origin)
+    other = {"shop.example.com", "office.example.com"} - {domain}
+    assert f"The security profile {other.pop()!r} (allowed_domains)" in answer.json()["message"]
+    assert preflight(sandbox, origin).status_code == 204
+    assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"}))
+
+
+@pytest.mark.parametrize("limits", [None, {}, {"allowed_ips": ["127.0.0.1"]}])
+def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[str, Any] | None) -> None:
+    """B-70: such an App answers browsers like anyone else and says nothing of CORS."""
+    if limits is not None:
+        profile(sandbox, **limits)
+    answer = sandbox.api.http.get("/customers/", headers={"Origin": "https://unheard-of.example"})
+    assert (answer.status_code, granted(answer)) == (200, False)
+    answer = preflight(sandbox, "https://unheard-of.example")
+    assert (answer.status_code, granted(answer)) == (405, False)
+    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")
 
 
 # -- payments: the cap on amounts
@@ -71,7 +281,7 @@ def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
     made = profile(sandbox, max_amount=4999)
     path = f"/payment-intents/{intent['id']}/confirm/"
     sandbox.api.rejected("POST", path, 403, "PERMISSION_DENIED")
-    sandbox.api.delete(path_of(made))
+    sandbox.api.delete(f"{path_of(made)}/")
     assert sandbox.api.post(path)["status"] == "succeeded"
 
 
@@ -130,6 +340,6 @@ def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:
     path, body = f"/checkout-sessions/{session['id']}/pay", {"method": PHONE}
     made = profile(sandbox, allowed_payment_methods=["bank_card"])
     sandbox.control.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
-    sandbox.api.patch(path_of(made), {"allowed_payment_methods": [], "max_amount": 4999})
+    sandbox.api.patch(f"{path_of(made)}/", {"allowed_payment_methods": [], "max_amount": 4999})
     sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json=body)
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == session

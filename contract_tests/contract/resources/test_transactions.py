@@ -98,17 +98,8 @@ def refund_of(sandbox: Sandbox, deposit: Any, **fields: Any) -> Any:
     return sandbox.api.post("/refunds/", {"transaction": deposit["id"], **fields})
 
 
-def shown(sandbox: Sandbox, refund: Any) -> Any:
-    """Return a refund as it stands now."""
-    return sandbox.api.get(f"/refunds/{refund['id']}/")
-
-
 def rejected(sandbox: Sandbox, deposit: Any, status: int, code: str, **fields: Any) -> Any:
     return sandbox.api.rejected("POST", "/refunds/", status, code, json={"transaction": deposit["id"], **fields})
-
-
-def answer(sandbox: Sandbox, refund: Any, result: str, **fields: Any) -> Any:
-    return sandbox.control.post(f"/refunds/{refund['id']}/answer", {"result": result, **fields})
 
 
 # -- when the operator answers
@@ -126,7 +117,7 @@ def test_a_refund_is_processing_and_then_succeeds(sandbox: Sandbox) -> None:
     assert (refund["failure_reason"], refund["refunded_at"]) == (None, None)
     with sandbox.expect("refund.succeeded"):
         sandbox.advance("24h")
-    done = shown(sandbox, refund)
+    done = sandbox.shown(refund)
     assert done == {**refund, "status": "succeeded", "refunded_at": sandbox.now, "updated_at": sandbox.now}
     assert sandbox.events()[-1]["data"]["object"] == done
 
@@ -157,7 +148,7 @@ def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
     assert (last["amount"], last["reason"], last["description"]) == (1000, None, None)
     rejected(sandbox, deposit, 409, "transaction_not_refundable")
     rejected(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1)
-    answer(sandbox, last, "failed")
+    sandbox.answer(last, "failed")
     assert refund_of(sandbox, deposit)["amount"] == 1000
 
 
@@ -182,7 +173,7 @@ def test_the_transaction_becomes_refunded_only_when_whole(sandbox: Sandbox) -> N
     for amount in (1000, 4000):
         with sandbox.expect("refund.succeeded"):
             refund = refund_of(sandbox, deposit, amount=amount, metadata={"part": amount})
-        assert (refund["status"], shown(sandbox, refund)["status"]) == ("processing", "succeeded")
+        assert (refund["status"], sandbox.status(refund)) == ("processing", "succeeded")
         now = sandbox.api.get(f"/transactions/{deposit['id']}/")
         person = sandbox.api.get(f"/customers/{customer['id']}/")
         standing.append((now["status"], now["amount_refunded"], person["total_spent"], person["transactions_count"]))
@@ -237,13 +228,13 @@ def test_a_reviewed_refund_is_pending_for_an_hour(sandbox: Sandbox) -> None:
     sandbox.advance_to("2026-01-01T00:59:59.999Z")
     with sandbox.expect():
         assert sandbox.api.post(f"/refunds/{other['id']}/cancel/")["status"] == "cancelled"
-    assert shown(sandbox, refund)["status"] == "pending"
+    assert sandbox.status(refund) == "pending"
     sandbox.advance("1s")
-    assert shown(sandbox, refund)["status"] == "processing"
+    assert sandbox.status(refund) == "processing"
     with sandbox.expect("refund.succeeded"):
         sandbox.advance("40d")
-    assert shown(sandbox, refund)["refunded_at"] == "2026-01-02T01:00:00.000Z"
-    assert shown(sandbox, other)["status"] == "cancelled"
+    assert sandbox.shown(refund)["refunded_at"] == "2026-01-02T01:00:00.000Z"
+    assert sandbox.status(other) == "cancelled"
     assert refund_of(sandbox, deposit)["amount"] == 2000
 
 
@@ -257,8 +248,8 @@ def state(sandbox: Sandbox, wanted: str) -> Any:
     elif wanted == "expired":
         sandbox.advance("30d")
     elif wanted in ("succeeded", "failed"):
-        answer(sandbox, refund, wanted)
-    return shown(sandbox, refund)
+        sandbox.answer(refund, wanted)
+    return sandbox.shown(refund)
 
 
 @pytest.mark.parametrize("wanted", ["pending", "processing", "succeeded", "failed", "cancelled", "expired"])
@@ -276,7 +267,7 @@ def test_each_action_in_each_state_works_or_is_rejected(
     if wanted != from_state:
         with sandbox.expect():
             client.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=body)
-            assert shown(sandbox, refund) == refund
+            assert sandbox.shown(refund) == refund
     elif action == "cancel":
         assert client.post(path)["status"] == "cancelled"
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import CARD, Sandbox
+from contract_tests.support.sandbox import CARD, RunningServer, Sandbox
 from contract_tests.surfaces.pages.buyer import CARD as FORM_CARD
 from contract_tests.surfaces.pages.buyer import buyer
 
@@ -17,79 +17,66 @@ STEP = {**CARD, "number": "4000 0000 0000 3220"}
 BOTH = pytest.mark.parametrize("assumption", ["intent", "transaction"])
 
 
-def now(sandbox: Sandbox, invoice: Any) -> Any:
-    return sandbox.api.get(f"/invoices/{invoice['id']}/")
-
-
 def deposits(sandbox: Sandbox) -> list[tuple[int, str]]:
     return [(each["amount"], each["status"]) for each in sandbox.api.get("/transactions/")["data"]]
-
-
-def second_payment_is_rejected(sandbox: Sandbox, what: Any) -> None:
-    kind = {"invoice": "invoices", "checkout_session": "checkout-sessions", "payment_link": "payment-links"}
-    path = f"/{kind[what['object']]}/{what['id']}/pay"
-    sandbox.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
 
 
 # -- received with the intent, or with the transaction
 
 
-def test_an_invoice_is_paid_once_its_intent_succeeded(sandbox: Sandbox) -> None:
-    """Invoice states: payment received → paid; totals, receipt and ``transaction.succeeded`` wait for the money."""
-    customer = sandbox.customer()
-    invoice = sandbox.invoice(customer)
-    with sandbox.expect("payment_intent.succeeded", "invoice.paid"):
-        sandbox.buy(invoice, SETTLING)
-    assert (now(sandbox, invoice)["status"], now(sandbox, invoice)["amount_paid"]) == ("paid", 5000)
-    assert sandbox.api.get("/receipts/")["data"] == []
-    second_payment_is_rejected(sandbox, invoice)
-    sandbox.api.rejected("POST", f"/invoices/{invoice['id']}/void/", 422, "INVALID_STATUS_TRANSITION")
-    with sandbox.expect("transaction.succeeded"):
-        sandbox.advance("60d")
-    assert deposits(sandbox) == [(5000, "completed")]
-    assert sandbox.api.get(f"/customers/{customer['id']}/")["total_spent"] == 5000
+def test_an_invoice_is_paid_once_its_payment_is_received(server: RunningServer, world_name: str) -> None:
+    """Invoice states: payment received → paid; totals, receipt and ``transaction.succeeded`` wait for the money.
 
-
-def test_by_the_other_assumption_it_is_paid_once_its_transaction_is_completed(sandbox: Sandbox) -> None:
-    """``payment_received: transaction``: until then nothing else is taken for it, nor can it be voided."""
-    sandbox.settings(assumptions={"payment_received": "transaction"})
-    invoice = sandbox.invoice()
-    with sandbox.expect("payment_intent.succeeded"):
-        sandbox.buy(invoice, SETTLING)
-    assert now(sandbox, invoice)["status"] == "open"
-    second_payment_is_rejected(sandbox, invoice)
-    for action in ("void", "pay"):
-        path = f"/invoices/{invoice['id']}/{action}/"
-        error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
-        assert error["message"] == "A payment of this invoice has succeeded and is being settled."
-    with sandbox.expect("transaction.succeeded", "invoice.paid"):
-        sandbox.advance("1d")
-    assert deposits(sandbox) == [(5000, "completed")]
+    By ``payment_received: transaction`` it is paid once that is completed; until then nothing else is taken for it, nor
+    can it be voided. Every browser sees the payment that was made.
+    """
+    early, late = ["payment_intent.succeeded"], ["transaction.succeeded"]
+    for assumption, state, events in (
+        ("intent", "paid", ([*early, "invoice.paid"], late)),
+        ("transaction", "waiting", (early, [*late, "invoice.paid"])),
+    ):
+        with server.world(f"{world_name}-{assumption}") as sandbox:
+            sandbox.settings(assumptions={"payment_received": assumption})
+            customer = sandbox.customer()
+            invoice = sandbox.invoice(customer)
+            with buyer(sandbox, invoice) as awa, buyer(sandbox, invoice) as ama:
+                with sandbox.expect(*events[0]):
+                    awa.pay(**FORM_CARD | {"number": SETTLING["number"]})
+                assert ama.open().state == ama.twin()["state"] == awa.open().state == state
+            received = assumption == "intent"
+            assert (sandbox.status(invoice), sandbox.shown(invoice)["amount_paid"]) == (
+                ("paid", 5000) if received else ("open", 0)
+            )
+            assert sandbox.api.get("/receipts/")["data"] == []
+            sandbox.buy_rejected(invoice)
+            for action in ("void", "pay"):
+                path = f"/invoices/{invoice['id']}/{action}/"
+                error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
+                said = error["message"] == "A payment of this invoice has succeeded and is being settled."
+                assert said != received
+            with sandbox.expect(*events[1]):
+                sandbox.advance("60d")
+            assert (sandbox.status(invoice), deposits(sandbox)) == ("paid", [(5000, "completed")])
+            assert sandbox.api.get(f"/customers/{customer['id']}/")["total_spent"] == 5000
 
 
 @BOTH
-def test_every_browser_sees_the_payment_that_was_made(sandbox: Sandbox, assumption: str) -> None:
+def test_a_session_is_complete_once_its_payment_is_received(sandbox: Sandbox, assumption: str) -> None:
     """CheckoutSession states: complete and the redirect to ``success_url`` are one transition."""
     sandbox.settings(assumptions={"payment_received": assumption})
-    received = assumption == "intent"
-    invoice, session = sandbox.invoice(), sandbox.session(customer=sandbox.customer()["id"])
-    form = {**FORM_CARD, "number": SETTLING["number"]}
-    with buyer(sandbox, invoice) as awa, buyer(sandbox, invoice) as ama:
-        awa.pay(**form)
-        assert ama.open().state == ama.twin()["state"] == awa.open().state == ("paid" if received else "waiting")
-    early, late = ("payment_intent.succeeded",), ("transaction.succeeded",)
-    done = ("checkout.session.completed",)
+    received, done = assumption == "intent", ("checkout.session.completed",)
+    session = sandbox.session(customer=sandbox.customer()["id"])
     with buyer(sandbox, session) as awa:
-        with sandbox.expect(*early, *(done if received else ())):
-            answer = awa.pay(**form)
+        with sandbox.expect("payment_intent.succeeded", *(done if received else ())):
+            answer = awa.pay(**FORM_CARD | {"number": SETTLING["number"]})
         status = sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"]
         assert status == ("complete" if received else "processing")
         assert answer.headers["location"].startswith("https://shop.example.com") == received
         assert received or awa.follow(answer).state == "waiting"
-    second_payment_is_rejected(sandbox, session)
-    with sandbox.expect(*late * 2, *(() if received else ("invoice.paid", *done))):
+    sandbox.buy_rejected(session)
+    with sandbox.expect("transaction.succeeded", *(() if received else done)):
         sandbox.advance("1d")
-    assert deposits(sandbox) == [(30000, "completed"), (5000, "completed")]
+    assert deposits(sandbox) == [(30000, "completed")]
 
 
 @BOTH
@@ -114,7 +101,7 @@ def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
     """PaymentLink: ``one_time`` is ``max_usage`` 1, and a use counts when the payment is initiated."""
     link = sandbox.link(validity_type="one_time", collect_customer_info=False)
     sandbox.buy(link, IBAN)
-    second_payment_is_rejected(sandbox, link)
+    sandbox.buy_rejected(link)
     sandbox.advance("2d")
     assert deposits(sandbox) == [(25000, "completed")]
 
@@ -127,11 +114,11 @@ def test_void_and_pay_cancel_what_is_under_way(
     """Void is irreversible and no action is possible on a paid invoice, so no money may follow."""
     invoice = sandbox.invoice()
     intent = sandbox.buy(invoice, method)
-    second_payment_is_rejected(sandbox, invoice)
+    sandbox.buy_rejected(invoice)
     with sandbox.expect(*(["invoice.paid"] if action == "pay" else [])):
         sandbox.api.post(f"/invoices/{invoice['id']}/{action}/")
         sandbox.advance("3d")
-    assert (now(sandbox, invoice)["status"], now(sandbox, invoice)["amount_paid"]) == (status, paid)
+    assert (sandbox.status(invoice), sandbox.shown(invoice)["amount_paid"]) == (status, paid)
     canceled = sandbox.api.get(f"/payment-intents/{intent['id']}/")
     assert (canceled["status"], canceled["last_error"]) == ("canceled", None)
     assert all(each[1] == "canceled" for each in deposits(sandbox))

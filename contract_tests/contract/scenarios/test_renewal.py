@@ -1,18 +1,23 @@
-"""The thin path: a customer subscribes, a month goes by, and the merchant gets the events, signed and in order."""
+"""A subscription's life, told beside the walks of the simulator, whose model knows each period, charge and event.
+
+The thin path as a merchant sees it, trials, changes, and the end.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import pytest
 
 from contract_tests.support.receiver import Receiver
-from contract_tests.support.sandbox import CHARGED, RunningServer, Sandbox
+from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import CHARGED, Sandbox
+from emulator.core.errors import ApiError
 
 
 def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     sandbox: Sandbox, receiver: Receiver
 ) -> None:
-    """B-44, B-56: each period has an invoice and a transaction with fee and net; 2.9 % of 5000 is 145. The customer
-    counts what was paid (B-30).
+    """B-44, B-56, B-60, B-67: each period has an invoice, which shows its payment, also in the event, and a transaction
+    with fee and net; 2.9 % of 5000 is 145. The customer counts what was paid (B-30), and a renewal can be refunded.
     """
     endpoint = sandbox.endpoint(receiver.url)
     subscription = sandbox.subscribe()
@@ -23,11 +28,13 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     renewed = sandbox.subscription(subscription["id"])
     assert (renewed["status"], renewed["current_period_start"]) == ("active", "2026-02-01T00:00:00.000Z")
     assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
-    bills = sandbox.invoices("status", "invoice_number")
-    assert bills == [("paid", "INV-2026-000001"), ("paid", "INV-2026-000002")]
+    bills = sandbox.api.get("/invoices/", subscription=subscription["id"])["data"]
     paid = sandbox.api.get("/transactions/")["data"]
-    assert [each["created_at"][:10] for each in paid] == ["2026-02-01", "2026-01-01"]
-    for each in paid:
+    assert [each["invoice_number"] for each in bills] == ["INV-2026-000002", "INV-2026-000001"]
+    for bill, each, day in zip(bills, paid, ("2026-02-01", "2026-01-01"), strict=True):
+        assert (bill["status"], bill["transaction"], each["created_at"][:10]) == ("paid", each["id"], day)
+        intent = sandbox.api.get(f"/payment-intents/{bill['payment_intent']}/")
+        assert (intent["invoice"], intent["transaction"]) == (bill["id"], each["id"])
         assert (each["amount"], each["fee"], each["net_amount"]) == (5000, 145, 4855)
         assert (each["type"], each["customer"]) == ("deposit", subscription["customer"])
     customer = sandbox.api.get(f"/customers/{subscription['customer']}/")
@@ -35,68 +42,107 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     types = ["customer.created", "subscription.created", *CHARGED, *CHARGED]
     assert [event["type"] for event in receiver.events] == types
     assert receiver.events == sandbox.events()
+    assert [event["data"]["object"] for event in receiver.events[4::3]] == bills[::-1]
     assert all(item.signed_with(endpoint["secret"]) for item in receiver.received)
-
-
-# -- Years go by: every charge on its day, counted from the anchor (B-42), and not an event too many
-
-
-def charged_on(sandbox: Sandbox) -> list[str]:
-    return [created_at[:10] for created_at in sandbox.invoices("created_at")]
-
-
-def subscribe_on(sandbox: Sandbox, day: str, **plan: Any) -> Any:
-    """Return a subscription to a plan made on that day, charged for its first period."""
-    sandbox.advance_to(day)
-    with sandbox.expect("customer.created", "subscription.created", *CHARGED):
-        return sandbox.subscribe(plan=sandbox.plan(**plan)["id"])
-
-
-PERIODS = [
-    ("day", 10, "2026-02-01", ["2026-01-01", "2026-01-11", "2026-01-21", "2026-01-31"]),
-    ("week", 2, "2026-02-01", ["2026-01-01", "2026-01-15", "2026-01-29"]),
-    ("month", 3, "2027-11-30", ["2026-11-30", "2027-02-28", "2027-05-30", "2027-08-30", "2027-11-30"]),
-    ("year", 1, "2032-02-29", ["2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"]),
-    ("year", 1, "9999-12-31T23:59:59.998Z", ["9997-06-01", "9998-06-01", "9999-06-01"]),
-]
-"""Interval, count, until when, and the days of the charges; an advance works to the end of the calendar (B-92)."""
-
-
-def test_intervals_and_counts(server: RunningServer, world_name: str) -> None:
-    """Subscription fields: interval month with a count of 3 gives quarterly billing, each period ended as B-42 says."""
-    for interval, count, until, expected in PERIODS:
-        with server.world(f"{world_name}-{until[:4]}") as sandbox:
-            subscribe_on(sandbox, expected[0], interval=interval, interval_count=count)
-            with sandbox.expect(*CHARGED * (len(expected) - 1)):
-                sandbox.advance_to(until)
-            assert charged_on(sandbox) == expected
-
-
-# -- trials: one that converts, and one of a plan (B-43)
-
-
-CREATED = ("customer.created", "subscription.created")
-NOTICE = "subscription.trial_will_end"
-
-
-def test_the_end_of_a_trial_is_announced(sandbox: Sandbox) -> None:
-    """The trial is the first period; its end is announced three days before."""
-    with sandbox.expect(*CREATED):
-        subscription = sandbox.subscribe(trial_period_days=14)
-        sandbox.advance_to("2026-01-11T23:59:59.999Z")
-    assert subscription["status"] == "trialing"
-    assert subscription["trial_start"] == subscription["current_period_start"] == "2026-01-01T00:00:00.000Z"
-    assert subscription["trial_end"] == subscription["current_period_end"] == "2026-01-15T00:00:00.000Z"
-    with sandbox.expect(NOTICE):
-        sandbox.advance_to("2026-01-12")
-        sandbox.advance_to("2026-01-14T23:59:59.999Z")
-    assert sandbox.invoices() == []
+    assert sandbox.api.post("/refunds/", {"transaction": bills[0]["transaction"]})["amount"] == bills[0]["total"]
 
 
 def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
     """Create body: trial_period_days overrides the plan trial; 0 is no trial, whatever the plan says (B-43)."""
     plan = sandbox.plan(trial_period_days=7)["id"]
-    assert sandbox.subscribe(plan=plan)["trial_end"] == "2026-01-08T00:00:00.000Z"
-    assert sandbox.subscribe(plan=plan, trial_period_days=1)["trial_end"] == "2026-01-02T00:00:00.000Z"
+    for days, end in (({}, "2026-01-08"), ({"trial_period_days": 1}, "2026-01-02")):
+        made = sandbox.subscribe(plan=plan, **days)
+        assert (made["status"], made["trial_end"][:10], made["current_period_end"]) == ("trialing", end, made["trial_end"])
+        assert made["trial_start"] == made["current_period_start"] == "2026-01-01T00:00:00.000Z"
     untried = sandbox.subscribe(plan=plan, trial_period_days=0)
     assert (untried["status"], untried["trial_end"], untried["trial_start"]) == ("active", None, None)
+
+
+# -- changes
+
+
+def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
+    """B-47: by the action, which answers just these fields, by PATCH or at creation; a pause does not suspend it."""
+    by_action, by_patch, taken_back = (sandbox.subscribe() for _ in range(3))
+    at_creation, paused = (sandbox.subscribe(cancel_at_period_end=True) for _ in range(2))
+    paths = [f"/subscriptions/{each['id']}/" for each in (by_patch, taken_back)]
+    with sandbox.expect():
+        answer = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
+        for path in paths:
+            assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
+        assert sandbox.api.patch(paths[1], {"cancel_at_period_end": False})["cancel_at_period_end"] is False
+        sandbox.act(paused, "pause")
+    every = (by_action, by_patch, at_creation, paused, taken_back)
+    assert answer == {
+        "id": by_action["id"],
+        "status": "active",
+        "cancel_at_period_end": True,
+        "current_period_end": "2026-02-01T00:00:00.000Z",
+        "canceled_at": None,
+        "updated_at": "2026-01-01T00:00:00.000Z",
+    }
+    assert [sandbox.subscription(each["id"])["cancel_at_period_end"] for each in every] == [True] * 4 + [False]
+
+
+def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> None:
+    """B-40: no charge and no event at the move, and the amount stays. One with a price of its own moves alike, and an
+    interval or a currency that does not match is a 422.
+    """
+    subscription, own = sandbox.subscribe(), sandbox.subscribe(unit_amount=700, interval="month")
+    paths = [f"/subscriptions/{each['id']}/" for each in (subscription, own)]
+    for terms in ({"interval": "year"}, {"interval": "week"}, {"interval_count": 3}, {"currency": "EUR"}):
+        body = {"plan": sandbox.plan(**terms)["id"]}
+        assert sandbox.api.rejected("PATCH", paths[0], 422, "INVALID_FIELD", json=body)["param"] == "plan"
+    dearer = sandbox.plan(name="Pro", amount=9000)["id"]
+    sandbox.advance_to("2026-01-20")
+    with sandbox.expect():
+        for path, amount in zip(paths, (5000, 700), strict=True):
+            moved = sandbox.api.patch(path, {"plan": dearer})
+            assert (moved["plan"], moved["unit_amount"]) == (dearer, amount)
+            assert moved["current_period_end"] == "2026-02-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize("days", [0, 30, 90])
+def test_the_grace_period_is_a_setting(days: int) -> None:
+    """B-48, B-90: reactivation_days; possible at its last instant, and not a millisecond later."""
+    harness = RulesHarness(reactivation_days=days)
+    subscription, late = harness.subscribe(), harness.subscribe()
+    for each in (subscription, late):
+        harness.do("cancelSubscription", each.id)
+    harness.advance(days=days)
+    assert harness.do("reactivateSubscription", subscription.id).status == "active"
+    harness.advance(seconds=0.001)
+    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
+        harness.do("reactivateSubscription", late.id)
+
+
+# -- the end
+
+
+def test_an_end_date_on_a_periods_end_wins(sandbox: Sandbox) -> None:
+    """B-40: no charge, also where both are planned at creation, and where a cancellation is scheduled for that instant.
+    A trial that ends so ends in no charge, which would be announced (B-43). No event of the list reports it.
+    """
+    ends = {"ends_at": "2026-02-01T00:00:00Z"}
+    first = [sandbox.subscribe(**ends, **more) for more in ({}, {"cancel_at_period_end": True})]
+    trial = sandbox.subscribe(**ends, trial_period_days=31)
+    sandbox.settle()
+    with sandbox.expect():
+        sandbox.advance("P1Y")
+    assert {sandbox.status(each) for each in (*first, trial)} == {"expired"}
+
+
+def test_a_deleted_customers_subscriptions_are_canceled_and_its_jobs_silenced() -> None:
+    """B-32: with subscription.canceled; open invoices stay and still fall overdue; nothing else happens."""
+    harness = RulesHarness()
+    subscription = harness.subscribe(phone=None)
+    for change in ("pauseSubscription", "cancelSubscription"):
+        other = harness.do("createSubscription", customer=subscription.customer, unit_amount=500, interval="day")
+        harness.do(change, other.id)
+    with harness.expect("customer.deleted", "subscription.canceled", "subscription.canceled"):
+        harness.do("deleteCustomer", subscription.customer)
+    with harness.expect(*["invoice.payment_overdue"] * 3):
+        harness.advance(days=400)
+    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
+        harness.do("reactivateSubscription", subscription.id)
+    assert harness.failed_jobs() == []

@@ -32,19 +32,6 @@ def rejected(sandbox: Sandbox, what: Any, **fields: Any) -> Any:
 # -- subscriptions
 
 
-def test_an_end_date_is_obeyed_whatever_it_was(sandbox: Sandbox) -> None:
-    subscription = sandbox.subscribe()
-    put(sandbox, subscription, ends_at="2026-01-10")
-    with sandbox.expect():
-        sandbox.advance_to("2026-01-11")
-    assert sandbox.status(subscription) == "expired"
-    other = sandbox.subscribe()
-    sandbox.settle()
-    put(sandbox, other, ends_at="2025-12-31", cancel_at_period_end=True)
-    assert sandbox.status(other) == "expired"
-    assert "subscription" not in str(planned(sandbox))
-
-
 def test_a_trial_ends_when_either_of_its_dates_says(sandbox: Sandbox) -> None:
     """The other follows it, and a notice that was sent is not sent again."""
     for field in ("trial_end", "current_period_end"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,18 +19,12 @@ from contract_tests.simulator.population import Walker
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.client.api import Api
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
-from emulator.engine import outbox
 from emulator.engine.engine import TICK_SECONDS, Engine
-from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.sqlite import SqliteStore
-from emulator.engine.storage.store import Away, Loaded, StorageError, WorldClosed
+from emulator.engine.storage.store import Away, Loaded, WorldClosed
 from emulator.engine.storage.tinydb_store import AtomicStorage
-from emulator.engine.world_clock import Clock
 from emulator.resources.app.clients import Key
-from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
@@ -64,7 +58,7 @@ def put_away_for(days: float, place: str, tmp_path: Path) -> str:
 def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve, place: str, tmp_path: Path) -> None:
     """What fell due during the restart is done at the start, each at its own instant; a frozen clock stands (B-01, B-91)."""
     running = serve(place, clock_mode="running")
-    with closing(running.beside("sk_test_frozen")) as frozen, closing(running.beside("sk_prod_frozen")) as fast:
+    with closing(Sandbox(running.url, "sk_test_frozen")) as frozen, closing(Sandbox(running.url, "sk_prod_frozen")) as fast:
         for day in ("02", "03"):
             running.invoice(due_date=f"2026-01-{day}")
         frozen.customer()
@@ -72,7 +66,7 @@ def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve,
         fast.control.post("/clock/run", {"rate": 2})
     serve(None)
     running = serve(put_away_for(100, place, tmp_path), clock_mode="frozen")
-    with closing(running.beside("sk_test_frozen")) as frozen, closing(running.beside("sk_prod_frozen")) as fast:
+    with closing(Sandbox(running.url, "sk_test_frozen")) as frozen, closing(Sandbox(running.url, "sk_prod_frozen")) as fast:
         assert [world.control.get("/clock")["mode"] for world in (running, frozen, fast)] == [
             "running",
             "frozen",
@@ -110,37 +104,6 @@ def test_a_delivery_under_way_is_attempted_again_and_a_planned_retry_waits(
     assert receiver.events[-1]["data"]["object"]["id"] == retried
     outcomes = [(delivery["status"], delivery["attempt_count"]) for delivery in sandbox.deliveries(endpoint)]
     assert outcomes == [("succeeded", 2), ("succeeded", 1)]
-
-
-@pytest.mark.parametrize("tries", [1, 0], ids=["a second later", "at the next start"])
-def test_an_outcome_that_cannot_be_stored_is_recorded_once_it_can(
-    serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tries: int
-) -> None:
-    """The deliveries behind it are sent in order; only with the next start it is sent once more."""
-    failed: list[object] = []
-    write = WorldPersistence._write
-
-    def fail_once(of: WorldPersistence, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        attempts = [each.new for each in changes if each.old is not None and isinstance(each.new, WebhookDelivery)]
-        if attempts and not failed:
-            failed.extend(attempts)
-            raise StorageError("disk full")
-        write(of, world, clock, changes)
-
-    def outcomes(sandbox: Sandbox) -> list[bool]:
-        return [delivery["status"] == "succeeded" for delivery in sandbox.deliveries(endpoint)]
-
-    monkeypatch.setattr(WorldPersistence, "_write", fail_once)
-    monkeypatch.setattr(outbox, "TRIES", tries * outbox.TRIES)
-    place = f"tinydb:{tmp_path}/worlds.json"
-    sandbox = serve(place)
-    endpoint = sandbox.endpoint(receiver.url, "customer.created")
-    made = [sandbox.customer()["id"] for _ in range(3)]
-    assert outcomes(sandbox) == [bool(tries), True, True]
-    outcomes(serve(place))
-    assert outcomes(serve(place)) == [True] * 3
-    again = [] if tries else made[:1]
-    assert [event["data"]["object"]["id"] for event in receiver.events] == [*made, *again]
 
 
 @pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:{}/other.db"])
