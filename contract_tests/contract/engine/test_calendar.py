@@ -37,20 +37,17 @@ YEARS = (2023, 2024, 2100, 2000)
 """A common year, a leap year, a century that is none and one that is."""
 
 
-@pytest.mark.parametrize("year", YEARS)
-@pytest.mark.parametrize("day", range(1, 32))
 @pytest.mark.parametrize("interval", ["month", "year"])
-def test_months_and_years_keep_the_anchors_day_or_the_months_last(year: int, day: int, interval: str) -> None:
-    """B-42, from every day of every month of the year, thirty periods on."""
-    for month in range(1, 13):
-        if day > almanac.monthrange(year, month)[1]:
-            continue
-        anchor = f"{year}-{month:02d}-{day:02d}T10:20:30.456Z"
+def test_months_and_years_keep_the_anchors_day_or_the_months_last(interval: str) -> None:
+    """B-42, from the first day and the last ones of every month of the year, thirty periods on."""
+    months = [(year, month) for year in YEARS for month in range(1, 13)]
+    for year, month, day in [(*each, day) for each in months for day in (1, *range(28, almanac.monthrange(*each)[1] + 1))]:
         for count in range(31):
             total = year * 12 + month - 1 + count * (12 if interval == "year" else 1)
             at_year, at_month = total // 12, total % 12 + 1
             at_day = min(day, almanac.monthrange(at_year, at_month)[1])
-            assert calendar.step(anchor, interval, count) == f"{at_year}-{at_month:02d}-{at_day:02d}T10:20:30.456Z"
+            at = calendar.step(f"{year}-{month:02d}-{day:02d}T10:20:30.456Z", interval, count)
+            assert at == f"{at_year}-{at_month:02d}-{at_day:02d}T10:20:30.456Z"
 
 
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])

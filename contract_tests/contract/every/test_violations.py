@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.contract.document.reader import Operation, flat
+from contract_tests.contract.document.reader import flat
 from contract_tests.contract.every.values import (
     BY_ID,
     SCHEMAS,
@@ -262,15 +262,15 @@ def test_a_missing_object_is_reported_once_the_fields_are_right(sandbox: Sandbox
     sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)
 
 
-@pytest.mark.parametrize("operation", of_service(), ids=lambda each: each.name)
-def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox, operation: Operation) -> None:
+def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None:
     """Of every operation, those without a body or a query included."""
-    url = re.sub(r"\{\w+\}", "x", operation.path) + "?one=1&two=2"
-    takes_a_body = operation.method in ("POST", "PATCH")
-    body = {"three": 3, "four": 4} if takes_a_body else None
-    code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
-    answer = sandbox.api.rejected(operation.method, url, 422, code, json=body)
-    assert {"one", "two", *(body or ())} <= set(answer["errors"])
+    for operation in of_service():
+        url = re.sub(r"\{\w+\}", "x", operation.path) + "?one=1&two=2"
+        takes_a_body = operation.method in ("POST", "PATCH")
+        body = {"three": 3, "four": 4} if takes_a_body else None
+        code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
+        answer = sandbox.api.rejected(operation.method, url, 422, code, json=body)
+        assert {"one", "two", *(body or ())} <= set(answer["errors"]), operation.name
 
 
 # -- how a right value is written, where one is in the wrong format

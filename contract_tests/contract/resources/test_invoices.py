@@ -198,8 +198,8 @@ updateInvoice   =          !!      !!     !!     !!
 job-overdue     .          =       .      .      .
 """
 COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
-CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
-REJECTED = {"!": "INVALID_STATUS_TRANSITION", "!!": "INVOICE_NOT_DRAFTABLE"}
+CELLS = {(state, line[0]): outcome for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)}
+REJECTED = {"INVALID_STATUS_TRANSITION": "!", "INVOICE_NOT_DRAFTABLE": "!!"}
 
 
 def do(harness: RulesHarness, id: str, step: str) -> None:
@@ -211,24 +211,25 @@ def do(harness: RulesHarness, id: str, step: str) -> None:
         harness.do(step, id, **({"footer": "New"} if step == "updateInvoice" else {}))
 
 
-@pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
-def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
-    """B-66: what is not in the table is rejected with its code, and a job is silenced."""
+def becomes(state: str, step: str) -> str:
+    """Return what becomes of a state by a step, in the words of the table."""
     harness = RulesHarness()
     id = product_draft(harness, {"description": "x", "unit_amount": 500}).id
     for way in REACH[state]:
         do(harness, id, way)
     harness.advance(hours=1)
     everything = harness.everything()
-    if outcome in REJECTED:
-        with pytest.raises(ApiError) as raised:
-            do(harness, id, step)
-        assert raised.value.code == REJECTED[outcome]
-    else:
+    try:
         do(harness, id, step)
-    assert (harness.everything() == everything) == (outcome in (".", *REJECTED))
+    except ApiError as error:
+        return REJECTED[error.code] if harness.everything() == everything else "changed"
     now = harness.world.require(invoices.Invoice, id).status
-    assert now == (state if outcome in ("=", ".", *REJECTED) else outcome)
+    return "." if harness.everything() == everything else now if now != state else "="
+
+
+def test_each_state_meets_each_step() -> None:
+    """B-66: what is not in the table is rejected with its code, and a job is silenced."""
+    assert {cell: found for cell in CELLS if (found := becomes(*cell)) != CELLS[cell]} == {}
 
 
 # -- their plan

@@ -54,15 +54,15 @@ def test_a_retry_policy_has_defaults_and_is_merged_field_by_field(sandbox: Sandb
         assert changed["retry_policy"] == defaults | change | {"max_attempts": 7}
 
 
-@pytest.mark.parametrize("status", [200, 204, 299, 300, 304, 404, 410, 500, 503])
-def test_any_2xx_is_a_willing_receiver(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
+def test_any_2xx_is_a_willing_receiver(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-82: else 422 WEBHOOK_ENDPOINT_UNREACHABLE, param url."""
-    receiver.statuses = [status]
-    if status < 300:
-        assert sandbox.endpoint(receiver.url)["enabled"] is True
-    else:
+    for status in (300, 304, 404, 410, 500, 503):
+        receiver.statuses = [status]
         error = rejected(sandbox, receiver.url)
         assert (error["param"], str(status) in error["message"]) == ("url", True)
+    for status in (200, 204, 299):
+        receiver.statuses = [status]
+        assert sandbox.endpoint(receiver.url)["enabled"] is True
 
 
 def test_a_ping_without_an_answer_creates_nothing(impatient: Sandbox, receiver: Receiver) -> None:
@@ -118,27 +118,25 @@ def test_plain_http_is_for_loopback_hosts(sandbox: Sandbox, receiver: Receiver) 
     assert len(receiver.received) == 4
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("169.254.169.254", "169.254.0.1", "[fd00:ec2::254]", "[fe80::1]", "[::ffff:169.254.169.254]"),
-        *("[::169.254.169.254]", "[::ffff:0:169.254.169.254]", "[64:ff9b::169.254.169.254]"),
-        *("[64:ff9b:1::169.254.169.254]", "[64:ff9b:1:a9fe:a9:fe00::]", "[64:ff9b:1:a9:fe:a9fe::]"),
-        *("[64:ff9b:1:0:a9:fea9:fe00:0]", "[2002:a9fe:a9fe::1]", "[2002:6464:64c8::]", "[2001:0:a9fe:a9fe::1]"),
-        *("metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "METADATA.google.internal."),
-    ],
+METADATA = (
+    *("169.254.169.254", "169.254.0.1", "[fd00:ec2::254]", "[fe80::1]", "[::ffff:169.254.169.254]"),
+    *("[::169.254.169.254]", "[::ffff:0:169.254.169.254]", "[64:ff9b::169.254.169.254]"),
+    *("[64:ff9b:1::169.254.169.254]", "[64:ff9b:1:a9fe:a9:fe00::]", "[64:ff9b:1:a9:fe:a9fe::]"),
+    *("[64:ff9b:1:0:a9:fea9:fe00:0]", "[2002:a9fe:a9fe::1]", "[2002:6464:64c8::]", "[2001:0:a9fe:a9fe::1]"),
+    *("metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "METADATA.google.internal."),
 )
-def test_metadata_addresses_are_rejected(sandbox: Sandbox, host: str) -> None:
-    """A stranger's URL must not lead to where a cloud hands out the machine's credentials."""
-    for scheme in ("http", "https"):
-        error = rejected(sandbox, f"{scheme}://{host}/latest/meta-data/", "INVALID_FIELD")
-        assert "never called" in error["message"]
 
 
-@pytest.mark.parametrize("host", ["0xa9fea9fe", "0xa9.0xfe.0xa9.0xfe"])
-def test_a_name_that_leads_to_a_metadata_address_is_not_called(sandbox: Sandbox, host: str) -> None:
-    """What counts is the address at the time of the call; the system reads these names as 169.254.169.254."""
-    assert "never called" in rejected(sandbox, f"https://{host}/")["message"]
+def test_metadata_addresses_are_rejected(sandbox: Sandbox) -> None:
+    """A stranger's URL must not lead to where a cloud hands out the machine's credentials. What counts is the address at
+    the time of the call; the system reads the last two names as 169.254.169.254.
+    """
+    for host in METADATA:
+        for scheme in ("http", "https"):
+            error = rejected(sandbox, f"{scheme}://{host}/latest/meta-data/", "INVALID_FIELD")
+            assert "never called" in error["message"], host
+    for host in ("0xa9fea9fe", "0xa9.0xfe.0xa9.0xfe"):
+        assert "never called" in rejected(sandbox, f"https://{host}/")["message"]
 
 
 def test_the_setting_webhook_http_may_allow_any_host_or_none(
