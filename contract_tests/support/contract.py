@@ -152,7 +152,9 @@ class Contract:
 
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
-        return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(self.undeclared(schema, value))
+        return (
+            self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(self.undeclared(schema, value))
+        )
 
     def undeclared(self, schema: Pointer, value: Any, path: str = "$") -> Iterator[str]:
         """Yield the fields that no part of a schema declares, at any depth."""

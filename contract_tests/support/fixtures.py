@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -97,20 +95,6 @@ def impatient_server() -> Iterator[RunningServer]:
 def impatient(world_name: str, impatient_server: RunningServer) -> Iterator[Sandbox]:
     with impatient_server.world(world_name) as sandbox:
         yield sandbox
-
-
-@pytest.fixture
-def with_settings(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
-    """Opens a sandbox, on a server of its own, whose App starts with other settings (B-90)."""
-    with ExitStack() as cleanup:
-
-        def open_sandbox(**settings: Any) -> Sandbox:
-            fixtures = tmp_path / "settings.yaml"
-            fixtures.write_text(json.dumps({"settings": settings}), "utf-8")
-            server = cleanup.enter_context(RunningServer(fixtures=(fixtures,)))
-            return cleanup.enter_context(server.world("settings"))
-
-        yield open_sandbox
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from emulator.core import calendar
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine.reference_data import ReferenceData
 from emulator.resources.app.settings import Settings
@@ -27,7 +26,12 @@ FACTS = ReferenceData()
 DEFAULTS: dict[str, dict[str, Any]] = {
     "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
     "createProduct": {
-        "name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True, "images": []
+        "name": "Basket",
+        "unit_amount": 1500,
+        "currency": "XAF",
+        "price_type": "fixed",
+        "active": True,
+        "images": [],
     },
     "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
     "cancelSubscription": {"cancel_at_period_end": False},
@@ -37,7 +41,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 class RulesHarness:
-    """One world and its frozen clock. Each of the ``observers`` is given every unit of work once it is committed."""
+    """One world and its frozen clock."""
 
     def __init__(self, **settings: Any) -> None:
         self.world = World(
@@ -50,13 +54,11 @@ class RulesHarness:
             base_url="http://127.0.0.1:4747",
         )
         self.world.strict = False
-        self.observers: list[Callable[[World, UnitOfWork], object]] = []
         self.run(lambda world: world.add(Settings(**settings)))
 
     def run(self, command: Callable[..., Any], **arguments: Any) -> Any:
-        with self.world.unit_of_work() as unit:
+        with self.world.unit_of_work():
             result = command(self.world, **arguments)
-        self._observe(unit)
         self.advance_to(self.world.now)
         return result
 
@@ -72,18 +74,12 @@ class RulesHarness:
     def advance_to(self, instant: str) -> None:
         """Run all that falls due until an instant; no job may fail on the way."""
         while (job := self.world.jobs.next()) is not None and job.due <= instant:
-            self._observe(self.world.run(job))
+            self.world.run(job)
         self.world.now = instant
 
-    def _observe(self, unit: UnitOfWork) -> None:
-        for observe in self.observers:
-            observe(self.world, unit)
-
-    def job(self, name: str, about: str) -> UnitOfWork:
-        with self.world.unit_of_work() as unit:
+    def job(self, name: str, about: str) -> None:
+        with self.world.unit_of_work():
             self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
-        self._observe(unit)
-        return unit
 
     @contextmanager
     def expect(self, *types: str) -> Iterator[None]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
-import yaml
 
 from contract_tests.contract.document import specification
 from contract_tests.contract.document.reader import (
@@ -20,30 +16,10 @@ from contract_tests.contract.document.reader import (
     responses,
 )
 from emulator.core.event_types import EVENTS
-from emulator.document.bundle import COMPONENT_FOLDERS
 from emulator.document.event_schemas import object_kinds
-from emulator.document.paths import openapi_folder
 
 ANY_ERROR = {"application/json": {"$ref": "#/components/schemas/AnyError"}}
 EVERYWHERE = {"401", "403", "422", "429", "500"}
-
-
-@pytest.mark.long
-def test_every_part_is_used(documents: dict[str, Document]) -> None:
-    """A part that no document reaches goes stale unseen."""
-    used = {(kind, name) for each in documents.values() for kind, of in each["components"].items() for name in of}
-    parts = set(_written_components())
-    assert len(parts) > 150
-    assert parts - used == set()
-
-
-def _written_components() -> Iterator[tuple[str, str]]:
-    for path in openapi_folder().rglob("*.yaml"):
-        if path.parent.name in COMPONENT_FOLDERS:
-            yield path.parent.name, path.stem
-        else:
-            for kind, named in (yaml.safe_load(path.read_text("utf-8")).get("components") or {}).items():
-                yield from ((kind, name) for name in named)
 
 
 def test_the_service_has_what_the_specification_names_and_marks_what_it_adds(service: Document) -> None:

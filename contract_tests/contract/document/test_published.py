@@ -152,20 +152,6 @@ def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version:
         assert kind["additionalProperties"] is False
 
 
-def test_in_a_chain_of_conditions_only_one_can_apply() -> None:
-    """``else`` would leave out the second of two that apply."""
-    chains = [schema for schema in bundles.load("service-3.1")["components"]["schemas"].values() if "else" in schema]
-    assert chains
-    for chain in chains:
-        schema, values = chain, []
-        while "if" in schema:
-            [[name, node]] = schema["if"]["properties"].items()
-            values += [(name, value) for value in node["enum"]]
-            schema = schema.get("else", {})
-        assert len({name for name, _ in values}) == 1
-        assert len(values) == len(set(values))
-
-
 # -- what else is served
 
 

@@ -41,7 +41,9 @@ YEARS = (2023, 2024, 2100, 2000)
 def test_months_and_years_keep_the_anchors_day_or_the_months_last(interval: str) -> None:
     """B-42, from the first day and the last ones of every month of the year, thirty periods on."""
     months = [(year, month) for year in YEARS for month in range(1, 13)]
-    for year, month, day in [(*each, day) for each in months for day in (1, *range(28, almanac.monthrange(*each)[1] + 1))]:
+    for year, month, day in [
+        (*each, day) for each in months for day in (1, *range(28, almanac.monthrange(*each)[1] + 1))
+    ]:
         for count in range(31):
             total = year * 12 + month - 1 + count * (12 if interval == "year" else 1)
             at_year, at_month = total // 12, total % 12 + 1
@@ -75,8 +77,3 @@ def test_a_rate_is_computed_in_decimal_and_rounded_half_up(amount: int, rate: fl
     """B-23. The rate is the decimal number a reader sees, not the binary one that is nearest to it."""
     exact = amount * Fraction(Decimal(str(rate))) / 100
     assert percent(amount, rate) == floor(exact + Fraction(1, 2))
-
-
-def test_halves_go_up() -> None:
-    """Not to the even neighbour; 11.5 is one that binary arithmetic takes for less."""
-    assert [percent(amount, rate) for amount, rate in ((50, 1), (250, 1), (1000, 1.15))] == [1, 3, 12]

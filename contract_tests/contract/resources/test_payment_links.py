@@ -65,8 +65,6 @@ def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
     assert (link["max_usage"], link["expires_at"]) == (3, "2026-02-01T00:00:00.000Z")
     euro = [sandbox.product()["id"], sandbox.product(currency="EUR")["id"]]
     for fields, code, param in (
-        ({"validity_type": "one_time", "max_usage": 1}, "INVALID_FIELD", "max_usage"),
-        ({"validity_type": "limited"}, "MISSING_FIELD", "max_usage"),
         ({"validity_type": "limited", "max_usage": None}, "MISSING_FIELD", "max_usage"),
         ({"validity_type": "limited", "expires_at": START}, "INVALID_FIELD", "expires_at"),
         ({"payment_link_type": "product", "amount": ..., "products": euro}, "INVALID_FIELD", "products.1"),

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
@@ -139,12 +136,10 @@ def test_metadata_addresses_are_rejected(sandbox: Sandbox) -> None:
         assert "never called" in rejected(sandbox, f"https://{host}/")["message"]
 
 
-def test_the_setting_webhook_http_may_allow_any_host_or_none(
-    with_settings: Callable[..., Sandbox], receiver: Receiver
-) -> None:
+def test_the_setting_webhook_http_may_allow_any_host_or_none(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-82; 0.0.0.0 is no loopback address, but leads to this machine."""
     url = receiver.url.replace("127.0.0.1", "0.0.0.0")
-    sandbox = with_settings(webhook_http="never")
+    sandbox.settings(webhook_http="never")
     assert rejected(sandbox, receiver.url, "INVALID_FIELD")["message"] == "url: must be an https:// URL"
     assert receiver.received == []
     sandbox.settings(webhook_http="any")

@@ -52,7 +52,11 @@ def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> 
     plan = sandbox.plan(trial_period_days=7)["id"]
     for days, end in (({}, "2026-01-08"), ({"trial_period_days": 1}, "2026-01-02")):
         made = sandbox.subscribe(plan=plan, **days)
-        assert (made["status"], made["trial_end"][:10], made["current_period_end"]) == ("trialing", end, made["trial_end"])
+        assert (made["status"], made["trial_end"][:10], made["current_period_end"]) == (
+            "trialing",
+            end,
+            made["trial_end"],
+        )
         assert made["trial_start"] == made["current_period_start"] == "2026-01-01T00:00:00.000Z"
     untried = sandbox.subscribe(plan=plan, trial_period_days=0)
     assert (untried["status"], untried["trial_end"], untried["trial_start"]) == ("active", None, None)

@@ -58,7 +58,10 @@ def put_away_for(days: float, place: str, tmp_path: Path) -> str:
 def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve, place: str, tmp_path: Path) -> None:
     """What fell due during the restart is done at the start, each at its own instant; a frozen clock stands (B-01, B-91)."""
     running = serve(place, clock_mode="running")
-    with closing(Sandbox(running.url, "sk_test_frozen")) as frozen, closing(Sandbox(running.url, "sk_prod_frozen")) as fast:
+    with (
+        closing(Sandbox(running.url, "sk_test_frozen")) as frozen,
+        closing(Sandbox(running.url, "sk_prod_frozen")) as fast,
+    ):
         for day in ("02", "03"):
             running.invoice(due_date=f"2026-01-{day}")
         frozen.customer()
@@ -66,7 +69,10 @@ def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve,
         fast.control.post("/clock/run", {"rate": 2})
     serve(None)
     running = serve(put_away_for(100, place, tmp_path), clock_mode="frozen")
-    with closing(Sandbox(running.url, "sk_test_frozen")) as frozen, closing(Sandbox(running.url, "sk_prod_frozen")) as fast:
+    with (
+        closing(Sandbox(running.url, "sk_test_frozen")) as frozen,
+        closing(Sandbox(running.url, "sk_prod_frozen")) as fast,
+    ):
         assert [world.control.get("/clock")["mode"] for world in (running, frozen, fast)] == [
             "running",
             "frozen",
