@@ -72,16 +72,17 @@ def _still_served(sandbox: Sandbox) -> Iterator[None]:
     assert sandbox.api.get("/customers/")["object"] == "list"
 
 
-@pytest.mark.parametrize("beginning", BEGINNINGS.values(), ids=BEGINNINGS)
-def test_a_thousand_connections_closed_half_way(sandbox: Sandbox, beginning: bytes) -> None:
+def test_a_thousand_connections_closed_half_way(sandbox: Sandbox) -> None:
     """Each is ended by the server; a whole request is answered first, any other gets no answer or a 400."""
-    with crowd(sandbox.url, 1000, beginning) as lines:
+    with ExitStack() as stack:
+        crowds = [(name, stack.enter_context(crowd(sandbox.url, 170, said))) for name, said in BEGINNINGS.items()]
         assert sandbox.api.get("/customers/")["object"] == "list"
-        for line in lines:
-            line.hang_up()
-        answers = {heard(line)[:12] for line in lines}
-    whole = beginning == BEGINNINGS["an answer untaken"]
-    assert answers == {b"HTTP/1.1 200"} if whole else answers <= {b"", b"HTTP/1.1 400"}
+        for _, lines in crowds:
+            for line in lines:
+                line.hang_up()
+        answers = {name: {heard(line)[:12] for line in lines} for name, lines in crowds}
+    assert answers.pop("an answer untaken") == {b"HTTP/1.1 200"}
+    assert set().union(*answers.values()) <= {b"", b"HTTP/1.1 400"}
 
 
 @pytest.mark.long
