@@ -89,12 +89,13 @@ def charge_fails(harness: RulesHarness, id: str) -> None:
 
 
 def latest_invoice(operation: str) -> Step:
-    """Something is done to the subscription's invoice: its last one, or a further one where there is none open."""
+    """Something is done to an invoice of the subscription: one that it owes, or a further one."""
 
     def step(harness: RulesHarness, id: str) -> None:
-        settled = ("paid", "void")
-        waiting = [one for one in harness.invoices() if one.subscription == id and one.status not in settled]
-        invoice = waiting[0] if waiting else harness.open_invoice(harness.subscription(id))
+        subscription = harness.subscription(id)
+        owes = subscription.status in ("past_due", "unpaid")
+        owed = [one for one in harness.invoices() if one.subscription == id and one.status != "paid"] if owes else []
+        invoice = owed[0] if owed else harness.open_invoice(subscription)
         harness.do(operation, invoice.id)
 
     return step
