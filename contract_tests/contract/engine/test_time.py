@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -12,15 +11,11 @@ from freezegun import freeze_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.contract.engine.toys import NOW, agenda, make, toy_world, toys
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
 from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.engine.advances import Target
-from emulator.engine.outbox import WebhookSender
-from emulator.engine.runtime import Runtime
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.registry import JOBS, REGISTRY
 
@@ -332,34 +327,3 @@ def test_a_failed_job_is_undone_and_named_and_the_others_go_on(
     assert sandbox.api.get(f"/invoices/{broken['id']}/") == broken
     sandbox.advance("P1M")
     assert [event["data"]["object"]["id"] for event in receiver.events[2:]] == [later["id"]]
-
-
-# -- Due jobs and advances, by themselves in worlds of toys
-
-
-def later(days: float) -> str:
-    return calendar.plus(NOW, days=days)
-
-
-def play(world: World, job: Job) -> None:
-    """A job that leaves a toy: of its number, made now."""
-    make(world, size=int(job.data.get("number", "0")), created_at=world.now)
-
-
-TOY_JOBS = {"play": play}
-
-
-@given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 9))
-def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], until: int) -> None:
-    """B-91: in order of (due, creation), each seeing the clock at its own due time; what is due later waits."""
-    runtime = Runtime(toy_world(TOY_JOBS), Clock(FROZEN, NOW), WebhookSender(5))
-    with runtime.world.unit_of_work():
-        for number, day in enumerate(days):
-            runtime.world.schedule(later(day), "play", number=str(number))
-    result = asyncio.run(runtime.advances.run(lambda: Target(later(until))))
-    expected = sorted((day, number) for number, day in enumerate(days))
-    made = [(later(day), number) for day, number in expected if day <= until]
-    assert [(toy.created_at, toy.size) for toy in toys(runtime.world)] == made
-    assert (result.jobs, result.start, result.failures) == (len(made), NOW, [])
-    assert [job.due for job in agenda(runtime.world)] == [later(day) for day, _ in expected if day > until]
-    assert runtime.clock.now() == runtime.world.now == later(until)

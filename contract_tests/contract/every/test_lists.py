@@ -219,14 +219,13 @@ def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, 
                 assert required - {parameter} or error["param"] == parameter
 
 
-@pytest.mark.parametrize("path", [path for path in LISTS if "{" not in path])
-def test_a_name_that_is_no_parameter_is_rejected(sandbox: Sandbox, path: str) -> None:
+def test_a_name_that_is_no_parameter_is_rejected(sandbox: Sandbox) -> None:
     """B-12: names are written as the document has them; the fields of an object are no parameters by themselves."""
     for query, param in (
         *(("x=1", "x"), ("X", "X"), ("Page=1", "Page"), ("page%20=1", "page "), ("page[]=1", "page[]")),
         *(("%FF=1", "\ufffd"), ("%00=1", "\x00"), ("id=x", "id"), ("app=demo", "app"), ("livemode=true", "livemode")),
     ):
-        error = sandbox.api.rejected("GET", f"{path}?{query}", 422, "INVALID_FILTER_PARAM")
+        error = sandbox.api.rejected("GET", f"/customers/?{query}", 422, "INVALID_FILTER_PARAM")
         assert (error["param"], [*error["errors"]]) == (param, [param])
-    error = sandbox.api.rejected("GET", f"{path}?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
+    error = sandbox.api.rejected("GET", "/customers/?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
     assert [*error["errors"]] == ["page", "page_size", "x"]

@@ -253,15 +253,6 @@ def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox) -> No
     assert len(answer["errors"]["line_items.1.plan"]) == 2
 
 
-def test_a_missing_object_is_reported_once_the_fields_are_right(sandbox: Sandbox) -> None:
-    """B-05: parameters and body come before objects."""
-    body = {"customer": "cust_none", "line_items": [{"product": "prod_none"}, {"description": "x"}]}
-    answer = sandbox.api.rejected("POST", "/invoices/", 422, "MISSING_FIELD", json=body)
-    assert set(answer["errors"]) == {"line_items.1.unit_amount"}
-    body["line_items"] = [{"product": "prod_none"}]
-    sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)
-
-
 def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None:
     """Of every operation, those without a body or a query included."""
     for operation in of_service():
