@@ -46,7 +46,7 @@ def database(database_server: str) -> str:
 def serve() -> Iterator[Serve]:
     """Serves a place with a new server; the one before goes first. ``None`` only ends it."""
     with ExitStack() as cleanup:
-        ends, numbers = ExitStack(), count()
+        ends = ExitStack()
         cleanup.callback(ends.close)
 
         def start(place: str | None, **options: Any) -> Sandbox | None:
@@ -55,7 +55,7 @@ def serve() -> Iterator[Serve]:
                 return None
             server = RunningServer(state=place, **options)
             ends.callback(server.stop)
-            sandbox = Sandbox(server.url, "sk_test_lasting", numbers)
+            sandbox = Sandbox(server.url, "sk_test_lasting")
             ends.callback(sandbox.close)
             return sandbox
 
