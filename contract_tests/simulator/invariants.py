@@ -16,11 +16,11 @@ from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
+from emulator.engine.clock import FROZEN
 from emulator.engine.outbox import TRIES
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import row_of
 from emulator.engine.storage.store import StorageError
-from emulator.engine.world_clock import FROZEN
 from emulator.resources import ledger
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import settings

@@ -18,7 +18,7 @@ from contract_tests.simulator.surroundings import Disk, Network, Stalled, Virtua
 from contract_tests.support.rules_harness import FACTS
 from emulator.core import calendar
 from emulator.core.records import Record
-from emulator.engine.http_client import HttpClient
+from emulator.engine.http_client import WebhookSender
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app.clients import Key, read_key
@@ -252,7 +252,9 @@ def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
     with ExitStack() as stack:
         disk = stack.enter_context(simulated_disk(story.state))
         time, loop = stack.enter_context(virtual_time())
-        stack.enter_context(patch.object(HttpClient, "send", lambda _, *args, **kwargs: network.send(*args, **kwargs)))
+        stack.enter_context(
+            patch.object(WebhookSender, "exchange", lambda _, *args, **how: network.exchange(*args, **how))
+        )
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, actions, time, disk, network)
         loop.set_exception_handler(lambda _, context: simulation.failed(context))

@@ -290,11 +290,11 @@ async def undo(at: Place, then: Step) -> None:
         raise Rejected("it does not stand still")
     await at.post("/v1/products/", {"name": "Basket", "unit_amount": 100, "currency": "XAF"})
     if runtime.is_in_use:
-        await runtime.outbox.deliveries_settled()
+        await runtime.outbox.settled()
     before, answered = dump(runtime), _counted(runtime)
     await at.simulation.act({**then, "key": at.key})
     # Receivers may call back: what they ask for is undone as well.
-    await runtime.outbox.deliveries_settled()
+    await runtime.outbox.settled()
     done = _counted(runtime) - answered
     at.forget()
     if done > 0:

@@ -18,10 +18,10 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from emulator.engine.connections import Unreachable
-from emulator.engine.storage import state_file, tinydb_store
+from emulator.engine.clock import TimeSlice
+from emulator.engine.http_client import Unreachable
+from emulator.engine.storage import tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
-from emulator.engine.time_slices import TimeSlice
 
 # -- time: an event loop that never waits, and clocks of this process that show its time
 
@@ -240,7 +240,7 @@ def simulated_disk(kind: str) -> Iterator[Disk]:
                 Thread=disk.thread, **{name: getattr(threading, name) for name in ("Lock", "Event")}
             )
             stack.enter_context(patch.object(tinydb_store, "threading", threads))
-            stack.enter_context(patch.object(state_file, "lock", lambda file, path: _NO_LOCK))
+            stack.enter_context(patch.object(tinydb_store, "lock", lambda file, path: _NO_LOCK))
             stack.enter_context(patch.object(os, "fsync", disk.fsync))
         if kind == "sqlite":
             stack.enter_context(patch.object(sqlite3, "connect", disk.connect))
@@ -277,8 +277,8 @@ class Network:
         self.call_back: Callable[[str], Awaitable[object]]
         self._calls = 0
 
-    async def send(self, url: str, headers: dict[str, str], body: Any, **others: Any) -> tuple[int, str]:
-        """As :meth:`HttpClient.send` does; requests of the same moment need not wait for each other here."""
+    async def exchange(self, url: str, headers: dict[str, str], body: Any, **others: Any) -> tuple[int, str]:
+        """As :meth:`WebhookSender.exchange` does; requests of the same moment need not wait for each other here."""
         behaviour = self.behaviours.get(url, "succeeds")
         await asyncio.sleep(LATE if behaviour == "answers late" else WAY)
         if behaviour == "hangs":

@@ -21,14 +21,16 @@ from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.surroundings import KINDS
 from contract_tests.simulator.walks import Transition, walk
 from emulator.control import worlds
+from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine import journal
 from emulator.engine.clock import UnitRunner
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Checkpoint
 from emulator.engine.outbox import Outbox
-from emulator.engine.persistence import WorldPersistence
 from emulator.engine.runtime import History
+from emulator.engine.storage.serialization import WorldHeader
+from emulator.engine.storage.store import WorldPersistence
 from emulator.engine.storage.tinydb_store import TinyDBStore
 from emulator.resources.payments import payment_intents
 from emulator.testing import LocalServer
@@ -147,9 +149,8 @@ def _only_digits(text: bytes) -> bytes:
     return re.sub(rb"(\d[ -]?){12,15}(?=\d{4})", b"****", text)
 
 
-def _stored_later(persistence: WorldPersistence, world: World, clock: Any, unit: Any) -> None:
-    if unit.changes:
-        persistence._write(world, clock, unit.changes)
+def _stored_later(persistence: WorldPersistence, world: World, unit: UnitOfWork, head: WorldHeader) -> None:
+    persistence.write(world, unit.changes, head)
 
 
 ERRORS = ("internal error", "money", "jobs")

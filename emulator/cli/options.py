@@ -184,7 +184,7 @@ INSTANT = Parsed("INSTANT", instant)
 
 
 def _clock_start(value: str) -> Any:
-    from emulator.engine.world_clock import parse_start
+    from emulator.engine.clock import parse_start
 
     try:
         return parse_start(value)

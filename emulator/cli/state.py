@@ -12,7 +12,7 @@ from emulator.cli.options import STATE_URL
 from emulator.cli.server import store_errors
 
 if TYPE_CHECKING:
-    from emulator.engine.storage.maintenance import CheckedWorld
+    from emulator.engine.storage.urls import CheckedWorld
 
 
 @click.group(cls=LazyGroup)
@@ -36,11 +36,11 @@ def check(store: str) -> int:
     payments-emulator state check sqlite:shop.db
     payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
-    from emulator.engine.storage import maintenance
+    from emulator.engine.storage import urls
 
     try:
         with store_errors():
-            show(maintenance.check(store))
+            show(urls.check(store))
     except click.ClickException as error:
         click.echo(error.message)
         return 1
@@ -55,12 +55,12 @@ def compact(store: str) -> None:
     \b
     payments-emulator state compact sqlite:shop.db
     """
-    from emulator.engine.storage import maintenance
+    from emulator.engine.storage import urls
     from emulator.engine.storage.urls import file_of
 
     with store_errors():
         before = _size(store)
-        maintenance.compact(store)
+        urls.compact(store)
     if file_of(store):
         click.echo(f"{store}: {before:,} bytes before, {_size(store):,} now")
 
@@ -76,10 +76,10 @@ def convert(source: str, target: str) -> None:
     \b
     payments-emulator state convert tinydb:shop.json sqlite:shop.db
     """
-    from emulator.engine.storage import maintenance
+    from emulator.engine.storage import urls
 
     with store_errors():
-        show(maintenance.convert(source, target))
+        show(urls.convert(source, target))
 
 
 def show(findings: Iterable[CheckedWorld]) -> None:

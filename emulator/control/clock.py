@@ -19,11 +19,10 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
 from emulator.core.world import World, encode
-from emulator.engine.advances import Advance, AdvanceResult, Target
+from emulator.engine.advances import Advance, Target
+from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState, TimeSlice, let_go
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
-from emulator.engine.time_slices import TimeSlice, let_go
-from emulator.engine.world_clock import ClockState
 from emulator.insight.names import job_texts
 from emulator.web.context import Response
 
@@ -94,7 +93,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
     """POST /clock/freeze: stop the clock now, or at a later instant after running what is due until then."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
     # Stopped first: a running clock could pass the instant asked for.
-    await runtime.freeze()
+    await runtime.set_clock(FROZEN)
     if target:
         await runtime.advances.run(lambda: Target(target))
     return changed(runtime)
@@ -102,7 +101,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
 
 async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
     """POST /clock/run: run the clock from its present instant, at ``rate`` times real time."""
-    await runtime.run_clock(body["rate"])
+    await runtime.set_clock(RUNNING, body["rate"])
     return changed(runtime)
 
 

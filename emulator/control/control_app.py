@@ -25,10 +25,10 @@ from emulator.control import (
     worlds,
 )
 from emulator.document import bundles
+from emulator.engine.clock import FROZEN
 from emulator.engine.engine import Engine
 from emulator.engine.outbox import side_by_side
 from emulator.engine.runtime import Runtime
-from emulator.engine.world_clock import FROZEN
 from emulator.web.context import RequestContext
 from emulator.web.operation import OperationHandler, build_app
 from emulator.web.routing import Authenticate, documented_api

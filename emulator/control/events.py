@@ -21,7 +21,7 @@ from emulator.core.slices import Slices
 from emulator.core.tables import Table
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
+from emulator.engine.journal import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.web.context import PIECE, Response, Stream

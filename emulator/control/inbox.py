@@ -46,7 +46,7 @@ async def world_of_sender(engine: Engine, context: RequestContext, app: str | No
         return await engine.open(clients.read_key(context.authorization()))
     except ApiError:
         named = _named(context)
-    known = engine.directory.of_app(app) if named is None else None
+    known = engine.of_app(app) if named is None else None
     return await engine.open(known or Key(named or DEFAULT_APP, livemode=False))
 
 

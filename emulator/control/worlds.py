@@ -26,13 +26,12 @@ from emulator.core.jobs import Job
 from emulator.core.limits import SNAPSHOTS
 from emulator.core.records import Record
 from emulator.core.world import World, encode
-from emulator.engine import persistence
+from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixture, Start
-from emulator.engine.persistence import WorldSnapshot
 from emulator.engine.runtime import Runtime
-from emulator.engine.storage.serialization import InvalidState
-from emulator.engine.world_clock import ClockMode, parse_start
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
 from emulator.insight.names import documented
 from emulator.presentation.languages.catalogs import languages
 from emulator.resources.app.clients import Key
@@ -148,9 +147,9 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Str
     """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
     snapshot = find(runtime, name)
     if query["share"]:
-        pieces = iter(await asyncio.to_thread(persistence.exported_to_share, snapshot))
+        pieces: Iterator[bytes | None] = iter(await asyncio.to_thread(serialization.exported_to_share, snapshot))
     else:
-        pieces = persistence.exported(snapshot)
+        pieces = serialization.exported(snapshot)
 
     async def parts() -> AsyncGenerator[bytes, None]:
         for piece in pieces:
@@ -170,7 +169,7 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
         )
     async with runtime.history.changing:
         try:
-            snapshot = persistence.restore(body, runtime.world)
+            snapshot = serialization.imported(body, runtime.world)
             # In a thread, so that no other request waits for it: this world is not served yet.
             await asyncio.to_thread(validate, snapshot.world)
         except InvalidState as error:
@@ -207,7 +206,7 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
-    return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": objects_in(snapshot.world)}
+    return {"object": "snapshot", "name": name, "now": snapshot.head.now, "objects": objects_in(snapshot.world)}
 
 
 def objects_in(world: World) -> int:

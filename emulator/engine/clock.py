@@ -35,27 +35,204 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import Any, Final, Literal, Self, TypeVar
+
+import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import ApiError
 from emulator.core.jobs import FailedJob, Job
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
-from emulator.engine import persistence
-from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, Outcomes, TargetResolver
-from emulator.engine.directory import Directory
-from emulator.engine.persistence import WorldPersistence
-from emulator.engine.pubsub import Broker
-from emulator.engine.storage.store import StorageError
-from emulator.engine.time_slices import TimeSlice
-from emulator.engine.world_clock import Clock, ClockMode, ClockState
+from emulator.engine.journal import Broker, Journal, restarted
+from emulator.engine.storage.serialization import WorldHeader
+from emulator.engine.storage.store import StorageError, WorldPersistence
 
 logger = logging.getLogger("emulator")
+
+# -- the clock of one world: running with real time (at a rate, with an offset) or frozen; it never goes back (B-91)
+
+ClockMode = Literal["running", "frozen"]
+
+RUNNING: Final = "running"
+FROZEN: Final = "frozen"
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs.
+
+    ``lag`` is how many seconds the world is behind its clock, because jobs that are due are not done yet.
+    """
+
+    now: Timestamp
+    mode: ClockMode
+    rate: float
+    lag: float
+    next_due_at: Timestamp | None
+    pending: int
+
+
+def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
+    """Return mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
+    mode, at, instant = text.partition("@")
+    if at and mode == FROZEN:
+        return FROZEN, calendar.normalise(instant)
+    if text == RUNNING:
+        return RUNNING, None
+    if text == FROZEN:
+        return FROZEN, None
+    raise ValueError(text)
+
+
+class Clock:
+    """What time it is in one world.
+
+    A running clock is computed from where it was last set and the real time since then, never from its last reading,
+    so no rounding adds up. If real time goes back, the clock stands still until real time has caught up. ``time.time``
+    is looked up at each call, so a test that freezes or moves the time of this process does so to running clocks, too.
+    """
+
+    def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
+        self.mode: ClockMode = mode
+        self.rate: float = rate
+        self._run_from(at or calendar.from_epoch(self.wall()))
+
+    def now(self) -> Timestamp:
+        if self.mode == RUNNING:
+            self._catch_up()
+        return self._position
+
+    def reached(self, world: World) -> Timestamp:
+        """Return the instant that a world has reached: this clock's, or that of the first job that is due and not done."""
+        now, job = self.now(), world.jobs.next()
+        return now if job is None else min(now, job.due)
+
+    def wall_at(self, instant: Timestamp) -> float | None:
+        """Return when a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
+        if self.mode == FROZEN or instant > calendar.END:
+            return None
+        return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
+
+    def read(self, world: World) -> ClockState:
+        now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
+        position = now if job is None else min(now, job.due)
+        return ClockState(
+            now=position,
+            mode=self.mode,
+            rate=self.rate,
+            lag=calendar.seconds_between(position, now),
+            next_due_at=None if job is None else job.due,
+            pending=len(world.table(Job)),
+        )
+
+    def header(self, world: World, *, goes_on: bool = True) -> WorldHeader:
+        """Return what is stored of this clock and its world: it ``goes_on`` while the world is not loaded, or stands."""
+        counters, since = world.counters.copy(), time.time() if goes_on else None
+        return WorldHeader(
+            now=self.now(), mode=self.mode, rate=self.rate, counters=counters, since=since, seed=world.seed
+        )
+
+    def set(self, to: Timestamp) -> None:
+        """Move to an instant; a past one leaves the clock where it is."""
+        if to > self.now():
+            self._run_from(to)
+
+    def wall(self) -> float:
+        return time.time()
+
+    def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:
+        """Return a clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
+        return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
+
+    def resume_from(self, instant: Timestamp, since: float | None) -> None:
+        """Go on as if this clock had shown an instant when real time was ``since`` (Unix time, seconds)."""
+        self._run_from(instant)
+        if since is not None:
+            self._since = since
+
+    def _run_from(self, position: Timestamp) -> None:
+        self._position = self._anchor = min(position, calendar.END)
+        self._since = self.wall()
+        self._elapsed = 0.0
+
+    def _catch_up(self) -> None:
+        elapsed = (self.wall() - self._since) * self.rate
+        if elapsed >= self._elapsed + 0.001:
+            self._elapsed = elapsed
+            self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
+
+
+# -- who gets to run in between
+
+SLICE_SECONDS = 0.004
+"""Seconds (real time) of work after which other tasks may run."""
+
+LOOPS_PER_PAUSE = 6
+"""Rounds of the event loop in a pause: a request takes as many, from its connection to its answer."""
+
+
+class TimeSlice:
+    """Some milliseconds of work, after which other tasks run.
+
+    It is measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
+    process later does not reach it, and other tasks still run.
+
+    Tasks that share ``pauses`` pause one after the other, so that between any two of their slices other tasks get a
+    whole pause, however many of them work at the same time.
+    """
+
+    _elapsed = staticmethod(time.perf_counter)
+
+    def __init__(self, pauses: asyncio.Lock | None = None) -> None:
+        self._pauses = pauses or asyncio.Lock()
+        self._since = self._elapsed()
+
+    @property
+    def is_over(self) -> bool:
+        return self._elapsed() - self._since > SLICE_SECONDS
+
+    async def pause_if_over(self) -> None:
+        """Call it after each step. Lets other tasks run if the slice is over; then the next slice begins."""
+        if self.is_over:
+            async with self._pauses:
+                for _ in range(LOOPS_PER_PAUSE):
+                    await asyncio.sleep(0)
+            self._since = self._elapsed()
+
+
+async def let_go(world: World, pauses: asyncio.Lock) -> None:
+    """Free a world to which nobody else refers, in slices: to free 100,000 customers at once takes 50 ms."""
+    tables, pieces = world.tables(), list[object]()
+    del world
+    time_slice = TimeSlice(pauses)
+    while tables or pieces:
+        if tables:
+            pieces += tables.pop().pieces()
+        else:
+            pieces.pop()
+        await time_slice.pause_if_over()
+
+
+T = TypeVar("T")
+
+
+async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
+    """Return the result of work that grows with the world; other tasks run between its slices."""
+    time_slice = TimeSlice(pauses)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await time_slice.pause_if_over()
+
 
 # -- one unit of work, and what is due
 
@@ -63,12 +240,24 @@ Command = Callable[..., Any]
 """A function of a world and of named arguments, which changes the world."""
 
 
+class AdvanceResult:
+    """Counts of an advance, from ``start`` to ``now``: events by type, attempts by success, jobs that did not fail."""
+
+    def __init__(self, start: Timestamp) -> None:
+        self.start: Timestamp = start
+        self.now: Timestamp = start
+        self.jobs = 0
+        self.events: Counter[str] = Counter()
+        self.deliveries: Counter[bool] = Counter()
+        self.failures: list[FailedJob] = []
+
+
 class UnitRunner:
     """The one way to change a world that is served. It is called on one event loop, and no unit of work awaits.
 
-    ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both. Each of the
-    ``observers`` is given every unit of work once it is committed, each of ``when_undone`` those that a strict world
-    undid because a check failed. ``result``, during an advance, counts what happens.
+    ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both. Without ``persistence``
+    the world lasts as long as the process. Each of the ``observers`` is given every unit of work once it is committed.
+    ``result``, during an advance, counts what happens.
     """
 
     def __init__(
@@ -77,15 +266,14 @@ class UnitRunner:
         clock: Clock,
         persistence: WorldPersistence | None = None,
         scheduler: Scheduler | None = None,
-        directory: Directory | None = None,
     ) -> None:
-        self.scheduler: Scheduler = scheduler or Scheduler()
-        self._directory = directory or Directory()
         self.world: World = world
         self.clock: Clock = clock
         self.persistence = persistence
+        self.scheduler: Scheduler = scheduler or Scheduler()
+        self.broker: Broker = Broker()
+        self.journal: Journal = Journal(self.broker)
         self.observers: list[Callable[[UnitOfWork], object]] = []
-        self.when_undone: list[Callable[[UnitOfWork], object]] = []
         self.result: AdvanceResult | None = None
 
     def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
@@ -108,14 +296,42 @@ class UnitRunner:
             with self.world.unit_of_work(cause) as unit:
                 result = command(self.world, **arguments)
         except CheckFailed as error:
-            self._undone(error)
+            self.journal.add_undone(error)
             raise
-        self._committed(unit)
+        self.committed(unit)
         return result
+
+    def committed(self, unit: UnitOfWork) -> None:
+        """Store a unit of work, then show it to all that follow the world. One that cannot be stored is undone."""
+        if self.persistence and unit.changes:
+            self.persistence.add(self.world, unit, self.clock.header(self.world))
+            self.scheduler.unsaved.discard(self)
+        elif self.persistence:
+            self.scheduler.unsaved.add(self)
+        if unit.changed_nothing:
+            return
+        if unit.cleared:  # said before what else happened in the unit
+            self.publish_restart("reset")
+        self.journal.add_unit(unit)
+        if self.result:
+            for event in unit.events:
+                self.result.events[event.type] += 1
+            self.broker.tick(self.clock_state)
+        for observe in self.observers:
+            observe(unit)
+        self.scheduler.plan(self)
+
+    def publish_restart(self, cause: str) -> None:
+        """Tell all followers that what they knew of the world no longer holds."""
+        self.broker.publish("reset", restarted(cause, self.now()))
+        self.broker.publish("clock", self.clock_state())
 
     def now(self) -> Timestamp:
         """Return the instant this world has reached: its clock's, unless it lags behind."""
         return self.clock.reached(self.world)
+
+    def clock_state(self) -> ClockState:
+        return self.clock.read(self.world)
 
     def run_due(self) -> None:
         """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).
@@ -141,36 +357,6 @@ class UnitRunner:
         while self._run_next(instant):
             await time_slice.pause_if_over()
 
-    # -- the clock
-
-    def advance_clock(self, to: Timestamp) -> None:
-        self.clock.set(to)
-        self.changed()
-
-    def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
-        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for."""
-        self.clock = self.clock.another(self.now(), mode, rate)
-        self.changed()
-        self.scheduler.plan(self)
-
-    def changed(self) -> None:
-        """Note that clock or counters changed without a unit of work, so that the next tick stores them."""
-        if self.persistence:
-            self.scheduler.unsaved.add(self)
-
-    # -- what the scheduler asks
-
-    def next_due(self) -> float | None:
-        """Return when the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
-        job = self.world.jobs.next()
-        if job is None:
-            return None
-        return 0.0 if job.due <= self.clock.now() else self.clock.wall_at(job.due)
-
-    def is_behind(self, instant: Timestamp) -> bool:
-        job = self.world.jobs.next()
-        return job is not None and job.due <= instant
-
     def _run_next(self, until: Timestamp) -> bool:
         """Run the next job if it is due by then, and return whether there was one."""
         job = self.world.jobs.next()
@@ -186,74 +372,49 @@ class UnitRunner:
         except Exception as error:  # a failed job must not stop the clock
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
             if isinstance(error, CheckFailed):
-                self._undone(error)
-            self._committed(self.world.fail_job(job, error))
+                self.journal.add_undone(error)
+            self.committed(self.world.fail_job(job, error))
             if self.result:
                 self.result.failures.append(self.world.require(FailedJob, job.id))
             return
-        self._committed(unit)
+        self.committed(unit)
         if self.result:
             self.result.jobs += 1
 
-    def _committed(self, unit: UnitOfWork) -> None:
-        if unit.changed_nothing:
-            return
-        if self.persistence:
-            self.persistence.add(self.world, self.clock, unit)
-        self._directory.on_commit(self.world, unit)
-        for observe in self.observers:
-            observe(unit)
-        self.scheduler.plan(self)
+    # -- what the scheduler asks
 
-    def _undone(self, error: CheckFailed) -> None:
-        assert error.unit is not None  # only a strict world raises it
-        for observe in self.when_undone:
-            observe(error.unit)
+    def next_due(self) -> float | None:
+        """Return when the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
+        job = self.world.jobs.next()
+        if job is None:
+            return None
+        return 0.0 if job.due <= self.clock.now() else self.clock.wall_at(job.due)
+
+    def is_behind(self, instant: Timestamp) -> bool:
+        job = self.world.jobs.next()
+        return job is not None and job.due <= instant
+
+    # -- what changes without a unit of work
+
+    def advance_clock(self, to: Timestamp) -> None:
+        self.clock.set(to)
+        self.changed()
+
+    def changed(self) -> None:
+        """Note that clock or counters changed without a unit of work, so that the next tick stores them."""
+        if self.persistence:
+            self.scheduler.unsaved.add(self)
+
+    def flush(self) -> None:
+        """Store clock and counters if they moved without a unit of work. Raises ``StorageError``."""
+        if self.persistence and self in self.scheduler.unsaved:
+            self.persistence.write(self.world, (), self.clock.header(self.world))
+            self.scheduler.unsaved.discard(self)
 
     async def durable(self) -> None:
         """Wait until all that was done in the world is stored. Raises ``StorageError``."""
         if self.persistence:
-            await self.persistence.durability.wait()
-
-    def clock_state(self) -> ClockState:
-        return self.clock.read(self.world)
-
-    def flush(self) -> None:
-        """Store clock and counters if they moved without a unit of work. Raises ``StorageError``."""
-        if self.persistence:
-            self.persistence.flush(self.world, self.clock)
-
-    def replace(self, world: World, clock: Clock) -> None:
-        """Run an unrelated world from now on. Raises ``StorageError``; then the present one stays."""
-        if self.persistence:
-            self.persistence.replace_world(persistence.take(world, clock))
-        self._directory.remove(self.world)
-        self._directory.add(world)
-        self.world, self.clock = world, clock
-        self.scheduler.plan(self)
-
-    def rewind(self, units: Sequence[UnitOfWork], counters: dict[str, int], now: Timestamp) -> None:
-        """Undo the last units of work, the newest first, and put counters and clock back.
-
-        It takes as long as what is undone, however large the world is. Raises ``StorageError``; then nothing is undone.
-        """
-        world, clock, before = self.world, self.clock.another(now), (self.world.counters, self.world.now)
-        for unit in units:
-            world.undo(unit)
-        world.counters, world.now = counters, now
-        if self.persistence:
-            try:
-                undone = [change for unit in units for change in unit.changes]
-                self.persistence.replace_world(persistence.take(world, clock), undone)
-            except StorageError:
-                for unit in reversed(units):
-                    world.undo(unit.inverse())
-                world.counters, world.now = before
-                raise
-        for unit in units:
-            self._directory.on_commit(world, unit.inverse())
-        self.clock = clock
-        self.scheduler.plan(self)
+            await self.persistence.wait()
 
 
 # -- which world is next
@@ -270,7 +431,8 @@ class Scheduler:
 
     A world is planned once at most: the heap may hold older entries of it, which are skipped. An entry says only when
     to look at a world, so one that is too early does no harm. ``pauses`` are shared by all long work (advances, too).
-    ``unsaved`` are the worlds whose clock or counters are to be stored at the next tick.
+    ``unsaved`` are the worlds whose clock or counters are to be stored at the next tick. ``_behind`` has the end of the
+    next slice of each world that is behind.
     """
 
     def __init__(self) -> None:
@@ -279,7 +441,7 @@ class Scheduler:
         self._heap: list[tuple[float, int, UnitRunner]] = []
         self._numbers = count()
         self._planned: dict[UnitRunner, float] = {}
-        self._behind: dict[UnitRunner, list[tuple[Timestamp, asyncio.Future[None]]]] = {}
+        self._behind: dict[UnitRunner, asyncio.Future[None]] = {}
         self._worker: asyncio.Task[None] | None = None
 
     # -- when to look at which world
@@ -288,17 +450,20 @@ class Scheduler:
         """Look at a world when its next job is due; called after each change of its jobs or its clock."""
         due = world.next_due()
         if due is not None and due < self._planned.get(world, float("inf")):
-            self._planned[world] = due
-            heapq.heappush(self._heap, (due, next(self._numbers), world))
+            self._plan_at(due, world)
             if len(self._heap) > 2 * len(self._planned) + MAX_STALE:
                 self._heap = [(at, next(self._numbers), each) for each, at in self._planned.items()]
                 heapq.heapify(self._heap)
+
+    def _plan_at(self, due: float, world: UnitRunner) -> None:
+        self._planned[world] = due
+        heapq.heappush(self._heap, (due, next(self._numbers), world))
 
     def forget(self, world: UnitRunner) -> None:
         if self._planned.pop(world, None) is not None:
             self._heap = [entry for entry in self._heap if entry[2] is not world]
             heapq.heapify(self._heap)
-        self._release(self._behind.pop(world, []))
+        self._end_slice(world)
         self.unsaved.discard(world)
 
     def store_unsaved(self) -> None:
@@ -306,7 +471,6 @@ class Scheduler:
         for world in [*self.unsaved]:
             with suppress(StorageError):  # the store has logged it, once
                 world.flush()
-                self.unsaved.discard(world)
 
     def look(self) -> None:
         """Start on every world that has something due; visits no other."""
@@ -335,7 +499,8 @@ class Scheduler:
 
     def add(self, world: UnitRunner) -> None:
         """Work off the backlog of a world, in time slices."""
-        self._behind.setdefault(world, [])
+        if world not in self._behind:
+            self._behind[world] = asyncio.get_running_loop().create_future()
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
 
@@ -345,23 +510,18 @@ class Scheduler:
         if not world.is_behind(until) or (world not in self._behind and not world.run_slice()):
             return
         self.add(world)
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._behind[world].append((until, done))
-        try:
-            await asyncio.wait([done], timeout=patience)
-        finally:
-            done.cancel()  # from here on no one waits for it
-        if not done.cancelled():
-            done.result()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while world.is_behind(until) and (slice_end := self._behind.get(world)):
+                    await asyncio.shield(slice_end)
 
     async def close(self) -> None:
         """Run no more jobs, and let everything go on that waits for some."""
         if self._worker is not None:
             self._worker.cancel()
             await asyncio.wait([self._worker])
-        for waiting in self._behind.values():
-            self._release(waiting)
-        self._behind.clear()
+        for world in [*self._behind]:
+            self._end_slice(world)
 
     async def _work(self) -> None:
         time_slice = TimeSlice(self.pauses)
@@ -370,182 +530,24 @@ class Scheduler:
             try:
                 more = world.run_slice()
             except Exception as error:  # what is wrong with one world must not stop the clocks of the others
-                self._give_up(world, error)
+                if not isinstance(error, StorageError):  # the store has logged it, once
+                    logger.error("the due jobs of a world could not be run", exc_info=error)
+                self._end_slice(world, error)
+                self._plan_at(0.0, world)  # its jobs stay planned: it is looked at again at the next tick
             else:
-                self._after_slice(world, more=more)
+                self._end_slice(world)
+                if more:
+                    self.add(world)
+                else:
+                    self.plan(world)
             await time_slice.pause_if_over()
 
-    def _give_up(self, world: UnitRunner, error: Exception) -> None:
-        if not isinstance(error, StorageError):  # the store has logged it, once
-            logger.error("the due jobs of a world could not be run", exc_info=error)
-        self._release(self._behind.pop(world, []), error)
-        # Its jobs stay planned: it is looked at again at the next tick.
-        self._planned[world] = 0.0
-        heapq.heappush(self._heap, (0.0, next(self._numbers), world))
-
-    def _after_slice(self, world: UnitRunner, *, more: bool) -> None:
-        waiting = self._behind.pop(world, [])
-        self._release([each for each in waiting if not world.is_behind(each[0])])
-        if more:
-            self._behind[world] = [each for each in waiting if not each[1].done()]
-        else:
-            self._release(waiting)
-            self.plan(world)
-
-    def _release(self, waiting: list[tuple[Timestamp, asyncio.Future[None]]], error: Exception | None = None) -> None:
-        for _, done in waiting:
-            if done.done():
-                continue
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
-
-
-# -- moving the clock
-
-
-class Advances:
-    """The advances of one world. They wait for each other; between two jobs of one, requests are served."""
-
-    def __init__(self, runner: UnitRunner, outbox: Outcomes, broker: Broker) -> None:
-        self._runner = runner
-        self._outbox = outbox
-        self._broker = broker
-        self._queue = asyncio.Lock()
-        self._numbers = count(1)
-        self._current: list[Advance] = []
-        self._by_id: dict[str, Advance] = {}
-        self._settling = 0
-
-    def begin(self, resolver: TargetResolver) -> Advance:
-        """Start an advance that can be asked about. Raises what the resolver does, and 429 if too many are under way."""
-        if len(self._by_id) >= MAX_ADVANCES:
-            ended = next((id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None)
-            if ended is None:
-                message = f"{MAX_ADVANCES} advances are under way already."
-                raise ApiError("TOO_MANY_REQUESTS", retry_after=1, message=message)
-            del self._by_id[ended]
-        advance = self._start(resolver)
-        self._by_id[advance.id] = advance
-        return advance
-
-    async def run(self, resolver: TargetResolver) -> AdvanceResult:
-        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it.
-
-        Raises 409 if this is asked while a delivery is handled that another advance waits for.
-        """
-        await self.require_answered()
-        advance = self._start(resolver)
-        try:
-            await asyncio.wait([advance.task])
-        finally:
-            advance.task.cancel()
-        if advance.error:
-            raise advance.error
-        return advance.result
-
-    async def settle(self) -> None:
-        """Wait until everything caused so far has its outcome: what is due now, and deliveries.
-
-        It does not wait while a delivery is handled that is waited for already, as both would wait for each other.
-        """
-        if self._is_waiting and await self._outbox.unanswered():
+    def _end_slice(self, world: UnitRunner, error: Exception | None = None) -> None:
+        """Let everything go on that waits for the slice; it looks for itself whether there is to be another one."""
+        if (slice_end := self._behind.pop(world, None)) is None:
             return
-        self._settling += 1
-        try:
-            self._runner.run_due()
-            await self._outbox.deliveries_settled()
-        finally:
-            self._settling -= 1
-
-    async def require_answered(self, webhook: str | None = None) -> None:
-        """Raise 409 if something waits for a delivery, to one endpoint or to any, that is still being handled."""
-        if self._is_waiting and (delivery := await self._outbox.unanswered(webhook)):
-            raise ApiError("DELIVERY_UNDER_WAY", delivery=delivery)
-
-    @property
-    def is_under_way(self) -> bool:
-        return bool(self._current)
-
-    @property
-    def _is_waiting(self) -> bool:
-        return self.is_under_way or self._settling > 0
-
-    def find(self, id: str) -> Advance:
-        """Return an advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
-        if id not in self._by_id:
-            raise ApiError("NOT_FOUND", message=f"There is no advance {id[:60]!r}.")
-        return self._by_id[id]
-
-    async def stop(self, advance: Advance) -> None:
-        """Stop an advance between two jobs; one that has ended stays as it is."""
-        advance.task.cancel()
-        await asyncio.wait([advance.task])
-
-    def cancel_all(self) -> None:
-        for advance in self._current:
-            advance.task.cancel()
-
-    async def close(self) -> None:
-        """Cancel every advance, and wait until all have ended."""
-        self.cancel_all()
-        if self._current:
-            await asyncio.wait([advance.task for advance in self._current])
-
-    def on_commit(self, unit: UnitOfWork) -> None:
-        """Count the events of a unit of work if an advance is under way, and publish where its clock is."""
-        result = self._runner.result
-        if result is not None:
-            for event in unit.events:
-                result.events[event.type] += 1
-            self._broker.tick(self._runner.clock_state)
-
-    def _start(self, resolver: TargetResolver) -> Advance:
-        advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.now())
-        advance.task = asyncio.create_task(self._run(advance))
-        advance.task.add_done_callback(lambda task: self._ended(advance))
-        self._current.append(advance)
-        return advance
-
-    def _ended(self, advance: Advance) -> None:
-        self._current.remove(advance)
-        if advance.error and not isinstance(advance.error, ApiError):
-            logger.error("advance %s failed", advance.id, exc_info=advance.error)
-
-    async def _run(self, advance: Advance) -> None:
-        runner = self._runner
-        async with self._queue:
-            # Attempts under way before this advance are not its own; counting them would make its result a matter of
-            # how quick receivers are.
-            await self._outbox.deliveries_settled()
-            advance.result = runner.result = AdvanceResult(runner.now())
-            try:
-                await runner.scheduler.catch_up(runner, None)
-                runner.run_due()
-                advance.target = advance.resolver()
-                await self._run_jobs(advance)
-            finally:
-                runner.result = None
-                advance.result.now = runner.now()
-                self._broker.publish("clock", runner.clock_state())
-
-    async def _run_jobs(self, advance: Advance) -> None:
-        runner, time_slice = self._runner, TimeSlice(self._runner.scheduler.pauses)
-        to = min(advance.target.to, calendar.END)
-        while True:
-            # The outcome of an attempt decides on a retry, which may be due before any other job.
-            await self._outbox.deliveries_settled()
-            # Only now: while deliveries were waited for, requests may have run jobs and triggered events.
-            if advance.target.until(advance.result):
-                return
-            job = runner.world.jobs.next()
-            if job is None or job.due > to:
-                break
-            runner.advance_clock(job.due)
-            runner.run(job)
-            advance.result.now = job.due
-            await time_slice.pause_if_over()
-        runner.advance_clock(to)
-        runner.run_due()
-        runner.scheduler.plan(runner)
+        if error is None:
+            slice_end.set_result(None)
+        else:
+            slice_end.set_exception(error)
+            slice_end.exception()  # perhaps nobody waits for it, which asyncio would report

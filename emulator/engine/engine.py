@@ -10,27 +10,31 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from heapq import nsmallest
+from itertools import chain, islice
 from operator import attrgetter
+from typing import NamedTuple
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine.clock import Scheduler
-from emulator.engine.directory import Directory
+from emulator.engine.clock import Clock, Scheduler, TimeSlice
 from emulator.engine.fixtures import Start
+from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Coverage
-from emulator.engine.outbox import WebhookSender
-from emulator.engine.persistence import WorldPersistence, load_world, take
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.storage.serialization import InvalidState
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
 from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store
-from emulator.engine.time_slices import TimeSlice
-from emulator.engine.world_clock import Clock
-from emulator.resources.app.clients import Key
+from emulator.resources.app.clients import Key, domain
+from emulator.resources.app.security_profiles import open_domains
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.refunds import Receipt
 
 # -- which worlds to give up
 
@@ -45,28 +49,23 @@ SAME_SECONDS = 1.0
 """Two clocks that differ by less show the same."""
 
 
-def may_be_empty(runtime: Runtime, now: float) -> bool:
-    """Return whether a world has been idle for a while, and it holds no more than a new one: its settings."""
-    return (
-        now - runtime.last_used > EMPTY_SECONDS
-        and not runtime.is_in_use
-        and runtime.journal.count == 0
-        and sum(map(len, runtime.world.tables())) <= 1
-        and not runtime.history.snapshots
-        and runtime.inbox.is_unused
-    )
-
-
-def is_like(runtime: Runtime, fresh: tuple[World, Clock]) -> bool:
-    """Return whether a world is like one that is opened now, so that dropping it loses nothing but its request journal."""
-    world, clock = fresh
-    apart = calendar.seconds_between(clock.now(), runtime.clock.now())
-    same_clock = (clock.mode, clock.rate) == (runtime.clock.mode, runtime.clock.rate) and abs(apart) < SAME_SECONDS
-    return same_clock and _records(world) == _records(runtime.world)
-
-
-def _records(world: World) -> list[Record]:
-    return [record for table in world.tables() for record in table]
+def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
+    """Return whether a world has been idle for a while, and is like one that is opened now but for its request journal."""
+    world, clock = runtime.world, runtime.clock
+    records = [record for table in world.tables() for record in islice(table, 2)]
+    if (
+        now - runtime.last_used <= EMPTY_SECONDS
+        or runtime.is_in_use
+        or runtime.journal.count
+        or len(records) > 1
+        or runtime.history.snapshots
+        or not runtime.inbox.is_unused
+    ):
+        return False
+    new, its_clock = build(Key.of(world))
+    apart = calendar.seconds_between(its_clock.now(), clock.now())
+    same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(apart) < SAME_SECONDS
+    return same_clock and records == [record for table in new.tables() for record in table]
 
 
 # -- the engine
@@ -76,6 +75,18 @@ logger = logging.getLogger("emulator")
 
 TICK_SECONDS = 0.05
 """Seconds (real time) between two runs of what fell due in worlds whose clocks run."""
+
+PUBLIC_KINDS: tuple[type[Record], ...] = (CheckoutSession, PaymentLink, Invoice, Receipt)
+"""The kinds of object whose id is all that a buyer's link has."""
+
+
+class PutAway(NamedTuple):
+    """What requests without a key may name of a world that is stored and not open; ``domains`` None: it opens to all."""
+
+    app: str
+    public_ids: frozenset[str]
+    domains: frozenset[str] | None
+
 
 Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
@@ -113,8 +124,8 @@ class Engine:
         self._reading = asyncio.Lock()
         self._follower: asyncio.Task[None] | None = None
         self._knows_all = store is None or not store.is_remote
-        self._unread: set[Key] = set()
-        self.directory: Directory = Directory()
+        # Stored worlds that are not open; None where it is not known yet what they hold.
+        self._put_away: dict[Key, PutAway | None] = {}
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 
@@ -134,26 +145,50 @@ class Engine:
 
     def _opened(self, key: Key, loaded: Loaded) -> Runtime:
         runtime = self.runtimes[key] = self._runtime(key, loaded)
-        self.directory.add(runtime.world)
-        self._unread.discard(key)
+        self._put_away.pop(key, None)
         self._scheduler.plan(runtime)
         if self._ticker:
             runtime.outbox.resume()
         return runtime
+
+    # -- the world of a request that has no key
 
     async def owner(self, id: str, app: str | None) -> Runtime | None:
         """Return the runtime of the world with this object; ``app`` is the name of its App if the request says it (B-101).
 
         Raises ``StorageError`` while a stored world that is not known yet may have the object.
         """
-        key = self.directory.owner(id)
+        key = await self._key_of(id)
         if key is None and app is not None:
-            for named in self._unread & {Key(app, livemode=False), Key(app, livemode=True)}:
-                await self.open(named)
-            key = self.directory.owner(id)
+            for named in (Key(app, livemode=False), Key(app, livemode=True)):
+                if named in self._put_away and self._put_away[named] is None:
+                    await self.open(named)
+            key = await self._key_of(id)
         if key is None and self.store and not self._knows_all:
             raise Away(self.store.name)
         return None if key is None else await self.open(key)
+
+    async def _key_of(self, id: str) -> Key | None:
+        time_slice = TimeSlice(self._scheduler.pauses)
+        for key, runtime in list(self.runtimes.items()):
+            if any(runtime.world.get(kind, id) for kind in PUBLIC_KINDS):
+                return key
+            await time_slice.pause_if_over()
+        return next((key for key, away in self._put_away.items() if away and id in away.public_ids), None)
+
+    def of_app(self, app: str | None) -> Key | None:
+        """Return the key of the App with this id."""
+        open_ones = ((key, runtime.world.app) for key, runtime in self.runtimes.items())
+        known = chain(open_ones, ((key, away.app) for key, away in self._put_away.items() if away))
+        return next((key for key, id in known if id == app), None)
+
+    def any_opens_to(self, origin: str) -> bool:
+        """Return whether any App opens to pages of this origin."""
+        wanted, open_ones = domain(origin), (open_domains(each.world) for each in self.runtimes.values())
+        known = chain(open_ones, (away.domains for away in self._put_away.values() if away))
+        return any(domains is None or wanted in domains for domains in known)
+
+    # -- from the start to the end
 
     def open_persisted(self) -> None:
         """Open the stored worlds, as many as may be open. Raises ``CorruptStore``."""
@@ -166,16 +201,16 @@ class Engine:
                 logger.info("the world %s stays closed: %s", key.name, error)
 
     def _runtime(self, key: Key, loaded: Loaded) -> Runtime:
-        stored = WorldPersistence(self.store, key) if self.store else None
+        stored = self.store.persistence(key) if self.store else None
         try:
             world, clock = self._build(key) if loaded.world is None else self._build(key, saved=loaded.world)
-            snapshots = {name: load_world(each, world) for name, each in loaded.snapshots.items()}
+            snapshots = {name: serialization.loaded(each, world) for name, each in loaded.snapshots.items()}
         except InvalidState as error:
             raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
-        runtime = Runtime(world, clock, self._sender, stored, scheduler=self._scheduler, directory=self.directory)
+        runtime = Runtime(world, clock, self._sender, stored, scheduler=self._scheduler)
         runtime.history.snapshots |= snapshots
         if stored and loaded.world is None:
-            stored.replace_world(take(world, clock))
+            stored.replace(serialization.saved(WorldSnapshot(world, clock.header(world))))
         return runtime
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
@@ -194,8 +229,8 @@ class Engine:
             self.store.remove(key)
             runtime.persistence.end()
         self._end(runtime)
-        self.directory.remove(runtime.world)
         await self.release(key)
+        self._put_away.pop(key, None)
 
     def _end(self, runtime: Runtime) -> None:
         for look in self.before_end:
@@ -208,15 +243,17 @@ class Engine:
             await runtime.close()
         # Nothing awaits from here on, so no request comes in between.
         if runtime is not None and self.runtimes.get(key) is runtime:
-            self._forget(runtime)
+            self._forget(key, runtime)
 
-    def _forget(self, runtime: Runtime) -> None:
-        del self.runtimes[Key.of(runtime.world)]
+    def _forget(self, key: Key, runtime: Runtime) -> None:
+        del self.runtimes[key]
         self._scheduler.forget(runtime)
         for forget in self.when_discarded:
             forget(runtime)
-        if not self.store:
-            self.directory.remove(runtime.world)
+        if self.store:
+            world, kinds = runtime.world, PUBLIC_KINDS
+            ids = frozenset(chain.from_iterable(world.table(kind).slots.all_keys() for kind in kinds))
+            self._put_away[key] = PutAway(world.app, ids, open_domains(world))
 
     async def start(self) -> None:
         """Take up what was under way in stored worlds, and begin to run the jobs that fall due."""
@@ -245,7 +282,7 @@ class Engine:
     async def _take_over(self, keys: list[Key]) -> None:
         """Open the worlds of a store that this process has got, beside requests: their jobs and deliveries go on."""
         time_slice = TimeSlice(self._scheduler.pauses)
-        self._unread = set(keys)
+        self._put_away = dict.fromkeys(keys)
         for key in keys[: self._max_worlds]:
             # One that cannot be read must not hold up the others; a request for it says why.
             with suppress(ApiError, CorruptStore):
@@ -266,11 +303,10 @@ class Engine:
     async def _close_all(self) -> None:
         """Close every world of a store that this process no longer has."""
         self._knows_all = False
-        self._unread.clear()
-        for key, runtime in list(self.runtimes.items()):
+        for key in list(self.runtimes):
             with suppress(StorageError):
                 await self.release(key)
-            self.directory.remove(runtime.world)
+        self._put_away.clear()
 
     async def _tick(self) -> None:
         while True:
@@ -304,7 +340,7 @@ class Engine:
     async def _drop_empty(self, now: float) -> None:
         time_slice = TimeSlice(self._scheduler.pauses)
         for runtime in list(self.runtimes.values()):
-            if may_be_empty(runtime, now) and is_like(runtime, self._build(Key.of(runtime.world))):
+            if may_be_dropped(runtime, now, self._build):
                 with suppress(StorageError):
                     await self.discard(Key.of(runtime.world))
             await time_slice.pause_if_over()

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
-from emulator.engine.storage.maintenance import restored
 from emulator.engine.storage.serialization import Content, StoredWorld
-from emulator.engine.world_clock import ClockMode
 from emulator.resources.app import clients
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import Settings, changed, merged
@@ -44,10 +43,6 @@ class Start(NamedTuple):
     clock: tuple[ClockMode, Timestamp | None] | None = None
 
 
-DEFAULTS = Settings()
-"""The settings of all Apps that no fixture mentions."""
-
-
 class Fixtures:
     """The content of several files and folders of files; values in later ones override those in earlier ones."""
 
@@ -74,7 +69,7 @@ class Fixtures:
 
     def settings(self, app: str, *more: Fixture) -> Settings:
         """Return the settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
-        start = DEFAULTS
+        start = Settings()
         for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
             start = changed(start, fixture.apps.get(app, AppFixture()).settings)
@@ -117,7 +112,7 @@ def _read(file: Path) -> Fixture | Content:
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
             worlds = serialization.content(content)
             for saved in worlds.worlds.values():
-                restored(saved)  # so that an invalid record shows now, and not when its world is opened
+                serialization.readable(saved)  # so that an invalid record shows now, and not when its world is opened
             return worlds
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError, OverflowError, RecursionError) as error:

@@ -1,17 +1,20 @@
 """The journal of a world: its last requests with their answers, its last units of work, and what they exercised.
 
 A request is stored as it is shown: without card numbers, keys and secrets. Units of work can be undone as long as they
-are here; the coverage counts what of the document was exercised, also by those that were forgotten since.
+are here; the coverage counts what of the document was exercised, also by those that were forgotten since. Whoever
+follows the world gets each request and each event as a message.
 """
 
 from __future__ import annotations
 
+import asyncio
 import string
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -19,14 +22,17 @@ import msgspec
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError, public_code
 from emulator.core.events import Event
+from emulator.core.limits import STREAMS
 from emulator.core.records import Record
-from emulator.core.unit_of_work import CheckFailed, UnitOfWork
+from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import json_or_text
 from emulator.document.bundles import FieldNames, operation_specs
 from emulator.engine.redaction import redact, redact_header
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.registry import STATE_MACHINES
+from emulator.resources.simulation.emails import Email
+from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 # -- a request as it is stored and shown
 
@@ -246,6 +252,127 @@ def _parsed(text: bytes) -> Any:
         return None
 
 
+# -- those who follow a world: each has a queue of messages, and cannot hold the world up
+
+
+KINDS = ("request", "event", "delivery", "email", "clock", "reset")
+
+MAX_WAITING = 1000
+"""Messages that wait for one subscriber; a slow one loses the oldest."""
+
+CLOCK_SECONDS = 0.25
+"""Seconds (real time) between two messages about a clock that advances."""
+
+
+class Message(NamedTuple):
+    """One message. ``about`` is the record, or what is said of it; each world numbers its messages from 1."""
+
+    number: int
+    kind: str
+    about: Any
+
+
+class Subscriber:
+    """One queue of messages of certain kinds. ``lost`` counts the messages that were too many for it."""
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self.lost: int = 0
+        self._kinds = frozenset(kinds)
+        self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
+        self._wakeup = asyncio.Event()
+        self._ended = False
+
+    def put(self, message: Message) -> None:
+        if message.kind in self._kinds:
+            self.lost += len(self._waiting) == MAX_WAITING
+            self._waiting.append(message)
+            self._wakeup.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._wakeup.set()
+
+    async def next_batch(self, timeout: float) -> list[Message]:
+        """Return all that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._wakeup.wait()
+        if not self._ended:
+            self._wakeup.clear()
+        batch, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING)
+        return batch
+
+
+class Broker:
+    def __init__(self) -> None:
+        self.subscribers: list[Subscriber] = []
+        self._published = 0
+        self._ticked = 0.0
+
+    @cached_property
+    def closed(self) -> asyncio.Event:
+        """Set when there will be no more messages. Made when it is first asked for: few worlds are followed."""
+        return asyncio.Event()
+
+    @contextmanager
+    def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
+        """Subscribe to messages of these kinds while the context lasts. Raises 429 if there are too many subscribers."""
+        if len(self.subscribers) >= STREAMS.most:
+            message = f"The world has {STREAMS.most} open streams and held polls already."
+            raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
+        subscriber = Subscriber(kinds)
+        if self.closed.is_set():
+            subscriber.end()
+        self.subscribers.append(subscriber)
+        try:
+            yield subscriber
+        finally:
+            self.subscribers.remove(subscriber)
+
+    def publish(self, kind: str, about: Any) -> None:
+        if self.subscribers:
+            self._published += 1
+            message = Message(self._published, kind, about)
+            for subscriber in self.subscribers:
+                subscriber.put(message)
+
+    def publish_changes(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            if (kind := _kind(change)) is not None:
+                self.publish(kind, change.new)
+
+    def tick(self, read: Callable[[], Any]) -> None:
+        """Publish where the clock is, if the last such message is ``CLOCK_SECONDS`` old."""
+        # The loop's own time, which a test that freezes the clocks of this process does not freeze.
+        if self.subscribers and (now := asyncio.get_running_loop().time()) >= self._ticked + CLOCK_SECONDS:
+            self._ticked = now
+            self.publish("clock", read())
+
+    def close(self) -> None:
+        self.closed.set()
+        for subscriber in self.subscribers:
+            subscriber.end()
+
+
+def _kind(change: Change) -> str | None:
+    """Return the kind of message a change is published as; None for most changes."""
+    match change:
+        case Change(old=None, new=Event()):
+            return "event"
+        case Change(old=None, new=Email()):
+            return "email"
+        case Change(old=WebhookDelivery() as old, new=WebhookDelivery() as new):
+            # An attempt has its outcome, or will never be made.
+            is_over = (old.status, new.status) == ("pending", "failed")
+            return "delivery" if is_over or new.attempt_count > old.attempt_count else None
+    return None
+
+
+def restarted(cause: str, now: str, **more: Any) -> dict[str, Any]:
+    """Return the message of kind ``reset``: what was known of the world no longer holds, because of ``cause``."""
+    return {"cause": cause, "now": now, **more}
+
+
 # -- the journal
 
 
@@ -265,7 +392,8 @@ class Journal:
     ``failures``: the first checks that failed, also of units of work that were undone because of it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
         self.entries: list[LoggedRequest] = []  # an empty deque takes ten times as much, in each of thousands of worlds
         self.failures: list[Failure] = []
         self.count: int = 0
@@ -288,10 +416,13 @@ class Journal:
             self.coverage.note_unit(unit)
             if unit.failed_checks:
                 self._add_failures(self.count, unit)
+            if self._broker.subscribers:
+                self._broker.publish_changes(unit.changes)
 
-    def add_undone(self, unit: UnitOfWork) -> None:
+    def add_undone(self, error: CheckFailed) -> None:
         """Add the failed checks of a unit of work that was undone because of them."""
-        self._add_failures(self.count + 1, unit, is_undone=True)
+        assert error.unit is not None  # only a strict world raises it
+        self._add_failures(self.count + 1, error.unit, is_undone=True)
 
     def _add_failures(self, number: int, unit: UnitOfWork, *, is_undone: bool = False) -> None:
         for error in unit.failed_checks[: MAX_FAILURES - len(self.failures)]:
@@ -314,6 +445,7 @@ class Journal:
         for failure in self.failures:
             failure.note(entry)
         self.coverage.note_request(entry)
+        self._broker.publish("request", entry)
 
     def find(self, id: str) -> LoggedRequest | None:
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)

@@ -13,164 +13,23 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
-from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint, UnitOfWork
-from emulator.core.world import World
-from emulator.engine.clock import Command, UnitRunner
-from emulator.engine.connections import NameLookups, Unreachable
+from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint
+from emulator.engine.clock import Command, TimeSlice, UnitRunner
+from emulator.engine.http_client import LookUps, Pace, WebhookSender
 from emulator.engine.storage.store import StorageError, WorldClosed
-from emulator.engine.time_slices import TimeSlice
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 
-if TYPE_CHECKING:
-    from emulator.engine.http_client import HttpClient, Pace
-
-
-# -- queues
-
-
 logger = logging.getLogger("emulator")
-
-Delivered = DeliverWebhook | OpenPage
-
-CANCELED_AGAIN = 0.5
-"""Seconds (real time) after which what still goes on is canceled once more."""
-
-
-class DeliveryQueues:
-    """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
-
-    At most ``at_once`` items are handled at the same time. What ``handle`` raises is logged, and the next item follows.
-    Handling an item may wait for nothing, so between two of them other tasks run once a time slice is over; ``pauses``
-    are those of :class:`TimeSlice`.
-    """
-
-    def __init__(self, handle: Callable[[Delivered], Awaitable[object]], at_once: int, pauses: asyncio.Lock) -> None:
-        self._handle = handle
-        self._pauses = pauses
-        self._slots = asyncio.Semaphore(at_once)
-        self._waiting: dict[str, deque[Delivered]] = defaultdict(deque)
-        self._workers: dict[str, asyncio.Task[None]] = {}
-
-    def put(self, key: str, item: Delivered) -> None:
-        """Handle an item once those before it are handled; returns at once."""
-        self._waiting[key].append(item)
-        if key not in self._workers:
-            self._workers[key] = asyncio.create_task(self._work(key))
-
-    @property
-    def is_working(self) -> bool:
-        return bool(self._workers)
-
-    async def settled(self) -> None:
-        while self._workers:
-            await asyncio.wait(list(self._workers.values()))
-
-    async def close(self) -> None:
-        """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
-        workers = dict(self._workers)
-        pending = set(workers.values())
-        while pending:
-            for worker in pending:
-                worker.cancel()
-            # Python 3.11's wait_for swallows a cancellation that meets the end of what it waits for.
-            _, pending = await asyncio.wait(pending, timeout=CANCELED_AGAIN)
-        for key, worker in workers.items():
-            if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
-                del self._workers[key], self._waiting[key]
-
-    async def _work(self, key: str) -> None:
-        waiting, time_slice = self._waiting[key], TimeSlice(self._pauses)
-        try:
-            while waiting:
-                item = waiting.popleft()
-                try:
-                    async with self._slots:
-                        await self._handle(item)
-                except StorageError:  # the store has logged it, once
-                    pass
-                except Exception:
-                    logger.exception("%s failed", item)
-                await time_slice.pause_if_over()
-        finally:
-            del self._workers[key]
-            del self._waiting[key]
-
-
-# -- webhooks
-
-
-RECEIVER_SECONDS = 10.0
-"""Seconds (real time) a receiver has to answer (Limits)."""
-
-
-class WebhookSender:
-    """Sends POSTs, each on a connection of its own, and follows no redirects.
-
-    A connection that is used again may be closed by the receiver just as the next request goes out, and a POST that
-    may have arrived must not be sent twice. With a connection each, every attempt on record is exactly one request, at
-    a cost of a third of the speed on loopback.
-    """
-
-    def __init__(self, answer_time: float = RECEIVER_SECONDS) -> None:
-        self.answer_time = answer_time
-        self._client: HttpClient | None = None
-
-    def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-        """Return the request to send for a delivery; None if there is nothing to send."""
-        return deliveries.outgoing(world, post, epoch)
-
-    async def send(
-        self,
-        url: str,
-        headers: dict[str, str],
-        body: bytes,
-        *,
-        verify: bool = True,
-        names: NameLookups | None = None,
-        method: str = "POST",
-        pace: Pace | None = None,
-    ) -> HttpResult:
-        """Return one attempt. A timeout and a connection error are results without a status code."""
-        # Loaded on first use: a server that sends no webhook starts without an HTTP client.
-        from emulator.engine.http_client import HttpClient
-
-        self._client = client = self._client or HttpClient()
-        started = time.perf_counter()
-        names = names or NameLookups()
-        try:
-            async with asyncio.timeout(self.answer_time):
-                status, text = await client.send(
-                    url,
-                    headers,
-                    body,
-                    verify=verify,
-                    names=names,
-                    method=method,
-                    pace=pace,
-                )
-            return HttpResult(status_code=status, body=text, duration_ms=_since(started))
-        except TimeoutError:
-            reason = f"no answer within {self.answer_time:g} s"
-        except Unreachable as error:
-            reason = str(error)
-        except Exception as error:  # whatever a receiver or an address triggers is a result, not our failure
-            reason = type(error).__name__
-        return HttpResult(status_code=None, error=reason, duration_ms=_since(started))
-
-
-def _since(started: float) -> int:
-    return round((time.perf_counter() - started) * 1000)
-
 
 # -- injected faults (B-94)
 
@@ -236,8 +95,13 @@ def tamper(body: bytes) -> bytes:
 # -- the outbox
 
 
+Delivered = DeliverWebhook | OpenPage
+
 AT_ONCE = 32
 """Delivery attempts under way in one world; each has its own limit, so hanging receivers stop no other world."""
+
+CANCELED_AGAIN = 0.5
+"""Seconds (real time) after which what still goes on is canceled once more."""
 
 side_by_side = ContextVar("side_by_side", default=False)
 """Whether the deliveries that a request causes wait for no other one: its client does not wait for them (B-84)."""
@@ -268,7 +132,10 @@ class HeldDelivery(NamedTuple):
 
 
 class Outbox:
-    """A queue for each endpoint, in which events arrive in order of creation (B-84).
+    """A queue for each endpoint, in which events arrive in order of creation (B-84); queues do not wait for each other.
+
+    What is in one queue is handled one at a time. Handling may wait for nothing, so between two deliveries other tasks
+    run once a time slice is over.
 
     While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its queue waits too.
     After ``TRIES`` seconds it stays pending in the world and is sent again when the world is next resumed. An injected
@@ -278,29 +145,79 @@ class Outbox:
     def __init__(self, runner: UnitRunner, sender: WebhookSender) -> None:
         self._runner = runner
         self._sender = sender
-        self._deliveries = DeliveryQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
+        self._look_ups: LookUps = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._waiting: dict[str, deque[Delivered]] = defaultdict(deque)
+        self._workers: dict[str, asyncio.Task[None]] = {}
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, HeldDelivery] = {}
-        # By delivery that is being attempted: its endpoint, and what ends with it.
-        self._attempted: dict[str, tuple[str, asyncio.Event]] = {}
+        # By delivery that is being attempted: its endpoint, and its outcome.
+        self._attempted: dict[str, tuple[str, asyncio.Future[HttpResult]]] = {}
 
-    @cached_property
-    def _names(self) -> NameLookups:
-        return NameLookups()
+    # -- the queues
 
-    def on_commit(self, unit: UnitOfWork) -> None:
-        self._perform(unit.effects)
+    def perform(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, DeliverWebhook):
+                self._put(effect.delivery if side_by_side.get() else effect.webhook, effect)
+            elif isinstance(effect, OpenPage):
+                self._put(effect.url, effect)
 
     def resume(self) -> None:
         """Take up what the stored world had not finished: deliveries that no job will attempt."""
-        self._perform(deliveries.under_way(self._runner.world))
+        self.perform(deliveries.under_way(self._runner.world))
 
-    def _perform(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, DeliverWebhook):
-                self._deliveries.put(effect.delivery if side_by_side.get() else effect.webhook, effect)
-            elif isinstance(effect, OpenPage):
-                self._deliveries.put(effect.url, effect)
+    def _put(self, key: str, effect: Delivered) -> None:
+        """Handle an effect once those before it in its queue are handled; returns at once."""
+        self._waiting[key].append(effect)
+        if key not in self._workers:
+            self._workers[key] = asyncio.create_task(self._work(key))
+
+    async def _work(self, key: str) -> None:
+        waiting, time_slice = self._waiting[key], TimeSlice(self._runner.scheduler.pauses)
+        try:
+            while waiting:
+                effect = waiting.popleft()
+                try:
+                    async with self._slots:
+                        await self._deliver(effect)
+                except StorageError:  # the store has logged it, once
+                    pass
+                except Exception:
+                    logger.exception("%s failed", effect)
+                await time_slice.pause_if_over()
+        finally:
+            del self._workers[key]
+            del self._waiting[key]
+
+    @property
+    def is_under_way(self) -> bool:
+        return bool(self._workers)
+
+    async def settled(self) -> None:
+        """Wait until each attempt that was begun has its outcome."""
+        while self._workers:
+            await asyncio.wait(list(self._workers.values()))
+
+    async def close(self) -> None:
+        """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
+        for outcome in self._awaited.values():
+            if not outcome.done():
+                message = "This world was put back, or is being closed, while the delivery was under way."
+                outcome.set_exception(ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message))
+        workers = dict(self._workers)
+        pending = set(workers.values())
+        while pending:
+            for worker in pending:
+                worker.cancel()
+            # Python 3.11's wait_for swallows a cancellation that meets the end of what it waits for.
+            _, pending = await asyncio.wait(pending, timeout=CANCELED_AGAIN)
+        for key, worker in workers.items():
+            if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
+                del self._workers[key], self._waiting[key]
+        self._held.clear()
+
+    # -- what is waited for
 
     async def ask(self, effect: Effect) -> HttpResult:
         """Perform an effect whose outcome a command waits for. A delivery waits for those queued before it."""
@@ -310,9 +227,9 @@ class Outbox:
             raise TypeError(f"{effect!r} has no outcome to wait for")
         outcome: asyncio.Future[HttpResult] = asyncio.get_running_loop().create_future()
         self._awaited[effect.delivery] = outcome
-        self._deliveries.put(effect.webhook, effect)
+        self._put(effect.webhook, effect)
         try:
-            return await outcome
+            return await asyncio.shield(outcome)  # an attempt that nobody waits for any more goes on
         finally:
             del self._awaited[effect.delivery]
 
@@ -323,48 +240,25 @@ class Outbox:
         others are held up no longer than that.
         """
         attempted = self._attempted.items()
-        under_way = [(delivery, ended) for delivery, (id, ended) in attempted if webhook in (None, id)]
-        deadline = asyncio.get_running_loop().time() + GRACE
-        for delivery, ended in under_way:
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await ended.wait()
-            except TimeoutError:
-                return delivery
-        return None
-
-    async def deliveries_settled(self) -> None:
-        await self._deliveries.settled()
-
-    @property
-    def is_under_way(self) -> bool:
-        return self._deliveries.is_working
-
-    async def close(self) -> None:
-        for outcome in self._awaited.values():
-            if not outcome.done():
-                message = "This world was put back, or is being closed, while the delivery was under way."
-                outcome.set_exception(ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message))
-        await self._deliveries.close()
-        self._held.clear()
+        under_way = {outcome: delivery for delivery, (id, outcome) in attempted if webhook in (None, id)}
+        if under_way:
+            await asyncio.wait(under_way, timeout=GRACE)
+        return next((delivery for outcome, delivery in under_way.items() if not outcome.done()), None)
 
     # -- webhooks
 
     async def _deliver(self, effect: Delivered) -> None:
         if isinstance(effect, OpenPage):  # whatever comes of it is the page's affair
             await self._runner.durable()
-            await self._sender.send(effect.url, {}, b"", names=self._names, method="GET")
+            await self._sender.send(effect.url, {}, b"", look_ups=self._look_ups, method="GET")
             return
-        result = NOT_SENT
-        ended = asyncio.Event()
-        self._attempted[effect.delivery] = effect.webhook, ended
+        result, outcome = NOT_SENT, self._awaited.get(effect.delivery) or asyncio.get_running_loop().create_future()
+        self._attempted[effect.delivery] = effect.webhook, outcome
         try:
             result = await self._attempt(effect)
         finally:
-            ended.set()
             del self._attempted[effect.delivery]
-            outcome = self._awaited.get(effect.delivery)
-            if outcome is not None and not outcome.done():
+            if not outcome.done():
                 outcome.set_result(result)
 
     async def _attempt(
@@ -427,7 +321,7 @@ class Outbox:
     async def _send(self, request: SignedRequest, pace: Pace | None = None) -> HttpResult:
         await self._runner.durable()
         return await self._sender.send(
-            request.url, request.headers, request.body, verify=request.verify, names=self._names, pace=pace
+            request.url, request.headers, request.body, verify=request.verify, look_ups=self._look_ups, pace=pace
         )
 
     async def _commit(self, command: Command, arguments: dict[str, Any]) -> Any:

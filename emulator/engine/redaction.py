@@ -300,11 +300,7 @@ _ALPHABETS = (("\u0621", "\u064a"), ("\u0430", "\u044f"), ("\u03b1", "\u03c9"), 
 """First and last letter of the scripts that stay what they are; other letters become Latin ones."""
 
 
-def scrubbed(exported: dict[str, Any], world: World) -> dict[str, Any]:
-    return _Scrubber(world).tables(exported)
-
-
-class _Scrubber:
+class Scrubber:
     def __init__(self, world: World) -> None:
         self._world = world
         self._key = f"{world.seed}/{world.name}".encode()

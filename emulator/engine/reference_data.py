@@ -5,7 +5,6 @@ Magic values and keys, the countries of addresses, the examples of every error c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,6 @@ from emulator.presentation.languages import catalogs
 from emulator.resources.app.clients import IpAddress, MagicKey, network
 from emulator.resources.app.settings import Settings, values_of_assumptions
 from emulator.resources.customers.payment_details import MagicValue, MagicValues
-
-# -- countries of addresses (B-70)
-
-
-CountryLookup = Callable[[IpAddress], str | None]
-"""The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
-
 
 # -- what the rules know of the outside world
 
@@ -58,11 +50,13 @@ class ReferenceData:
             if type in EVENTS
         }
 
+    def country(self, address: IpAddress) -> str | None:
+        """Return the country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known (B-70)."""
+        return next((country for networks, country in self._networks if address in networks), None)
+
     @cached_property
-    def country(self) -> CountryLookup:
-        """Looks up the country of an IP address (B-70)."""
-        table = [(network(entry["network"]), entry["country"]) for entry in fixture("networks")]
-        return lambda address: next((country for networks, country in table if address in networks), None)
+    def _networks(self) -> list[tuple[Any, str]]:
+        return [(network(entry["network"]), entry["country"]) for entry in fixture("networks")]
 
 
 MAX_DEPTH = 100

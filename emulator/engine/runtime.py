@@ -15,17 +15,14 @@ from emulator.core.repository import Copying
 from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
-from emulator.engine import persistence
-from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
-from emulator.engine.directory import Directory
+from emulator.engine.advances import Advances
+from emulator.engine.clock import PATIENCE, Clock, ClockMode, Command, Scheduler, UnitRunner, in_slices, let_go
+from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
-from emulator.engine.journal import Checkpoint, Journal
-from emulator.engine.outbox import Outbox, WebhookSender
-from emulator.engine.persistence import WorldPersistence, WorldSnapshot
-from emulator.engine.pubsub import Broker, restarted
-from emulator.engine.storage.store import StorageError, WorldClosed
-from emulator.engine.time_slices import in_slices, let_go
-from emulator.engine.world_clock import FROZEN, RUNNING, Clock
+from emulator.engine.journal import Checkpoint
+from emulator.engine.outbox import Outbox
+from emulator.engine.storage.serialization import WorldSnapshot, saved
+from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
 from emulator.resources.app.settings import RateLimit, Settings
 
 # -- limits on the requests of one key (B-25)
@@ -71,145 +68,6 @@ class RateLimiter:
         self._tokens -= 1
 
 
-# -- the past: checkpoints to rewind to, and named snapshots to restore
-
-
-class History:
-    """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
-
-    One of these changes runs at a time. A rewind counts on a past that a change before it may have taken away; then it
-    is a conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start``: where the last led.
-
-    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
-    """
-
-    def __init__(
-        self, runner: UnitRunner, journal: Journal, broker: Broker, outbox: Outbox, advances: Advances
-    ) -> None:
-        self.snapshots: dict[str, WorldSnapshot] = {}
-        self._runner = runner
-        self._journal = journal
-        self._broker = broker
-        self._outbox = outbox
-        self._advances = advances
-        self.changing: asyncio.Lock = asyncio.Lock()
-        self._replaced = 0
-        self._start: Checkpoint | None = None
-
-    def on_commit(self, unit: UnitOfWork) -> None:
-        """End what was under way after a unit of work that removed all records."""
-        if unit.cleared:
-            self._advances.cancel_all()
-            self._publish_restart("reset")
-
-    def checkpoint(self) -> Checkpoint:
-        counters = self._runner.world.counters.copy()
-        return Checkpoint(self._journal.count, self._runner.now(), counters, self._replaced)
-
-    def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
-        """Return where a request that is answered now began: at its checkpoint, or where a change since then led.
-
-        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
-        request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
-        """
-        if checkpoint is None:
-            return self.checkpoint()
-        return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
-
-    async def rewind(self, to: Checkpoint) -> int:
-        """Undo every unit of work since a checkpoint, put clock and counters back, and return how many there were.
-
-        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
-        """
-        replaced = self._replaced
-        async with self.changing:
-            if self._replaced != replaced:
-                raise _too_late()
-            await self._cancel()
-            if not self._journal.reaches(to):  # requests were served until all was canceled
-                self._outbox.resume()
-                raise _too_late()
-            units = self._journal.since(to)
-            try:
-                self._runner.rewind(units, to.counters.copy(), to.now)
-            finally:
-                self._outbox.resume()
-            self._journal.rewind(to)
-            self._restarted()
-            self._publish_restart("rewind")
-            return len(units)
-
-    async def snapshot(self) -> WorldSnapshot:
-        async with self.changing:
-            self._runner.run_due()
-            taken = persistence.take(self._runner.world, self._runner.clock)
-            return taken._replace(world=await self.copy())
-
-    async def copy(self) -> World:
-        """Return a copy of the world as it is now. Records never change, so only their filing is copied."""
-        copying, observers = Copying(self._runner.world), self._runner.observers
-        note = copying.note
-        observers.append(note)
-        try:
-            return await in_slices(copying.slices(), self._runner.scheduler.pauses)
-        finally:
-            observers.remove(note)
-
-    async def restore(self, snapshot: WorldSnapshot) -> None:
-        """Put a snapshot in the place of the world; its history begins with it."""
-        pauses = self._runner.scheduler.pauses
-        world = await in_slices(Copying(snapshot.world).slices(), pauses)
-        # Here and not with their first use, which would make them without a pause.
-        for table in world.tables():
-            await in_slices(table.ordered(), pauses)
-            for field in [*self._runner.world.table(table.kind).indexes]:
-                await in_slices(table.indexed(field), pauses)
-        clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
-        world.now = clock.reached(world)
-        await self.replace(world, clock, "restore")
-
-    async def replace(self, world: World, clock: Clock, cause: str) -> None:
-        """Put an unrelated world in the place of this one; it has no history."""
-        async with self.changing:
-            await self._cancel()
-            replaced = [self._runner.world]
-            try:
-                self._runner.replace(world, clock)
-            finally:
-                self._outbox.resume()
-            self._journal.clear()
-            self._restarted()
-            self._publish_restart(cause)
-        await let_go(replaced.pop(), self._runner.scheduler.pauses)
-
-    async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
-        """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
-        if self._runner.persistence:
-            self._runner.persistence.store_snapshot(name, snapshot)
-        replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
-        if snapshot is not None:
-            self.snapshots[name] = snapshot
-        if replaced:
-            await let_go(replaced.pop(), self._runner.scheduler.pauses)
-
-    async def _cancel(self) -> None:
-        await self._advances.close()
-        await self._outbox.close()
-
-    def _restarted(self) -> None:
-        self._replaced += 1
-        self._start = self.checkpoint()
-
-    def _publish_restart(self, cause: str) -> None:
-        self._broker.publish("reset", restarted(cause, self._runner.now()))
-        self._broker.publish("clock", self._runner.clock_state())
-
-
-def _too_late() -> ApiError:
-    message = "Another rewind, a restore or a reset of this world came first; look at the journal again."
-    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)
-
-
 # -- the runtime
 
 
@@ -223,10 +81,10 @@ MOMENT = 0.1
 
 
 class Runtime(UnitRunner):
-    """A world that is served, with its parts. Each part is given those parts that it calls, and no others.
+    """A world that is served, with its parts. A part is given those that it calls; ``history`` calls all.
 
-    A world without ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered
-    (real time, in seconds of the event loop's clock); 0 before the first. ``users``: requests that are served now.
+    ``last_used`` is when its last request was answered (real time, in seconds of the event loop's clock); 0 before the
+    first. ``users``: requests that are served now.
     """
 
     def __init__(
@@ -237,27 +95,20 @@ class Runtime(UnitRunner):
         persistence: WorldPersistence | None = None,
         *,
         scheduler: Scheduler | None = None,
-        directory: Directory | None = None,
     ) -> None:
-        super().__init__(world, clock, persistence, scheduler, directory)
-        self.journal: Journal = Journal()
-        self.broker: Broker = Broker()
+        super().__init__(world, clock, persistence, scheduler)
         self.outbox: Outbox = Outbox(self, sender)
-        self.advances: Advances = Advances(self, self.outbox, self.broker)
-        self.history: History = History(self, self.journal, self.broker, self.outbox, self.advances)
-        # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.
-        self.observers.extend(
-            [
-                self.journal.add_unit,
-                self.outbox.on_commit,
-                self.history.on_commit,
-                self.broker.publish_unit,
-                self.advances.on_commit,
-            ]
-        )
-        self.when_undone.append(self.journal.add_undone)
+        self.advances: Advances = Advances(self, self.outbox)
+        self.history: History = History(self)
         self.users: int = 0
         self.last_used: float = 0.0
+
+    def committed(self, unit: UnitOfWork) -> None:
+        super().committed(unit)
+        if unit.cleared:
+            self.advances.cancel_all()
+        if unit.effects:
+            self.outbox.perform(unit.effects)
 
     # What most worlds never use is made with the first use.
 
@@ -332,7 +183,7 @@ class Runtime(UnitRunner):
     @property
     def is_in_use(self) -> bool:
         """Whether anything is under way: a request, a stream, an advance, due jobs, deliveries or emails."""
-        others = (self.advances.is_under_way, self.outbox.is_under_way, self.broker.is_followed)
+        others = (self.advances.is_under_way, self.outbox.is_under_way, bool(self.broker.subscribers))
         return self.users > 0 or any(others) or self.scheduler.is_working_on(self)
 
     # -- time
@@ -347,20 +198,19 @@ class Runtime(UnitRunner):
         except StorageError:  # reading goes on; what is to be stored next says why it cannot be
             pass
 
-    async def freeze(self) -> None:
+    async def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
+        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for."""
         await self.catch_up(MOMENT)
-        self.set_clock(FROZEN)
-
-    async def run_clock(self, rate: float) -> None:
-        await self.catch_up(MOMENT)
-        self.set_clock(RUNNING, rate)
+        self.clock = self.clock.another(self.now(), mode, rate)
+        self.changed()
+        self.scheduler.plan(self)
 
     # -- the end
 
     def require_store(self) -> None:
         """Raise ``StorageError`` if the world may be another process's by now."""
         if self.persistence:
-            self.persistence.durability.require()
+            self.persistence.require()
 
     async def close(self) -> None:
         self.broker.close()
@@ -379,3 +229,146 @@ def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
         return False, steps.send(answer)
     except StopIteration as end:
         return True, end.value
+
+
+# -- the past: checkpoints to rewind to, and named snapshots to restore
+
+
+class History:
+    """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
+
+    One of these changes runs at a time. A rewind counts on a past that a change before it may have taken away; then it
+    is a conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start``: where the last led.
+
+    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.snapshots: dict[str, WorldSnapshot] = {}
+        self.changing: asyncio.Lock = asyncio.Lock()
+        self._runtime = runtime
+        self._replaced = 0
+        self._start: Checkpoint | None = None
+
+    def checkpoint(self) -> Checkpoint:
+        runtime = self._runtime
+        return Checkpoint(runtime.journal.count, runtime.now(), runtime.world.counters.copy(), self._replaced)
+
+    def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
+        """Return where a request that is answered now began: at its checkpoint, or where a change since then led.
+
+        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
+        request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
+        """
+        if checkpoint is None:
+            return self.checkpoint()
+        return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
+
+    async def rewind(self, to: Checkpoint) -> int:
+        """Undo every unit of work since a checkpoint, put clock and counters back, and return how many there were.
+
+        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
+        """
+        replaced = self._replaced
+        async with self.changing:
+            if self._replaced != replaced:
+                raise _too_late()
+            await self._cancel()
+            try:
+                return self._undo_since(to)
+            finally:
+                self._runtime.outbox.resume()
+
+    def _undo_since(self, to: Checkpoint) -> int:
+        """Rewind at once: it takes as long as what is undone, however large the world is. An error leaves all as it was."""
+        runtime, world, journal = self._runtime, self._runtime.world, self._runtime.journal
+        if not journal.reaches(to):  # requests were served until all was canceled
+            raise _too_late()
+        units, clock, before = journal.since(to), runtime.clock.another(to.now), (world.counters, world.now)
+        for unit in units:
+            world.undo(unit)
+        world.counters, world.now = to.counters.copy(), to.now
+        if runtime.persistence:
+            try:
+                undone = [change for unit in units for change in unit.changes]
+                runtime.persistence.write(world, undone, clock.header(world))
+            except StorageError:
+                for unit in reversed(units):
+                    world.undo(unit.inverse())
+                world.counters, world.now = before
+                raise
+        journal.rewind(to)
+        self._restarted(clock, "rewind")
+        return len(units)
+
+    async def snapshot(self) -> WorldSnapshot:
+        async with self.changing:
+            self._runtime.run_due()
+            head = self._runtime.clock.header(self._runtime.world, goes_on=False)
+            return WorldSnapshot(await self.copy(), head)
+
+    async def copy(self) -> World:
+        """Return a copy of the world as it is now. Records never change, so only their filing is copied."""
+        copying, observers = Copying(self._runtime.world), self._runtime.observers
+        note = copying.note
+        observers.append(note)
+        try:
+            return await self._runtime.in_slices(copying.slices())
+        finally:
+            observers.remove(note)
+
+    async def restore(self, snapshot: WorldSnapshot) -> None:
+        """Put a snapshot in the place of the world; its history begins with it."""
+        runtime = self._runtime
+        world = await runtime.in_slices(Copying(snapshot.world).slices())
+        # Here and not with their first use, which would make them without a pause.
+        for table in world.tables():
+            await runtime.in_slices(table.ordered())
+            for field in [*runtime.world.table(table.kind).indexes]:
+                await runtime.in_slices(table.indexed(field))
+        clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
+        world.now = clock.reached(world)
+        await self.replace(world, clock, "restore")
+
+    async def replace(self, world: World, clock: Clock, cause: str) -> None:
+        """Put an unrelated world in the place of this one; it has no history. ``StorageError`` leaves the present one."""
+        runtime = self._runtime
+        async with self.changing:
+            await self._cancel()
+            try:
+                if runtime.persistence:
+                    runtime.persistence.replace(saved(WorldSnapshot(world, clock.header(world))))
+                replaced = [runtime.world]
+                runtime.world = world
+                runtime.journal.clear()
+                self._restarted(clock, cause)
+            finally:
+                runtime.outbox.resume()
+        await let_go(replaced.pop(), runtime.scheduler.pauses)
+
+    async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
+        """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
+        if self._runtime.persistence:
+            self._runtime.persistence.put_snapshot(name, snapshot and saved(snapshot))
+        replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
+        if snapshot is not None:
+            self.snapshots[name] = snapshot
+        if replaced:
+            await let_go(replaced.pop(), self._runtime.scheduler.pauses)
+
+    async def _cancel(self) -> None:
+        await self._runtime.advances.close()
+        await self._runtime.outbox.close()
+
+    def _restarted(self, clock: Clock, cause: str) -> None:
+        """Go on with the world that there is now, and say so to all that follow it."""
+        self._runtime.clock = clock
+        self._runtime.scheduler.plan(self._runtime)
+        self._replaced += 1
+        self._start = self.checkpoint()
+        self._runtime.publish_restart(cause)
+
+
+def _too_late() -> ApiError:
+    message = "Another rewind, a restore or a reset of this world came first; look at the journal again."
+    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

@@ -20,14 +20,14 @@ from emulator.core.ids import IdSource
 from emulator.core.limits import WORLDS
 from emulator.core.world import World
 from emulator.document.profile import Profile
+from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
+from emulator.engine.http_client import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.outbox import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
-from emulator.engine.world_clock import RUNNING, Clock, ClockMode
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import merged
 from emulator.resources.registry import REGISTRY

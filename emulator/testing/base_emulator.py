@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from emulator.client import api
 from emulator.client.api import PATIENCE, RACING, Api, RequestRefused
-from emulator.engine.world_clock import FROZEN
+from emulator.engine.clock import FROZEN
 from emulator.testing import time_travel, world_parts
 from emulator.testing.factories import Factories
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app

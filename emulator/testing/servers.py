@@ -18,8 +18,8 @@ from emulator.client.api import PATIENCE, Api
 from emulator.client.connections import ConnectionFailed, Connections
 from emulator.client.messages import JSON
 from emulator.core import calendar
+from emulator.engine.clock import FROZEN, RUNNING, parse_start
 from emulator.engine.fixtures import Fixtures, InvalidFixture
-from emulator.engine.world_clock import FROZEN, RUNNING, parse_start
 from emulator.resources.app.settings import merged
 from emulator.testing.collector import Receiver
 from emulator.testing.time_travel import Travel, innermost
@@ -143,8 +143,8 @@ class LocalServer:
         """Store the options: the world opens on its first use, when time may be frozen that is not frozen yet."""
         import msgspec
 
+        from emulator.engine.clock import parse_start
         from emulator.engine.fixtures import Fixture, Start
-        from emulator.engine.world_clock import parse_start
 
         name = app(key)
         fixture = Fixture(settings=options.own_settings(name))

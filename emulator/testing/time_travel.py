@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.engine.world_clock import RUNNING, Clock, ClockMode
+from emulator.engine.clock import RUNNING, Clock, ClockMode
 
 # -- who moves time
 

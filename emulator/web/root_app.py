@@ -121,7 +121,6 @@ class RequestLog:
             answered=time.perf_counter(),
         )
         runtime.journal.record(entry)
-        runtime.broker.publish("request", entry)
 
     def _answered(self, runtime: Runtime | None) -> AnsweredRequest:
         context = self._context

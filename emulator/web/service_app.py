@@ -205,7 +205,7 @@ class Cors:
 
     def _allows(self, runtime: Runtime | None, origin: str) -> bool:
         """Return whether the world's App opens to this origin; where no world is known, whether any App here does."""
-        return self._engine.directory.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
+        return self._engine.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
 
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
         """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""

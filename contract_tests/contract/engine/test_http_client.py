@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from emulator.core.unit_of_work import HttpResult
-from emulator.engine import connections
-from emulator.engine.connections import MOST_LOOK_UPS, NameLookups, Unreachable
-from emulator.engine.outbox import WebhookSender
+from emulator.engine import http_client
+from emulator.engine.http_client import MOST_LOOK_UPS, LookUps, Unreachable, WebhookSender, addresses_of
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -170,25 +169,26 @@ def test_localhost_is_both_loopback_addresses_whatever_is_looked_up(resolve: Res
 def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 0.01)
+    monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
     assert send(url="http://shop.unanswered.example/")[0].error == "the name server did not answer within 0.01 s"
 
 
 def test_look_ups_without_an_answer_are_bounded_and_only_one_is_made_of_each_name(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 0.01)
+    monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
 
     async def look_up() -> int:
-        names, before = NameLookups(), set(threading.enumerate())
+        before = set(threading.enumerate())
+        look_ups: LookUps = {}
         hosts = [f"{number}.unanswered.example" for number in range(2 * MOST_LOOK_UPS)]
         for _ in range(2):
-            asked = (names.addresses(host) for host in hosts)
+            asked = (addresses_of(host, look_ups) for host in hosts)
             assert {type(each) for each in await asyncio.gather(*asked, return_exceptions=True)} == {Unreachable}
         threads = sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
         unanswered.set()
-        monkeypatch.setattr(connections, "LOOK_UP_SECONDS", 30)
-        assert await names.addresses("another.unanswered.example") == ["127.0.0.1"]
+        monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 30)
+        assert await addresses_of("another.unanswered.example", look_ups) == ["127.0.0.1"]
         return threads
 
     assert asyncio.run(look_up()) == MOST_LOOK_UPS

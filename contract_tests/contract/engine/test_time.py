@@ -16,7 +16,7 @@ from contract_tests.support.sandbox import START, RunningServer, Sandbox
 from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.engine.world_clock import FROZEN, RUNNING, Clock
+from emulator.engine.clock import FROZEN, RUNNING, Clock
 from emulator.resources.registry import JOBS, REGISTRY
 
 OVERDUE = "invoice.payment_overdue"
@@ -207,7 +207,7 @@ class RealTime:
 @pytest.fixture
 def real(monkeypatch: pytest.MonkeyPatch) -> RealTime:
     real = RealTime()
-    monkeypatch.setattr("emulator.engine.world_clock.time", real)
+    monkeypatch.setattr("emulator.engine.clock.time", real)
     return real
 
 
@@ -275,7 +275,7 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
     """Whatever happens to it and to real time, in any order."""
     with pytest.MonkeyPatch.context() as patch:
         real = RealTime()
-        patch.setattr("emulator.engine.world_clock.time", real)
+        patch.setattr("emulator.engine.clock.time", real)
         clock = Clock()
         seen = clock.now()
         for move, amount in moves:

@@ -22,7 +22,7 @@ from contract_tests import ROOT
 from contract_tests.quality.benchmarks import load
 from contract_tests.quality.benchmarks.load import FROZEN, Server, creates, running, send
 from contract_tests.quality.benchmarks.measures import PLAN, places, waits
-from emulator.engine.storage import maintenance
+from emulator.engine.storage import urls
 
 PAGE = ROOT / "docs/contributing/benchmarks.md"
 PLOT = PAGE.with_name("curves.svg")
@@ -137,7 +137,7 @@ def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple
     """Yield how long a server takes from its command to the first list of the stored world, for each kind of store."""
     # A TinyDB file is written whole, again and again, while it is filled.
     tinydb = stores["tinydb"].replace("worlds", f"worlds{size}")
-    maintenance.convert(stores["sqlite"], tinydb)
+    urls.convert(stores["sqlite"], tinydb)
     for name, place in {**stores, "tinydb": tinydb}.items():
         taken = []
         for _ in range(rounds):

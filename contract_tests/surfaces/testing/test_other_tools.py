@@ -18,7 +18,7 @@ from freezegun import freeze_time
 from contract_tests import ROOT
 from contract_tests.support.sandbox import CHARGED
 from contract_tests.surfaces.cli.terminal import clean
-from emulator.engine.world_clock import Clock
+from emulator.engine.clock import Clock
 from emulator.testing import AsyncEmulator, Emulator, LocalServer, RemoteServer
 
 Freeze = Callable[[str], AbstractContextManager[Any]]

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.checks.app.cases import DELIVERY, REQUEST, Case, title_of
 from emulator.core.unit_of_work import HttpResult
-from emulator.engine.outbox import WebhookSender
+from emulator.engine.http_client import WebhookSender
 from emulator.server.sandbox import Parts
 from emulator.web.context import context_of
 from emulator.web.errors_on_demand import cut, read_ahead

@@ -15,7 +15,7 @@ from emulator.checks.receiver.service_world import ServiceWorld
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
 from emulator.core.unit_of_work import HttpResult
-from emulator.engine.outbox import WebhookSender
+from emulator.engine.http_client import WebhookSender
 from emulator.engine.redaction import redact_text, stars
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

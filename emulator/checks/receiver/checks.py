@@ -18,7 +18,8 @@ from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld, 
 from emulator.core.event_types import EVENTS
 from emulator.core.unit_of_work import HttpResult
 from emulator.document.paths import fixture
-from emulator.engine.outbox import WebhookSender, tamper
+from emulator.engine.http_client import WebhookSender
+from emulator.engine.outbox import tamper
 from emulator.resources.webhooks.deliveries import TOKEN_LIFETIME, SignedRequest
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 

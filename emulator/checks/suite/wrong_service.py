@@ -18,7 +18,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import DeliverWebhook, UnitOfWork
 from emulator.core.world import World, encode
-from emulator.engine.outbox import WebhookSender
+from emulator.engine.http_client import WebhookSender
 from emulator.resources.app.clients import read_key
 from emulator.resources.webhooks.deliveries import SignedRequest, signed
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

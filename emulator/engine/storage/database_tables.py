@@ -6,16 +6,14 @@ SQLite and PostgreSQL take the same statements, with ``?`` where a value goes.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
 from emulator.engine.storage import serialization
-from emulator.engine.storage.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
+from emulator.engine.storage.serialization import Content, InvalidState, RowChange, StoredWorld, WorldHeader
 from emulator.engine.storage.store import Loaded, Store
 from emulator.resources.app.clients import Key
 
@@ -84,17 +82,16 @@ class DatabaseStore(Store):
     def load(self, key: Key) -> Loaded:
         return self.query(partial(load, key=key))
 
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        self.execute(key, _put(key, serialization.row_changes(world, changes), head))
-
-    def replace(self, saved: StoredWorld) -> None:
-        rows = (
-            RowChange(kind, serialization.id_of(row), number, serialization.row_of(row))
-            for kind, numbered in saved.rows.items()
-            for number, row in numbered
-        )
-        former = Statement(REMOVE_WORLD[0], [(str(saved.key),)])
-        self.execute(saved.key, [former, *_put(saved.key, rows, saved.head)])
+    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
+        gone, put = [], []
+        for row in rows:
+            if row.record is None:
+                gone.append((str(key), row.kind, row.id))
+            else:
+                put.append((str(key), row.kind, row.id, row.number, _json(row.record)))
+        former = [Statement(REMOVE_WORLD[0], [(str(key),)])] if anew else []
+        changes = [Statement(REMOVE_RECORD, gone), Statement(PUT_RECORD, put)]
+        self.execute(key, [*former, *changes, Statement(PUT_WORLD, [(str(key), _json(head))])])
 
     def remove(self, key: Key) -> None:
         self.execute(key, [Statement(text, [(str(key),)]) for text in REMOVE_WORLD])
@@ -103,20 +100,6 @@ class DatabaseStore(Store):
         former = Statement("DELETE FROM emulator_snapshots WHERE world = ? AND name = ?", [(str(key), name)])
         made = [] if saved is None else [(str(key), name, _json(serialization.tables([saved])))]
         self.execute(key, [former, Statement(ADD_SNAPSHOT, made)])
-
-
-def _put(key: Key, rows: Iterable[RowChange], head: WorldHeader) -> list[Statement]:
-    gone, put = [], []
-    for row in rows:
-        if row.record is None:
-            gone.append((str(key), row.kind, row.id))
-        else:
-            put.append((str(key), row.kind, row.id, row.number, _json(row.record)))
-    return [
-        Statement(REMOVE_RECORD, gone),
-        Statement(PUT_RECORD, put),
-        Statement(PUT_WORLD, [(str(key), _json(head))]),
-    ]
 
 
 def _json(value: Any) -> str:
@@ -158,26 +141,12 @@ def _world(connection: Readable, key: Key) -> StoredWorld | None:
         raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
 
 
-def content(connection: Readable) -> serialization.Content:
-    tables: serialization.StoredTables = {
-        "emulator": {"1": {"format": serialization.FORMAT}},
-        "worlds": {},
-        "snapshots": {},
-    }
-    for number, (key, head) in _numbered(connection, "SELECT key, head FROM emulator_worlds ORDER BY key"):
-        tables["worlds"][number] = {"key": key, **_plain(head)}
-    for key, kind, number, data in connection.execute(
-        "SELECT world, kind, number, data FROM emulator_records ORDER BY number"
-    ):
-        tables.setdefault(f"{key}/{kind}", {})[str(number)] = _plain(data)
-    chosen = "SELECT world, name, data FROM emulator_snapshots ORDER BY number"
-    for number, (key, name, data) in _numbered(connection, chosen):
-        tables["snapshots"][number] = {"key": key, "name": name, "tables": _plain(data)}
-    return serialization.content(tables)
-
-
-def _numbered(connection: Readable, statement: str) -> Iterator[tuple[str, Any]]:
-    return ((str(number), row) for number, row in enumerate(connection.execute(statement), 1))
+def content(connection: Readable) -> Content:
+    found = {key: load(connection, key) for key in keys(connection)}
+    return Content(
+        {key: each.world for key, each in found.items() if each.world},
+        {(key, name): saved for key, each in found.items() for name, saved in each.snapshots.items()},
+    )
 
 
 def _plain(text: str) -> Any:

@@ -28,7 +28,7 @@ from emulator.engine.storage.postgres_session import (
     describe,
     now,
 )
-from emulator.engine.storage.store import Away, CorruptStore, Durability, Loaded, Unknown
+from emulator.engine.storage.store import Away, CorruptStore, Loaded, Unknown, WorldPersistence
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -83,8 +83,8 @@ class PostgresStore(DatabaseStore):
             await asyncio.sleep(max(next_at - now(), 0))
             self._session = Session(self._place)
 
-    def durability(self, key: Key) -> Durability:
-        return _WorldDurability(self, key, self._session)
+    def persistence(self, key: Key) -> WorldPersistence:
+        return _SessionPersistence(self, key, self._session)
 
     # -- reading and changing
 
@@ -143,26 +143,26 @@ async def _done(future: Future[Any]) -> None:
     await asyncio.wait([waiting])
 
 
-class _WorldDurability(Durability):
-    """The durability of one world in one session; a world that is opened again has that of the later session."""
+class _SessionPersistence(WorldPersistence):
+    """The persistence of one world in one session; a world that is opened again has that of the later session."""
 
     def __init__(self, store: PostgresStore, key: Key, session: Session) -> None:
-        self._store = store
-        self._key = key
+        super().__init__(store, key)
+        self._database = store
         self._session = session
 
     def require(self) -> None:
         if not self._session.is_fresh:
-            raise Away(self._store.name)
+            raise Away(self._database.name)
 
     async def wait(self) -> None:
-        pending, session = self._store.pending.get(self._key), self._session
+        pending, session = self._database.pending.get(self._key), self._session
         if pending is not None and not pending.done():
             await _done(pending)
         while not session.is_fresh and not session.ended.done():
             await asyncio.sleep(LOOK)
         if session.ended.done():
-            raise self._store.unknown(session)
+            raise self._database.unknown(session)
 
 
 def _vacuum(connection: Readable) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,8 +22,10 @@ from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
+from emulator.engine.redaction import Scrubber
 from emulator.resources.app.clients import SECRET, Key
 from emulator.resources.app.settings import settings
+from emulator.resources.registry import REGISTRY
 
 FORMAT = 2
 """The format that is written and read."""
@@ -80,12 +83,12 @@ class StoredWorld(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """A record after some changes; ``record`` is None if it was removed."""
+    """A record after some changes, as it is or as plain values; ``record`` is None if it was removed."""
 
     kind: str
     id: str
     number: int
-    record: Record | None
+    record: Any
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
@@ -112,9 +115,12 @@ def row_of(record: Any) -> Any:
     return record.public_view() if isinstance(record, Event) else record
 
 
-def id_of(row: Any) -> str:
-    plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
-    return str(plain["id"] if isinstance(plain, dict) else plain.id)
+def rows_of(saved: StoredWorld) -> Iterator[RowChange]:
+    """Yield every record of a stored world, as if it had been added."""
+    for kind, rows in saved.rows.items():
+        for number, row in rows:
+            plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+            yield RowChange(kind, plain["id"] if isinstance(plain, dict) else plain.id, number, row_of(plain))
 
 
 def fill(world: World, saved: StoredWorld) -> None:
@@ -135,6 +141,17 @@ def fill(world: World, saved: StoredWorld) -> None:
     except (msgspec.MsgspecError, ValueError) as error:
         raise InvalidState(reason(error)) from None
     world.counters = dict(saved.head.counters)
+
+
+def readable(saved: StoredWorld) -> World:
+    """Return the world that was saved, to be read only. Raises :class:`InvalidState`."""
+    (name, livemode), now = saved.key, saved.head.now
+    world = World(name=name, livemode=livemode, registry=REGISTRY, reference_data=None, seed="", now=now, base_url="")
+    try:
+        fill(world, saved)
+    except InvalidState as error:
+        raise InvalidState(f"the world {saved.key}: {error}") from None
+    return world
 
 
 def restored(kind: type[Record], row: Any) -> Record:
@@ -228,6 +245,77 @@ def key(text: Any) -> Key:
     if not isinstance(text, str) or not SECRET.fullmatch(text):
         raise InvalidState("it holds a world whose key is not a secret key")
     return Key(text.split("_", 2)[2], text.startswith("sk_prod_"))
+
+
+# -- snapshots: whole worlds, at one instant
+
+
+class WorldSnapshot(NamedTuple):
+    """A world at one instant, with its clock, which goes on from there however long ago that is."""
+
+    world: World
+    head: WorldHeader
+
+
+ROWS = 250
+"""Records that are encoded at a time, which takes about a millisecond."""
+
+
+def exported(snapshot: WorldSnapshot) -> Iterator[bytes | None]:
+    """Yield the snapshot as JSON, the content of a TinyDB file with this one world; None is a pause."""
+    world = snapshot.world
+    yield msgspec.json.encode(tables([StoredWorld(Key.of(world), snapshot.head, {})]))[:-1]
+    for table in world.tables():
+        if order := (yield from table.ordered()):
+            rows = ((str(slot.number), row_of(slot.record)) for slot in order)
+            yield from _table(f"{Key.of(world)}/{table.kind.kind}", rows)
+    yield b"}"
+
+
+def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
+    """Return the same, scrubbed; it takes long and is for a thread."""
+    found = tables([saved(snapshot)])
+    plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in found.items()}
+    whole = Scrubber(snapshot.world).tables(plain)
+    head = {name: whole.pop(name) for name in ("emulator", "worlds")}
+    parts = (part for name, rows in whole.items() for part in _table(name, iter(rows.items())))
+    return [msgspec.json.encode(head)[:-1], *parts, b"}"]
+
+
+def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
+    yield b",%s:{" % msgspec.json.encode(name)
+    separator = b""
+    while step := [*islice(rows, ROWS)]:
+        yield separator + msgspec.json.encode(dict(step))[1:-1]
+        separator = b","
+    yield b"}"
+
+
+def saved(snapshot: WorldSnapshot) -> StoredWorld:
+    """Return the snapshot as it is stored."""
+    world = snapshot.world
+    rows = {
+        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
+        for table in world.tables()
+        if len(table)
+    }
+    return StoredWorld(Key.of(world), snapshot.head, rows)
+
+
+def imported(value: Any, into: World) -> WorldSnapshot:
+    """Return exported values as a world like ``into``; of several worlds, that of its App. Raises :class:`InvalidState`."""
+    worlds: Mapping[Key, StoredWorld] = content(value).worlds
+    own = worlds.get(Key.of(into))
+    if own is None and len(worlds) != 1:
+        raise InvalidState(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
+    return loaded(own or next(iter(worlds.values())), into)
+
+
+def loaded(stored: StoredWorld, into: World) -> WorldSnapshot:
+    """Return a stored world as a world like ``into``. Raises :class:`InvalidState`."""
+    world = into.emptied()
+    fill(world, stored)
+    return WorldSnapshot(world, msgspec.structs.replace(stored.head, now=world.now, since=None, seed=world.seed))
 
 
 # -- versions

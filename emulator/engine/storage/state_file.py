@@ -1,4 +1,4 @@
-"""The file that worlds are stored in: whether it can be one, the lock on it, and whether it is still the same."""
+"""The file that worlds are stored in: whether it can be one, and whether it is still the same."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulator.engine.storage.store import CorruptStore
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 MOUNTS = Path("/proc/self/mountinfo")
 """Linux's list of what is mounted; the fifth field of a line is where."""
@@ -74,18 +70,3 @@ def identity(file: Path) -> Identity | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def lock(file: Path, path: Path) -> FileLock:
-    """Lock ``FILE.lock`` beside a file; the system frees it when the process ends. Raises :class:`CorruptStore`."""
-    # Imported here: most servers have their worlds in memory.
-    from filelock import FileLock, Timeout
-
-    held = FileLock(f"{file}.lock", mode=0o600, thread_local=False)
-    try:
-        held.acquire(blocking=False)
-    except Timeout:
-        raise CorruptStore(f"{path}: {IN_USE}") from None
-    except OSError as error:
-        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
-    return held

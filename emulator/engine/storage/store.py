@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
-from emulator.core.unit_of_work import Change
+from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
-from emulator.engine.storage.serialization import StoredWorld, WorldHeader
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import RowChange, StoredWorld, WorldHeader
 from emulator.resources.app.clients import Key
 
 
@@ -47,16 +48,6 @@ class Unknown(StorageError):
     def __init__(self, why: str) -> None:
         said = f"It is not known whether the last changes are stored; send the request again with its key: {why}"
         super().__init__(why, said)
-
-
-class Durability:
-    """What a world knows of its store: here of one in which each change is stored at once."""
-
-    def require(self) -> None:
-        """Raise :class:`Away` unless the store is certainly this process's; asked before anything is done."""
-
-    async def wait(self) -> None:
-        """Wait until all that was done in the world is stored. Raises :class:`Unknown` where that is not certain."""
 
 
 class Loaded(NamedTuple):
@@ -99,12 +90,8 @@ class Store(Protocol):
         return
 
     @abstractmethod
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        """Store the changes of one or more units of work."""
-
-    @abstractmethod
-    def replace(self, saved: StoredWorld) -> None:
-        """Store this world in place of what is stored of it."""
+    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
+        """Store what changed in a world; ``anew``: in place of all its records that are stored."""
 
     @abstractmethod
     def remove(self, key: Key) -> None:
@@ -114,9 +101,9 @@ class Store(Protocol):
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         """Store a snapshot as the newest; None deletes the one of this name."""
 
-    def durability(self, key: Key) -> Durability:
-        """Return what the world of a key, opened now, is to know."""
-        return Durability()
+    def persistence(self, key: Key) -> WorldPersistence:
+        """Return the persistence of the world of a key, which is opened now."""
+        return WorldPersistence(self, key)
 
     def wait(self) -> None:
         """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
@@ -133,3 +120,50 @@ class Store(Protocol):
     @abstractmethod
     def close(self) -> None:
         """Write pending changes and release everything."""
+
+
+class WorldPersistence:
+    """One world in a store, from its opening to its end: here in a store that stores each change at once.
+
+    Every method raises ``StorageError``, and then has stored nothing.
+    """
+
+    def __init__(self, store: Store, key: Key) -> None:
+        self._store = store
+        self._key = key
+        self._ended = False
+
+    def require(self) -> None:
+        """Raise :class:`Away` unless the store is certainly this process's; asked before anything is done."""
+
+    async def wait(self) -> None:
+        """Wait until all that was done in the world is stored. Raises :class:`Unknown` where that is not certain."""
+
+    def add(self, world: World, unit: UnitOfWork, head: WorldHeader) -> None:
+        """Store a unit of work; one that cannot be stored is undone."""
+        try:
+            self.write(world, unit.changes, head)
+        except StorageError:
+            world.undo(unit)
+            raise
+
+    def write(self, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+        self._open_store.write(self._key, serialization.row_changes(world, changes), head)
+
+    def replace(self, saved: StoredWorld) -> None:
+        """Store another world in place of all that was stored."""
+        self._open_store.write(self._key, serialization.rows_of(saved), saved.head, anew=True)
+
+    def put_snapshot(self, name: str, saved: StoredWorld | None) -> None:
+        """Store a snapshot as the newest; None deletes the one of this name."""
+        self._open_store.put_snapshot(self._key, name, saved)
+
+    def end(self) -> None:
+        """Store nothing more: the world may be read again from now on, here or by another process."""
+        self._ended = True
+
+    @property
+    def _open_store(self) -> Store:
+        if self._ended:
+            raise WorldClosed(self._key)
+        return self._store

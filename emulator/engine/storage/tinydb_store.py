@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from filelock import FileLock, Timeout
 from tinydb import TinyDB, where
 from tinydb.middlewares import CachingMiddleware
 from tinydb.storages import Storage
 from tinydb.table import Document, Table
 
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
 from emulator.engine.storage import serialization, state_file
-from emulator.engine.storage.serialization import Content, StoredWorld, WorldHeader
+from emulator.engine.storage.serialization import Content, RowChange, StoredWorld, WorldHeader
 from emulator.engine.storage.store import NOTHING, CorruptStore, Loaded, StorageError, Store
 from emulator.resources.app.clients import Key
 
@@ -120,6 +119,18 @@ def _put(table: Table, rows: Mapping[int, Any]) -> None:
         table.insert_multiple(present)
 
 
+def lock(file: Path, path: Path) -> FileLock:
+    """Lock ``FILE.lock`` beside a file; the system frees it when the process ends. Raises :class:`CorruptStore`."""
+    held = FileLock(f"{file}.lock", mode=0o600, thread_local=False)
+    try:
+        held.acquire(blocking=False)
+    except Timeout:
+        raise CorruptStore(f"{path}: {state_file.IN_USE}") from None
+    except OSError as error:
+        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
+    return held
+
+
 # -- the store
 
 
@@ -146,7 +157,7 @@ class TinyDBStore(Store):
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
         file = state_file.checked(path)
-        self._lock = state_file.lock(file, path)
+        self._lock = lock(file, path)
         self._lock_file = Path(f"{file}.lock")
         self._locked = state_file.identity(self._lock_file)
         try:
@@ -186,22 +197,15 @@ class TinyDBStore(Store):
                 {row["name"]: serialization.only_world(row["tables"]) for row in snapshots},
             )
 
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
         # Removals come first, for the number of a record that is gone may be that of another one now.
-        rows = sorted(serialization.row_changes(world, changes), key=lambda each: each.record is not None)
+        changes = sorted(rows, key=lambda each: each.record is not None)
         with self._changing() as waiting:
-            waiting += [TableChange(f"{key}/{each.kind}", each.number, each.record) for each in rows]
-            waiting.append(self._head(key, head))
-
-    def replace(self, saved: StoredWorld) -> None:
-        with self._changing() as waiting:
-            self._numbers.setdefault(saved.key, _next(self._numbers))
-            waiting.append(TableChange(str(saved.key)))
-            for kind, rows in saved.rows.items():
-                waiting += [
-                    TableChange(f"{saved.key}/{kind}", number, serialization.row_of(row)) for number, row in rows
-                ]
-            waiting.append(self._head(saved.key, saved.head))
+            if anew:
+                self._numbers.setdefault(key, _next(self._numbers))
+                waiting.append(TableChange(str(key)))
+            waiting += [TableChange(f"{key}/{each.kind}", each.number, each.record) for each in changes]
+            waiting.append(TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head)))
 
     def remove(self, key: Key) -> None:
         with self._changing() as waiting:
@@ -218,9 +222,6 @@ class TinyDBStore(Store):
             if saved is not None:
                 number = self._snapshots[key, name] = _next(self._snapshots)
                 waiting.append(TableChange("snapshots", number, serialization.row_of_snapshot(key, name, saved)))
-
-    def _head(self, key: Key, head: WorldHeader) -> TableChange:
-        return TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
 
     def compact(self) -> None:
         # A file that was just written is as small as it can be.

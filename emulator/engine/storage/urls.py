@@ -1,17 +1,20 @@
-"""State URLs: what ``--state`` accepts, and the store that each names."""
+"""State URLs: what ``--state`` accepts, and what is done with the store that each names: open, check, convert, compact."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from emulator.core.jobs import Job
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
+from emulator.engine.storage.store import CorruptStore, Store
+from emulator.resources.app.clients import Key
 from emulator.version import extra_command
-
-if TYPE_CHECKING:
-    from emulator.engine.storage.store import Store
 
 MEMORY = "memory"
 
@@ -25,43 +28,107 @@ def is_state_url(text: str) -> bool:
 
 
 def file_of(url: str) -> Path | None:
-    for start in ("tinydb:", "sqlite:"):
-        if url.startswith(start):
-            return Path(url.removeprefix(start))
-    return None
+    kind, _, file = url.partition(":")
+    return Path(file) if kind in ("tinydb", "sqlite") else None
 
 
 def open_store(url: str) -> Store | None:
     """Return the store of a state URL; None for memory. Raises :class:`CorruptStore`."""
-    # Imported on first use: most servers have their worlds in memory.
-    from emulator.engine.storage.store import CorruptStore
+    return None if url == MEMORY else _uses(url)[0]()
 
+
+def _uses(url: str) -> tuple[Callable[[], Store], Callable[[], Content]]:
+    """Return what opens the store of a state URL, and what reads it. Raises :class:`CorruptStore`."""
+    # Each kind is imported on first use: most servers have their worlds in memory.
     if url == MEMORY:
-        return None
+        raise CorruptStore("memory: nothing is stored")
+    if not is_state_url(url):
+        raise CorruptStore(f"{url!r}: {FORMS}")
+    if (file := file_of(url)) is None:
+        try:
+            from emulator.engine.storage import postgres, postgres_session
+        except ModuleNotFoundError as error:
+            if error.name != "psycopg":
+                raise
+            needed = f"worlds in PostgreSQL need the extra 'postgres': {extra_command('postgres')}"
+            raise CorruptStore(needed) from None
+        return partial(postgres.PostgresStore, url), partial(postgres_session.read, url)
     if url.startswith("tinydb:"):
-        from emulator.engine.storage.tinydb_store import TinyDBStore
+        from emulator.engine.storage import tinydb_store
 
-        return TinyDBStore(Path(url.removeprefix("tinydb:")))
-    if url.startswith("sqlite:"):
-        from emulator.engine.storage.sqlite import SqliteStore
+        return partial(tinydb_store.TinyDBStore, file), partial(tinydb_store.read, file)
+    from emulator.engine.storage import sqlite
 
-        return SqliteStore(Path(url.removeprefix("sqlite:")))
-    if url.startswith("postgresql:"):
-        with driver_needed():
-            from emulator.engine.storage.postgres import PostgresStore
+    return partial(sqlite.SqliteStore, file), partial(sqlite.read, file)
 
-            return PostgresStore(url)
-    raise CorruptStore(f"{url!r}: {FORMS}")
+
+# -- maintenance
+
+
+class CheckedWorld(NamedTuple):
+    """One world that a check has read. ``records`` does not count the jobs."""
+
+    key: Key
+    now: str
+    records: int
+    jobs: int
+    snapshots: int
+
+
+def check(url: str) -> list[CheckedWorld]:
+    """Read everything as a server does at its start. Raises :class:`CorruptStore`; nothing is changed."""
+    found = contents(url)
+    try:
+        for saved in found.snapshots.values():
+            serialization.readable(saved)
+        return [_checked(saved, found) for saved in found.worlds.values()]
+    except InvalidState as error:
+        raise CorruptStore(f"{url}: {error}") from None
+
+
+def _checked(saved: StoredWorld, found: Content) -> CheckedWorld:
+    world = serialization.readable(saved)
+    records = sum(len(table) for table in world.tables() if table.kind is not Job)
+    snapshots = sum(key == saved.key for key, _ in found.snapshots)
+    return CheckedWorld(saved.key, world.now, records, len(world.table(Job)), snapshots)
+
+
+def contents(url: str) -> Content:
+    """Return everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
+    _, read = _uses(url)
+    if (file := file_of(url)) and not file.exists():
+        raise CorruptStore(f"{url}: there is no such file")
+    return read()
+
+
+def convert(source: str, target: str) -> list[CheckedWorld]:
+    """Copy every world and snapshot into a store that has none yet. Raises :class:`CorruptStore`."""
+    findings = check(source)
+    found = contents(source)
+    with _opened(target) as store:
+        if store.stored():
+            raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
+        for saved in found.worlds.values():
+            store.write(saved.key, serialization.rows_of(saved), saved.head, anew=True)
+        for (key, name), saved in found.snapshots.items():
+            store.put_snapshot(key, name, saved)
+        store.wait()
+    return findings
+
+
+def compact(url: str) -> None:
+    """Have a store take no more disk space than it needs. Raises :class:`CorruptStore`, also while a server uses it."""
+    check(url)
+    with _opened(url) as store:
+        store.compact()
 
 
 @contextmanager
-def driver_needed() -> Iterator[None]:
-    """Raise :class:`CorruptStore`, saying what to install, if the driver of PostgreSQL is missing."""
+def _opened(url: str) -> Iterator[Store]:
+    store = _uses(url)[0]()
     try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        from emulator.engine.storage.store import CorruptStore  # as above
-
-        raise CorruptStore(f"worlds in PostgreSQL need the extra 'postgres': {extra_command('postgres')}") from None
+        yield store
+    finally:
+        store.close()
+    if (unsaved := store.unsaved()) is not None:
+        raise CorruptStore(unsaved)

@@ -27,7 +27,7 @@ from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli
-from emulator.engine.storage import maintenance
+from emulator.engine.storage import urls
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.storage.urls import open_store
@@ -124,18 +124,18 @@ def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
     file.chmod(0o400)
     with pytest.raises(CorruptStore, match="is read-only"):
         Parts(Options(state=place))
-    assert maintenance.check(place)[0].records > 0
+    assert urls.check(place)[0].records > 0
 
 
 def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
     """When the first one is gone, so is its lock. Only a TinyDB file can be looked at meanwhile."""
     filled(serve, place)
     serve(place).customer()
-    uses: list[Callable[[], object]] = [lambda: Parts(Options(state=place)), lambda: maintenance.compact(place)]
+    uses: list[Callable[[], object]] = [lambda: Parts(Options(state=place)), lambda: urls.compact(place)]
     if place.startswith("tinydb"):
-        assert maintenance.check(place)
+        assert urls.check(place)
     else:
-        uses.append(lambda: maintenance.check(place))
+        uses.append(lambda: urls.check(place))
     for use in uses:
         with pytest.raises(CorruptStore, match="another process works on it"):
             use()
@@ -157,12 +157,12 @@ def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path:
         with pytest.raises(CorruptStore, match="another process works on it"):
             Parts(Options(state=second))
         with pytest.raises(CorruptStore, match="another process works on it"):
-            maintenance.compact(second)
+            urls.compact(second)
         assert made in [row["id"] for row in serve(second).api.get("/customers/")["data"]]
         serve(None)
-        maintenance.compact(linked)
+        urls.compact(linked)
         assert link.is_symlink()
-        assert maintenance.check(linked) == maintenance.check(place)
+        assert urls.check(linked) == urls.check(place)
     link.unlink()
     link.hardlink_to(file)
     for name in (place, linked):

@@ -20,7 +20,7 @@ from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.client.api import Api
 from emulator.engine.engine import TICK_SECONDS, Engine
-from emulator.engine.storage import maintenance
+from emulator.engine.storage import urls
 from emulator.engine.storage.sqlite import SqliteStore
 from emulator.engine.storage.store import Away, Loaded, WorldClosed
 from emulator.engine.storage.tinydb_store import AtomicStorage
@@ -48,7 +48,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     """Return the same worlds in a TinyDB file, as if they had been put away so long ago."""
     file = tmp_path / f"aged-{days}.json"
-    maintenance.convert(place, f"tinydb:{file}")
+    urls.convert(place, f"tinydb:{file}")
     with TinyDB(file, storage=AtomicStorage) as base:
         for world in base.table("worlds"):
             base.table("worlds").update({"since": world["since"] - days * DAY}, doc_ids=[world.doc_id])
@@ -125,8 +125,8 @@ def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_p
     sandbox.control.post("/snapshots", {"name": "b"})
     exported = sandbox.control.get("/snapshots/b")
     serve(None)
-    maintenance.convert(place, target.format(tmp_path))
-    maintenance.compact(target.format(tmp_path))
+    urls.convert(place, target.format(tmp_path))
+    urls.compact(target.format(tmp_path))
     sandbox = serve(target.format(tmp_path))
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["b", "a"]
     sandbox.control.post("/snapshots", {"name": "c"})
