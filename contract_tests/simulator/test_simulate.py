@@ -127,7 +127,7 @@ class Defect(NamedTuple):
 
 
 def _at_once(runner: UnitRunner) -> bool:
-    while runner._run_next(runner.clock.now()):
+    while runner.run_next(runner.clock.now()):
         pass
     return False
 

@@ -40,14 +40,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
@@ -219,21 +218,6 @@ async def let_go(world: World, pauses: asyncio.Lock) -> None:
         await time_slice.pause_if_over()
 
 
-T = TypeVar("T")
-
-
-async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
-    """Return the result of work that grows with the world; other tasks run between its slices."""
-    time_slice = TimeSlice(pauses)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        await time_slice.pause_if_over()
-
-
 # -- one unit of work, and what is due
 
 Command = Callable[..., Any]
@@ -346,18 +330,12 @@ class UnitRunner:
     def run_slice(self) -> bool:
         """Run due jobs for some milliseconds, and return whether more are due."""
         instant, time_slice = self.clock.now(), TimeSlice()
-        while self._run_next(instant):
+        while self.run_next(instant):
             if time_slice.is_over:
                 return self.is_behind(self.clock.now())
         return False
 
-    async def run_until(self, instant: Timestamp) -> None:
-        """Run every job that is due by an instant, with other tasks of the event loop in between."""
-        time_slice = TimeSlice(self.scheduler.pauses)
-        while self._run_next(instant):
-            await time_slice.pause_if_over()
-
-    def _run_next(self, until: Timestamp) -> bool:
+    def run_next(self, until: Timestamp) -> bool:
         """Run the next job if it is due by then, and return whether there was one."""
         job = self.world.jobs.next()
         if job is None or job.due > until:

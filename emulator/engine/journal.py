@@ -279,26 +279,20 @@ class Subscriber:
         self.lost: int = 0
         self._kinds = frozenset(kinds)
         self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
-        self._wakeup = asyncio.Event()
-        self._ended = False
+        self.wakeup: asyncio.Event = asyncio.Event()
 
     def put(self, message: Message) -> None:
         if message.kind in self._kinds:
             self.lost += len(self._waiting) == MAX_WAITING
             self._waiting.append(message)
-            self._wakeup.set()
-
-    def end(self) -> None:
-        self._ended = True
-        self._wakeup.set()
+            self.wakeup.set()
 
     async def next_batch(self, timeout: float) -> list[Message]:
         """Return all that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                await self._wakeup.wait()
-        if not self._ended:
-            self._wakeup.clear()
+                await self.wakeup.wait()
+        self.wakeup.clear()
         batch, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING)
         return batch
 
@@ -321,8 +315,6 @@ class Broker:
             message = f"The world has {STREAMS.most} open streams and held polls already."
             raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
         subscriber = Subscriber(kinds)
-        if self.closed.is_set():
-            subscriber.end()
         self.subscribers.append(subscriber)
         try:
             yield subscriber
@@ -351,7 +343,7 @@ class Broker:
     def close(self) -> None:
         self.closed.set()
         for subscriber in self.subscribers:
-            subscriber.end()
+            subscriber.wakeup.set()
 
 
 def _kind(change: Change) -> str | None:

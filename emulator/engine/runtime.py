@@ -16,7 +16,7 @@ from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.advances import Advances
-from emulator.engine.clock import PATIENCE, Clock, ClockMode, Command, Scheduler, UnitRunner, in_slices, let_go
+from emulator.engine.clock import PATIENCE, Clock, ClockMode, Command, Scheduler, TimeSlice, UnitRunner, let_go
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint
@@ -140,7 +140,15 @@ class Runtime(UnitRunner):
         return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
 
     async def in_slices(self, steps: Slices[T]) -> T:
-        return await in_slices(steps, self.scheduler.pauses)
+        """Return the result of work that grows with the world; other tasks run between its slices."""
+        time_slice = TimeSlice(self.scheduler.pauses)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            await time_slice.pause_if_over()
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once, and return its result.
@@ -155,8 +163,10 @@ class Runtime(UnitRunner):
             result = await self._drive(cast("Steps", result), cause)
         # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
         if self.is_behind(self.world.now):
+            instant, time_slice = self.world.now, TimeSlice(self.scheduler.pauses)
             with suppress(StorageError):
-                await self.run_until(self.world.now)
+                while self.run_next(instant):
+                    await time_slice.pause_if_over()
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:

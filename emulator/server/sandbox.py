@@ -196,14 +196,14 @@ class Sandbox:
 
     def application(self) -> RootApp:
         """Return the ASGI application: the service, the control API, the console and the site."""
-        source, numbers = IdSource(f"{self.seed}/requests"), count(1)
+        request_ids = map(partial(IdSource(f"{self.seed}/requests").id, "req"), count(1))
         token = self.options.control_token
         service = self._named(self.options.parts.app(service_app(self.engine, strict=self.options.strict)))
         control, site = self.options.parts.app(LazyApp(self._control)), self._named(LazyApp(self._site))
         guarded_control = self._guarded(control, token)
         root_app = partial(
             RootApp,
-            new_request_id=lambda: source.id("req", next(numbers)),
+            new_request_id=partial(next, request_ids),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,

@@ -42,18 +42,14 @@ def _problem(file: Path, *, to_write: bool) -> str | None:
         return f"cannot be opened: {error.strerror}"
     if not stat.S_ISREG(found.st_mode):
         return "is a directory" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
-    return _cannot_be_written(file, found) if to_write else None
-
-
-def _cannot_be_written(file: Path, found: os.stat_result) -> str | None:
-    if found.st_nlink > 1:
+    if to_write and found.st_nlink > 1:
         # The log or the lock beside it would have another name for each of them.
         return f"has {found.st_nlink} names (hard links); a file that worlds are stored in has one"
-    if _is_mounted(file):
+    if to_write and _is_mounted(file):
         # It cannot be replaced, and its log or its lock would be elsewhere.
         return f"is mounted by itself; mount the folder that has {file.name} in it"
     # The system would let the superuser write to the file.
-    return None if found.st_mode & 0o222 else "is read-only"
+    return "is read-only" if to_write and not found.st_mode & 0o222 else None
 
 
 def _is_mounted(file: Path) -> bool:
