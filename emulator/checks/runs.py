@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
 class Named(Protocol):
-    """What is tried in a run."""
+    """What is tried in a run, by a name that no other has."""
 
     @property
-    def name(self) -> str:
-        """A name that no other has."""
+    def name(self) -> str: ...
 
 
 N = TypeVar("N", bound=Named)
@@ -37,9 +35,6 @@ class RunLimits(NamedTuple):
 
 ONE_AT_A_TIME = RunLimits()
 
-BEAT = 0.5
-"""Seconds (real time) of a wait for runs: one without a limit misses a Ctrl-C that comes as it begins."""
-
 
 class Runs(Generic[N, E]):
     """The runs so far, and how each ended, by the name of what was tried."""
@@ -54,12 +49,16 @@ class Runs(Generic[N, E]):
 
     def play_all(self, tried: Sequence[N]) -> None:
         """Try each of these, until the time is over or Ctrl-C."""
+        # Imported here: commands that only count need no threads.
+        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
         self._planned += len(tried)
         with ThreadPoolExecutor(self._limits.workers) as pool:
             try:
                 waiting = {pool.submit(self._play_one, each) for each in tried}
                 while waiting:
-                    done, waiting = wait(waiting, BEAT, FIRST_EXCEPTION)
+                    # A wait without a limit misses a Ctrl-C that comes as it begins.
+                    done, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)
                     for each in done:
                         each.result()
             except KeyboardInterrupt:
@@ -77,8 +76,7 @@ class Runs(Generic[N, E]):
             self._limits.progress(len(self.endings), self._planned)
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 case``, ``2 cases``, ``2 deliveries``."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural or regular}"

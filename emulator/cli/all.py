@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.groups import FOUND, INTERRUPTED, repeating
+from emulator.cli.groups import INTERRUPTED, repeating
 from emulator.cli.listen import destination
 from emulator.cli.options import option
-from emulator.cli.output import ReportOutput
 from emulator.cli.receiver import certified
-from emulator.cli.runs import examination, jobs, limited
+from emulator.cli.runs import CommandLine, examination, jobs
 from emulator.cli.suite import SuiteRuns, with_usage
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
-    from emulator.checks.runs import RunLimits
 
 
 @examination(
@@ -31,17 +27,7 @@ if TYPE_CHECKING:
     option("--secret", metavar="SECRET", help="Secret of the receiver."),
     jobs(1),
 )
-def all_four(
-    command: tuple[str, ...],
-    key: str,
-    *,
-    scenario: str | None,
-    receiver: str | None,
-    secret: str | None,
-    jobs: int,
-    output: ReportOutput,
-    **chosen: Any,
-) -> int:
+def all_four(line: CommandLine, *, scenario: str | None, receiver: str | None, secret: str | None) -> int:
     """Test an application, its tests, receiver and client at once.
 
     \b
@@ -57,51 +43,40 @@ def all_four(
     """
     from emulator.checks.report import joined
 
-    limits = partial(limited, jobs=jobs, quiet=output.as_json)
     reports: list[Report] = []
     try:
         if scenario:
-            reports.append(_of_app(command, shlex.split(scenario), key, chosen, limits))
+            reports.append(_of_app(line, tuple(shlex.split(scenario))))
         if receiver:
-            url = destination(receiver, "'--receiver'")
-            reports.append(certified(url, secret=secret, webhook=None, ssl_verification=True, quiet=output.as_json))
-        reports += _of_tests(command, key, chosen, limits)
+            url, quiet = destination(receiver, "'--receiver'"), line.output.as_json
+            reports.append(certified(url, secret=secret, webhook=None, ssl_verification=True, quiet=quiet))
+        reports += _of_tests(line)
     except KeyboardInterrupt:
         click.echo("Interrupted before all was tried, so there is no report.", err=True)
         return INTERRUPTED
-    report = joined("test all", reports)
-    output.show(report)
-    return 0 if report.passed else FOUND
+    return line.output.show(joined("test all", reports))
 
 
-Limited = Callable[..., AbstractContextManager["RunLimits"]]
-
-
-def _of_app(command: tuple[str, ...], scenario: list[str], key: str, chosen: dict[str, Any], limits: Limited) -> Report:
+def _of_app(line: CommandLine, scenario: tuple[str, ...]) -> Report:
     from emulator.checks.app.driver import examine
     from emulator.cli.app import CommandRuns
 
-    runs = CommandRuns(scenario, key, chosen)
-    with limits(runs.commands, title="app: ") as limited:
-        report = examine(runs.play, limited)
+    runs = CommandRuns(line._replace(command=scenario))
+    with line.limits(runs.commands, title="app: ") as limits:
+        report = examine(runs.play, limits)
     if report.interrupted:
         raise KeyboardInterrupt
-    return report._replace(repeat=repeating(command, "test", "app", runs=scenario)).report()
+    return report._replace(repeat=repeating(line.command, "test", "app", runs=scenario)).report()
 
 
-def _of_tests(command: tuple[str, ...], key: str, chosen: dict[str, Any], limits: Limited) -> list[Report]:
+def _of_tests(line: CommandLine) -> list[Report]:
     from emulator.checks import client
     from emulator.checks.suite.mutants import MUTANTS
     from emulator.checks.suite.search import try_mutants
-    from emulator.checks.suite.usage import WorldRecorder
 
-    recorder = WorldRecorder()
-    with (
-        closing(SuiteRuns(command, key, chosen, recorder)) as runs,
-        limits(runs.commands, title="suite: ") as limited,
-    ):
-        report = try_mutants(runs.play, MUTANTS, limited)
+    with closing(SuiteRuns(line)) as runs, line.limits(runs.commands, title="suite: ") as limits:
+        report = try_mutants(runs.play, MUTANTS, limits)
     if report.interrupted:
         raise KeyboardInterrupt
-    report = report._replace(repeat=repeating(command, "test", "suite"))
-    return [client.report(recorder.audits), with_usage(report, None)]
+    report = report._replace(repeat=repeating(line.command, "test", "suite"))
+    return [client.report(runs.recorder.audits), with_usage(report, None)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,7 @@ import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
 from emulator.cli.options import DURATION, Number, guidance, option
-from emulator.cli.output import ReportOutput
-from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
+from emulator.cli.runs import CapturedCommands, CommandLine, budget, examination, jobs, sandbox
 
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
@@ -23,24 +22,11 @@ if TYPE_CHECKING:
     from emulator.checks.app.kills import Killer
 
 
-NOTHING_SEEN = (
-    "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use PAYMENTS_EMULATOR_URL "
-    "and that key."
-)
-
 PATIENCE = 60.0
 """Seconds (real time) that a run may take at least, however quick the baseline was: faults make an application wait."""
 
-OWN_WORLDS = (
-    "COMMAND uses worlds of other keys ({}), in which no fault applies: let it use the key in PAYMENTS_EMULATOR_KEY; "
-    "in a suite of tests with a world each, such as pytest's, call payments.test_app(scenario) in a test instead."
-)
-
 FOLDER = "PAYMENTS_EMULATOR_FOLDER"
 """The variable with a folder for the data of the application: empty at the start of a run, deleted at its end."""
-
-SHOWN_APPS = 3
-"""How many other Apps a message names."""
 
 
 @examination(
@@ -60,19 +46,14 @@ SHOWN_APPS = 3
     click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND."),
 )
 def app(
-    command: tuple[str, ...],
-    key: str,
+    line: CommandLine,
     *,
     check: str,
     file: str | None,
     only: tuple[str, ...],
     ignore: tuple[str, ...],
-    budget: float | None,
-    jobs: int,
     restart: str | None,
     afterwards: str,
-    output: ReportOutput,
-    **chosen: Any,
 ) -> int:
     """Show what lost responses and webhooks do to your application.
 
@@ -93,21 +74,30 @@ def app(
 
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
     search = Search(only, ignore=known_rules(ignore), kills=kills)
-    again = shlex.split(restart or "") or command
-    runs = CommandRuns(command, key, chosen, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
+    again = shlex.split(restart or "") or line.command
+    runs = CommandRuns(line, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
     try:
-        with limited(runs.commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits:
+        with line.limits(runs.commands) as limits:
             report = examine(runs.play, limits, search)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
-        raise click.ClickException(OWN_WORLDS.format(runs.other_apps_named()) if runs.other_apps else NOTHING_SEEN)
-    shown_report = report._replace(repeat=repeating(command)).report()
+        if runs.other_apps:
+            raise click.ClickException(
+                f"COMMAND uses worlds of other keys ({runs.other_apps_named()}), in which no fault applies: let it use the key "
+                "in PAYMENTS_EMULATOR_KEY; in a suite of tests with a world each, such as pytest's, call "
+                "payments.test_app(scenario) in a test instead."
+            )
+        raise click.ClickException(
+            "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use "
+            "PAYMENTS_EMULATOR_URL and that key."
+        )
+    shown_report = report._replace(repeat=repeating(line.command)).report()
     if runs.other_apps:
         others = f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY."
         shown_report = shown_report._replace(notes=[*shown_report.notes, others])
-    output.show(shown_report)
+    line.output.show(shown_report)
     if report.interrupted:
         return INTERRUPTED
     return (UNFINISHED if report.remaining else 0) if report.passed else FOUND
@@ -128,22 +118,18 @@ class CommandRuns:
 
     def __init__(
         self,
-        scenario: Sequence[str],
-        key: str,
-        chosen: Mapping[str, Any],
+        line: CommandLine,
         *,
         check: Sequence[str] = (),
         file: str | None = None,
         afterwards: str = "2d",
         restart: Sequence[str] = (),
     ) -> None:
-        self._scenario = scenario
+        self._line = line
         self._file = file
         self._check = check
         self._restart = restart
-        self._key = key
         self._afterwards = afterwards
-        self._chosen = chosen
         self.commands = CapturedCommands(PATIENCE)
         self.other_apps: set[str] = set()
 
@@ -151,6 +137,7 @@ class CommandRuns:
         from emulator.checks.app.scenario import arrange, finish, with_tables
         from emulator.client.api import Api
 
+        key = self._line.key
         ends: list[Callable[[], None]] = []
         killer: Killer | None = None
         if case and case.kind.kills:
@@ -161,12 +148,12 @@ class CommandRuns:
         attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
-            sandbox(self.commands, self._key, self._chosen, killer.parts() if killer else None) as (url, found),
-            Api(url, self._key) as api,
+            sandbox(self.commands, key, self._line.worlds, killer.parts() if killer else None) as (url, found),
+            Api(url, key) as api,
         ):
             variables = {**found, FOLDER: folder}
             arrange(api, case)
-            failure = attempt(self._scenario, variables, ends.append)[0]
+            failure = attempt(self._line.command, variables, ends.append)[0]
             if killer:
                 killer.end()
                 failure = attempt(self._restart, variables)[0] if killer.has_struck else failure
@@ -177,13 +164,13 @@ class CommandRuns:
             ending = finish(api, case, failure, check if self._check else None, self._afterwards)
             if self._file:
                 ending = with_tables(ending, Path(folder), self._file)
-            own = self._key.split("_", 2)[-1]
+            own = key.split("_", 2)[-1]
             self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
 
     def other_apps_named(self) -> str:
-        names = sorted(self.other_apps)
-        return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
+        first, more = sorted(self.other_apps)[:3], len(self.other_apps) > 3
+        return ", ".join(first) + (" …" if more else "")
 
 
 REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
@@ -205,11 +192,20 @@ def app_scenario(
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
     from emulator.checks.app.driver import Search, examine
+    from emulator.checks.app.scenario import arrange, finish
     from emulator.checks.report import as_json
     from emulator.checks.runs import RunLimits
+    from emulator.client.api import Api
 
     def play(case: Case | None) -> Ending:
-        return _played(case, afterwards, control_token)
+        world = _ask("open")
+        if "failure" in world:
+            raise click.ClickException(world["failure"])
+        with Api(world["url"], world["key"], token=control_token) as api:
+            arrange(api, case)
+            ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
+        _ask("close")
+        return ending
 
     try:
         search = Search(only, ignore=known_rules(ignore), in_test=True)
@@ -218,20 +214,6 @@ def app_scenario(
         raise click.BadParameter(str(error), param_hint="'only'") from None
     found = report.report()
     _send({"report": json.loads(as_json(found)), "text": found.text()})
-
-
-def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
-    from emulator.checks.app.scenario import arrange, finish
-    from emulator.client.api import Api
-
-    world = _ask("open")
-    if "failure" in world:
-        raise click.ClickException(world["failure"])
-    with Api(world["url"], world["key"], token=token) as api:
-        arrange(api, case)
-        ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
-    _ask("close")
-    return ending
 
 
 def _check() -> Any:

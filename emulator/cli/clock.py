@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
+from emulator.checks.runs import counted
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, INSTANT, Number
-from emulator.cli.output import TerminalLine, advance_lines, counted, printed, when
+from emulator.cli.output import TerminalLine, advance_lines, printed, when
 
 
 @click.group(cls=LazyGroup, default="show")
@@ -128,13 +129,6 @@ def run(emulator: ControlClient, rate: float) -> Any:
 # -- an advance: started, looked at until it arrives, stopped by Ctrl-C
 
 
-AT_FIRST, AT_MOST = 0.02, 0.25
-"""Seconds (real time) between two looks at an advance: the first pause and the longest."""
-
-PROGRESS_AFTER = 0.5
-"""Seconds (real time) after which the progress of an advance is shown."""
-
-
 def arrived(emulator: ControlClient, body: dict[str, Any]) -> Any:
     """Return the state of an advance once it has ended. Ctrl-C stops it; a second Ctrl-C ends the command."""
     interrupted = threading.Event()
@@ -144,16 +138,16 @@ def arrived(emulator: ControlClient, body: dict[str, Any]) -> Any:
         interrupted.set()
 
     before = signal.signal(signal.SIGINT, interrupt)
-    started, pause, shown = time.monotonic(), AT_FIRST, TerminalLine()
+    started, pause, shown = time.monotonic(), 0.02, TerminalLine()
     try:
         state = emulator.post("/clock/advance", body, Prefer="respond-async")
         path = f"/clock/advances/{state['id']}"
         while state["status"] == "running":
-            if time.monotonic() - started >= PROGRESS_AFTER:
+            if time.monotonic() - started >= 0.5:
                 jobs = counted(state["jobs"], "job")
                 shown.show(f"{state['progress']:.0%}  {when(state['now'])}  {jobs}")
             method = "DELETE" if interrupted.wait(pause) else "GET"
-            state, pause = emulator.call(method, path), min(2 * pause, AT_MOST)
+            state, pause = emulator.call(method, path), min(2 * pause, 0.25)
         return state
     finally:
         shown.end()

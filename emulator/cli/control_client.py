@@ -20,12 +20,6 @@ PATIENCE = Timeouts(connect=5, response=None)
 PROBE = Timeouts(connect=5, response=5)
 """The limits of the question whether an emulator answers at all."""
 
-ID_LENGTH = 24
-"""The characters of an id after its prefix."""
-
-JOURNAL = 1_000
-"""The newest requests in which one is sought by the start of its id."""
-
 
 class Rejected(click.ClickException):
     """The emulator answered with an error: ``body`` as it came, and a sentence for people."""
@@ -78,10 +72,10 @@ class ControlClient(Api):
     def whole_id(self, start: str) -> str:
         """Return the id that starts so, as rows on a narrow terminal show it; the text itself where not exactly one does."""
         start = start.removesuffix("…")
-        if len(start.partition("_")[2]) >= ID_LENGTH:
+        if len(start.partition("_")[2]) >= 24:
             return start
         if start.startswith("req_"):
-            found = self.pages("/requests", JOURNAL)
+            found = self.pages("/requests", 1_000)
         else:
             found = iter(self.get("/search", query=start, page_size=PAGE)["data"])
         ids = [each["id"] for each in found if each["id"].startswith(start)]

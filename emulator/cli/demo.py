@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
 KEY = "sk_test_demo"
-PHONE = "+24177000000"
 NEXT = """
 What to do next:
   payments-emulator serve             your own sandbox, and its guide
@@ -66,7 +65,7 @@ class Demo:
         pings = f"Pings received: {self._shop.pings}."
         self._detail(f"{endpoint['id']} created; its signing secret is shown only once. {pings}")
         self._title("Awa Diop becomes a customer. Her phone number becomes a mobile money payment method.")
-        body = {"name": "Awa Diop", "email": "awa@example.com", "phone": PHONE}
+        body = {"name": "Awa Diop", "email": "awa@example.com", "phone": "+24177000000"}
         customer = self._call("POST", "/v1/customers/", body)
         self._detail(f"{customer['id']}: first name {customer['firstname']}, last name {customer['lastname']}.")
         self._title("The shop creates a plan: 5,000 CFA francs a month.")

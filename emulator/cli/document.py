@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_URL, option, require_extra
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.service import reject_live_key, service_url
-
-if TYPE_CHECKING:
-    from emulator.checks.document.report import DocumentResults
 
 
 @click.command()
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
 )
 @with_report
-def document(*, url: str, key: str, output: ReportOutput, **choices: Any) -> int:
+def document(*, url: str, key: str, examples: int, seed: int | None, receiver: str | None, output: ReportOutput) -> int:
     """Check the server at URL against the OpenAPI document.
 
     \b
@@ -41,9 +37,22 @@ def document(*, url: str, key: str, output: ReportOutput, **choices: Any) -> int
     require_extra("check", "schemathesis")
     reject_live_key(url, key)
     base_url, document = server_and_document(url)
-    report = _report(document, base_url, key, **choices)
-    output.show(report.report())
-    return 0 if report.passed else FOUND
+    # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
+    import secrets
+
+    from emulator.checks.document.links import headers
+    from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
+    from emulator.checks.document.suite import Suite
+
+    shown = TerminalLine()
+    with webhook_receiver() as own:
+        objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
+        try:
+            suite = Suite(document, base_url, key, examples, seed, objects)
+            results = suite.run(lambda checked: shown.show(f"checking {checked}"))
+        finally:
+            shown.end()
+    return output.show(results.report())
 
 
 def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
@@ -62,24 +71,3 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     except ValueError:
         document = None
     return f"{url}/v1", document if is_usable(document) else bundles.load("service")
-
-
-def _report(
-    document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
-) -> DocumentResults:
-    # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
-    import secrets
-
-    from emulator.checks.document.links import headers
-    from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-    from emulator.checks.document.suite import Suite
-
-    shown = TerminalLine()
-    with webhook_receiver() as own:
-        objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
-        try:
-            return Suite(document, base_url, key, examples, seed, objects).run(
-                lambda what: shown.show(f"checking {what}")
-            )
-        finally:
-            shown.end()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -20,10 +19,10 @@ import click
 
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import RunLimits, Runs
-from emulator.cli.groups import FOUND, PROGRAM
+from emulator.cli.groups import PROGRAM
 from emulator.cli.options import PORT
 from emulator.cli.output import ReportOutput, with_report
-from emulator.cli.runs import CapturedCommands, command_line, environment, handling, key, sandbox
+from emulator.cli.runs import CapturedCommands, begin, command_line, environment, handling, key, sandbox
 from emulator.cli.serve import StartingServer, serve
 from emulator.cli.server import tune_garbage_collector
 
@@ -40,13 +39,13 @@ GRACE = 5.0
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What no command survives; on Windows SIGTERM, which ends it at once."""
 
-NOT_OURS = ("port", "port_file", "quiet", "exit_with_stdin")
-"""Options of ``serve`` that are about a server: its port, which has an environment variable, its end, its output."""
 
-PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
-
-
-@click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(
+    "exec",
+    # Not those about a server: its port, which has an environment variable, its end, its output.
+    params=[each for each in serve.params if each.name not in ("port", "port_file", "quiet", "exit_with_stdin")],
+    context_settings={"allow_interspersed_args": False},
+)
 @click.option("--port", type=PORT, default=0, show_default=True, help="0 picks a free port.")
 @key
 @click.option(
@@ -75,9 +74,7 @@ def execute(command: tuple[str, ...], key: str, *, under_all: str | None, output
         if chosen["state"] != "memory":
             raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
-            report = report_of(run_all(command, key, chosen))
-            output.show(report)
-            return 0 if report.passed else FOUND
+            return output.show(report_of(run_all(command, key, chosen)))
     if any(output):
         raise click.UsageError("--html, --junit and --json require --assumptions all")
     # As in serve: a start creates no garbage, and what it loads stays.
@@ -114,26 +111,21 @@ class Child:
     def run(self, command: tuple[str, ...], environment: dict[str, str], started: Callable[[], None]) -> int:
         """Run it and return its exit status; 128 plus the number of the signal that ended it, as in a shell."""
         with handling(self._on_signal):
-            self._process = self._start(command, environment)
+            self._process = begin(command, environment, None if self._shares_terminal else 0)
             started()
             for number in self._early:
                 self._pass_on(number)
             status = self._process.wait()
-            if self._interrupted and not self._shares_terminal:
-                self._wait_for_group()
+            deadline = time.monotonic() + GRACE + 1
+            # Its own children receive the signal, too: the group is gone when the last of them is.
+            with suppress(ProcessLookupError):
+                while self._interrupted and not self._shares_terminal and time.monotonic() < deadline:
+                    os.killpg(self._process.pid, 0)
+                    time.sleep(0.02)
         return status if status >= 0 else 128 - status
 
     def end(self) -> None:
         self._on_signal(signal.SIGTERM, None)
-
-    def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        group = None if self._shares_terminal else 0
-        # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
-        found = (shutil.which(command[0]) or command[0], *command[1:])
-        import subprocess  # not needed by the help of a command line
-
-        # Running what the user names is the purpose of this command.
-        return subprocess.Popen(found, env=environment, process_group=group)  # noqa: S603  # see above
 
     def _on_signal(self, number: int, _: Any) -> None:
         if number == signal.SIGINT and self._shares_terminal:
@@ -158,14 +150,6 @@ class Child:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
 
-    def _wait_for_group(self) -> None:
-        assert self._process
-        deadline = time.monotonic() + GRACE + 1
-        with suppress(ProcessLookupError):
-            while time.monotonic() < deadline:
-                os.killpg(self._process.pid, 0)
-                time.sleep(0.02)
-
 
 def on_terminal() -> bool:
     """Return whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
@@ -182,9 +166,6 @@ def on_terminal() -> bool:
 LAST_LINES = 15
 """How many lines of a failed run's output are shown."""
 
-FIRST = "under the chosen assumptions"
-"""The title of the first run. An assumption that neither ``--assume`` nor a fixture file chooses has its default."""
-
 
 class CommandRun(NamedTuple):
     """A run of the command with ``assumption`` at ``value``; None for the first run, under the chosen assumptions."""
@@ -200,7 +181,7 @@ class CommandRun(NamedTuple):
 
     @property
     def title(self) -> str:
-        return FIRST if self.assumption is None else f"when {self.assumption} is {self.value}"
+        return f"when {self.assumption} is {self.value}" if self.assumption else "under the chosen assumptions"
 
 
 def run_all(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> list[CommandRun]:

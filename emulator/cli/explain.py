@@ -21,9 +21,6 @@ LATEST = 8
 
 INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T[\d:.]+Z")
 
-NARROWEST = 40
-"""The least columns that lines are fitted into."""
-
 
 @click.command()
 @click.argument("id", type=ID, metavar="ID")
@@ -55,7 +52,7 @@ def story(found: Any, every: bool, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
     from emulator.insight.explain.explanation_text import episodes
 
-    width = max(NARROWEST, columns())
+    width = max(40, columns())
     status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""
     yield click.style(found["name"] or found["id"], bold=True)
     yield f"{found['kind'].replace('_', ' ')} {found['id']}{status}"

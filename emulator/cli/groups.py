@@ -81,9 +81,6 @@ NOT_REPEATED = (
 )
 """Options with a value that :func:`repeating` leaves out."""
 
-FLAGS = ("--json",)
-"""Options without a value that it leaves out."""
-
 REMEMBERED = "repeated.arguments"
 
 
@@ -105,7 +102,7 @@ def repeating(command: Sequence[str], *other: str, runs: Sequence[str] | None = 
     context = click.get_current_context()
     arguments: Sequence[str] = context.meta[REMEMBERED]
     split = len(arguments) - len(command)
-    options = [each for each in arguments[:split] if each not in ("--", *FLAGS)]
+    options = [each for each in arguments[:split] if each not in ("--", "--json")]
     stays = [
         each
         for number, each in enumerate(options)

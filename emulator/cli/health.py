@@ -6,9 +6,10 @@ import os
 
 import click
 
+from emulator.checks.runs import counted
 from emulator.cli.control_client import PROBE, ControlClient
 from emulator.cli.options import DEFAULT_PORT, as_json, variable
-from emulator.cli.output import counted, print_line
+from emulator.cli.output import print_line
 
 
 @click.command()

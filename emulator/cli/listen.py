@@ -8,8 +8,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 PAUSE = 0.5
 """Seconds between two attempts to reach an emulator that has ended."""
-
-LAST_SECONDS = Timeouts(connect=1, response=1)
-"""Seconds that the emulator has, at the end, to remove the endpoint."""
 
 
 @click.command()
@@ -69,12 +66,10 @@ def listen(
     # The context managers below remove the endpoint and stop the receiver.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with ControlClient(url, key, token=control_token) as emulator, Connections(target, RECEIVER_SECONDS) as receivers:
-        forwarder = Forwarder(receivers, target, secret, as_json=as_json)
-        with HttpReceiver(forwarder.answer) as receiver:
-            listener = Listener(emulator, forwarder, f"{receiver.url}/", events.split(","))
-            with listener:
-                introduce(listener.endpoint, target, secret, as_json=as_json)
-                listener.run()
+        listener = Listener(emulator, receivers, target, secret, as_json=as_json)
+        with HttpReceiver(listener.answer) as receiver, listener.registered(f"{receiver.url}/", events.split(",")):
+            introduce(listener.endpoint, target, secret, as_json=as_json)
+            listener.run()
 
 
 def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None:
@@ -91,68 +86,6 @@ def derived_secret(key: str, target: str) -> str:
     import hashlib  # not needed by the help of a command line
 
     return "whsec_" + hashlib.sha256(f"{key} {target}".encode()).hexdigest()[:32]
-
-
-class Listener:
-    """The endpoint at the emulator: registered, registered again when it is gone, and removed at the end."""
-
-    def __init__(self, emulator: ControlClient, forwarder: Forwarder, url: str, events: list[str]) -> None:
-        self._events = events
-        self.endpoint: Any = None
-        self._emulator = emulator
-        self._forwarder = forwarder
-        self._url = url
-
-    def __enter__(self) -> Listener:
-        self._register()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        id = self.endpoint["id"]
-        try:
-            self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeouts=LAST_SECONDS)
-        except Rejected:
-            click.echo("The endpoint no longer exists.", err=True)
-        except click.ClickException as error:
-            click.echo(f"The endpoint {id} was not removed: {error.format_message()}", err=True)
-
-    def run(self) -> None:
-        """Stay registered until a signal ends the command."""
-        while True:
-            reason = self._watch()
-            click.echo(f"-- {reason}; registering again", err=True)
-            self._forwarder.awaiting_registration()
-            self._register_when_possible()
-            click.echo(f"-- listening again, as {self.endpoint['id']}", err=True)
-
-    def _register(self) -> None:
-        body = {"name": "payments-emulator listen", "url": self._url, "events": self._events}
-        self.endpoint = self._emulator.post("/v1/webhooks/", body)
-        self._forwarder.verify_with(self.endpoint["secret"])
-
-    def _register_when_possible(self) -> None:
-        while True:
-            with suppress(click.ClickException):
-                return self._register()
-            time.sleep(PAUSE)
-
-    def _watch(self) -> str:
-        try:
-            for message, item in self._emulator.stream("clock"):
-                if message == "reset" and not self._exists():
-                    return f"the world was replaced ({item['cause']})"
-                if message == "open" and not self._exists():
-                    return "the emulator was restarted"
-        except Rejected as error:
-            click.echo(f"A restart of the emulator will not be noticed: {error.format_message()}", err=True)
-            while True:
-                time.sleep(3600)
-        except click.ClickException as error:
-            return error.format_message()
-        raise AssertionError("a stream ends only with an error")
-
-    def _exists(self) -> bool:
-        return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
 
 def destination(text: str, given_as: str) -> str:
@@ -179,29 +112,76 @@ RECEIVER_SECONDS = Timeouts(PATIENCE, PATIENCE)
 SIGNATURE = "Service-Signature"
 
 
-class Forwarder:
-    """Answers webhooks with what another server answers to them, and prints each delivery.
+class Listener:
+    """The endpoint at the emulator: registered, registered again when it is gone, and removed at the end.
 
-    The emulator gives each endpoint a secret of its own. So that the server behind can have one that stays, genuine
-    deliveries are signed again with ``secret``; any other is forwarded as it came.
+    Each delivery is printed and answered with what the server behind answers. The emulator gives each endpoint a secret of
+    its own. So that the server can have one that stays, genuine deliveries are signed again with ``secret``; any other is
+    forwarded as it came.
     """
 
-    def __init__(self, receivers: Connections, target: str, secret: str, *, as_json: bool) -> None:
+    def __init__(
+        self, emulator: ControlClient, receivers: Connections, target: str, secret: str, *, as_json: bool
+    ) -> None:
+        self._emulator = emulator
         self._receivers = receivers
         self._target = target
         self._secret = secret
         self._as_json = as_json
-        self._endpoint_secret = ""
-        self._registered = threading.Event()
+        self._body: dict[str, Any] = {}
+        self.endpoint: Any = None
+        self._is_registered = threading.Event()
 
-    def verify_with(self, endpoint_secret: str) -> None:
-        """Verify deliveries with this secret from now on."""
-        self._endpoint_secret = endpoint_secret
-        self._registered.set()
+    @contextmanager
+    def registered(self, url: str, events: list[str]) -> Iterator[None]:
+        self._body = {"name": "payments-emulator listen", "url": url, "events": events}
+        self._register()
+        try:
+            yield
+        finally:
+            id = self.endpoint["id"]
+            try:
+                self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeouts=Timeouts(connect=1, response=1))
+            except Rejected:
+                click.echo("The endpoint no longer exists.", err=True)
+            except click.ClickException as error:
+                click.echo(f"The endpoint {id} was not removed: {error.format_message()}", err=True)
 
-    def awaiting_registration(self) -> None:
-        """Hold deliveries until the secret of the next endpoint is known."""
-        self._registered.clear()
+    def run(self) -> None:
+        """Stay registered until a signal ends the command."""
+        while True:
+            reason = self._watch()
+            click.echo(f"-- {reason}; registering again", err=True)
+            # Deliveries wait until the secret of the next endpoint is known.
+            self._is_registered.clear()
+            while not self._is_registered.is_set():
+                try:
+                    self._register()
+                except click.ClickException:
+                    time.sleep(PAUSE)
+            click.echo(f"-- listening again, as {self.endpoint['id']}", err=True)
+
+    def _register(self) -> None:
+        self.endpoint = self._emulator.post("/v1/webhooks/", self._body)
+        self._is_registered.set()
+
+    def _watch(self) -> str:
+        try:
+            for message, item in self._emulator.stream("clock"):
+                if message == "reset" and not self._exists():
+                    return f"the world was replaced ({item['cause']})"
+                if message == "open" and not self._exists():
+                    return "the emulator was restarted"
+        except Rejected as error:
+            click.echo(f"A restart of the emulator will not be noticed: {error.format_message()}", err=True)
+            while True:
+                time.sleep(3600)
+        except click.ClickException as error:
+            return error.format_message()
+        raise AssertionError("a stream ends only with an error")
+
+    def _exists(self) -> bool:
+        return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
@@ -214,9 +194,9 @@ class Forwarder:
         event = json_object(request.body)
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
-        self._registered.wait(PATIENCE)
+        self._is_registered.wait(PATIENCE)
         given = request.headers.get(SIGNATURE, "")
-        if hmac.compare_digest(given.encode(), signature(self._endpoint_secret, request.body).encode()):
+        if hmac.compare_digest(given.encode(), signature(self.endpoint["secret"], request.body).encode()):
             request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
         return self.forward(event, request)
 

@@ -18,9 +18,6 @@ from emulator.cli.options import guidance
 from emulator.cli.output import fitted
 from emulator.version import VERSION
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What the system says when output, or a file, cannot be written any further."""
-
 COMMANDS = {
     "Start a sandbox": {
         "serve": "Start the sandbox and serve until Ctrl-C or SIGTERM.",
@@ -59,9 +56,6 @@ COMMANDS = {
     },
 }
 """The commands under their headings, each with the first sentence of its help; each run imports only its own."""
-
-CONNECTION_NAMES = ("--url", "--key", "--app", "--control-token")
-"""Options of commands that one may type before the command."""
 
 
 class Program(LazyGroup):
@@ -116,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
-        if error.errno not in DISK_ERRORS:
+        # Output, or a file, cannot be written any further.
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             raise
         discard_output()
         print(f"{PROGRAM}: cannot write: {error.strerror}", file=sys.stderr)
@@ -136,7 +131,7 @@ def run(arguments: Sequence[str]) -> object:
 def one_line(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split()).replace("'[", "'").replace("]'", "'")
     if isinstance(error, click.NoSuchOption):
-        message = unknown_option(error)
+        message = f"There is no option {error.option_name!r}; {nearest(error.option_name, error.ctx)}"
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
     if isinstance(error, click.MissingParameter) and error.ctx:
@@ -144,15 +139,13 @@ def one_line(error: click.ClickException) -> str:
     return message
 
 
-def unknown_option(error: click.NoSuchOption) -> str:
-    name, context = error.option_name, error.ctx
-    if context and context.parent is None and name in CONNECTION_NAMES:
-        hint = f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
-    else:
-        parameters = context.command.get_params(context) if context else []
-        shown = [each for each in parameters if not getattr(each, "hidden", False)]
-        hint = guidance(name, [option for each in shown for option in each.opts if option.startswith("--")])
-    return f"There is no option {name!r}; {hint}"
+def nearest(name: str, context: click.Context | None) -> str:
+    # One may type options of a command before the command.
+    if context and context.parent is None and name in ("--url", "--key", "--app", "--control-token"):
+        return f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
+    parameters = context.command.get_params(context) if context else []
+    shown = [each for each in parameters if not getattr(each, "hidden", False)]
+    return guidance(name, [option for each in shown for option in each.opts if option.startswith("--")])
 
 
 if __name__ == "__main__":

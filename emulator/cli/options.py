@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -49,14 +49,17 @@ def with_client(function: Callable[..., Any]) -> Any:
     """Return a command on a running emulator: adds the options of its connection and passes the client as ``emulator``."""
 
     @wraps(function)
-    def command(**chosen: Any) -> Any:
-        with connected(chosen) as emulator:
-            return function(emulator=emulator, **{name: chosen[name] for name in chosen if name not in NAMES})
+    def command(*, url: str, key: str, app: str | None, control_token: str | None, **chosen: Any) -> Any:
+        from emulator.cli.control_client import ControlClient
+
+        context = click.get_current_context()
+        if app and context.get_parameter_source("key") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--key and --app both name the App; give only one", context)
+        # --app overrides a key from the environment.
+        with ControlClient(url, None if app else key, app, control_token) as emulator:
+            return function(emulator=emulator, **chosen)
 
     return with_options(CONNECTION)(command)
-
-
-NAMES = frozenset({"url", "key", "app", "control_token"})
 
 
 def with_options(options: Iterable[Decorator]) -> Decorator:
@@ -68,42 +71,12 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
     return add
 
 
-def connected(chosen: dict[str, Any]) -> Any:
-    """Return the client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
-    from emulator.cli.control_client import ControlClient
-
-    context = click.get_current_context()
-    if chosen["app"] and context.get_parameter_source("key") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--key and --app both name the App; give only one", context)
-    key = None if chosen["app"] else chosen["key"]
-    return ControlClient(chosen["url"], key, chosen["app"], chosen["control_token"])
-
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 """``--json`` of every command that prints objects."""
 
 
 no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before webhooks have their outcome.")
 """``--no-wait`` of every command that causes events."""
-
-
-class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """One of a list of words, which shells complete; the error for another word suggests the nearest and names all."""
-
-    def __init__(self, name: str, words: Iterable[str]) -> None:
-        self.name = name
-        self._words = tuple(words)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self._words:
-            self.fail(f"there is no {value!r}; {guidance(value, self._words)}", param, ctx)
-        return str(value)
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return guidance("", self._words).capitalize()
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 def guidance(mistyped: str, words: Iterable[str]) -> str:
@@ -117,21 +90,25 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
     return f"did you mean `{bare[near[0]]}`?" if near else f"allowed: {', '.join(allowed)}"
 
 
-EVENT_TYPE = Words("EVENT", EVENTS)
-
-
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """A value that a function parses; its ``ValueError`` for invalid text says what is allowed."""
+    """A value that a function parses; its ``ValueError`` for invalid text says what is allowed. Shells complete ``words``."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any], words: Sequence[str] = ()) -> None:
         self.name = name
         self.parse = parse
+        self._words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return self.parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+        return guidance("", self._words).capitalize() if self._words else None
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 class Number(click.FloatRange):
@@ -158,6 +135,15 @@ def matching(name: str, pattern: str, description: str) -> Parsed:
 
 
 ID = matching("ID", r"\w{1,100}…?", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
+
+
+def _event_type(value: str) -> str:
+    if value not in EVENTS:
+        raise ValueError(f"there is no {value!r}; {guidance(value, EVENTS)}")
+    return value
+
+
+EVENT_TYPE = Parsed("EVENT", _event_type, [*EVENTS])
 
 
 def duration(value: str) -> str:

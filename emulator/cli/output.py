@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 from click.core import ParameterSource
 
+from emulator.checks.runs import counted
 from emulator.cli.options import OUTPUT_FILE, Decorator, as_json, with_client, with_options, write_text
 
 if TYPE_CHECKING:
@@ -248,7 +249,8 @@ class ReportOutput(NamedTuple):
     junit: Path | None
     as_json: bool
 
-    def show(self, report: Report) -> None:
+    def show(self, report: Report) -> int:
+        """Write and print a report; return the exit status, 1 where something is wrong."""
         from emulator.checks import report as forms
 
         if self.html is not None:
@@ -259,6 +261,7 @@ class ReportOutput(NamedTuple):
         if self.junit is not None:
             write_text(self.junit, forms.as_junit(report))
         click.echo(forms.as_json(report) if self.as_json else fitted("\n".join(report.lines(colour=True))))
+        return 0 if report.passed else 1
 
 
 def with_report(function: Callable[..., Any]) -> Any:
@@ -337,11 +340,6 @@ def clock_time(instant: str) -> str:
 
 def when(instant: str) -> str:
     return f"{instant[:19]}Z"
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural or regular}"
 
 
 def advance_lines(result: Any) -> str:

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.groups import FOUND
 from emulator.cli.listen import PATIENCE, destination
 from emulator.cli.options import DEFAULT_KEY, ID, Number, option
 from emulator.cli.output import ReportOutput, with_report
 from emulator.cli.runs import ProgressLine
 
 if TYPE_CHECKING:
-    from emulator.checks.receiver.service_world import ServiceWorld
     from emulator.checks.report import Report
 
 
@@ -73,9 +71,7 @@ def receiver(
     """
     receiver_url = destination(receiver_url, "'RECEIVER_URL'")
     with _emulator(url, key, control_token) as there:
-        report = certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there)
-    output.show(report)
-    return 0 if report.passed else FOUND
+        return output.show(certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there))
 
 
 @contextmanager
@@ -105,21 +101,13 @@ def certified(
     url: str,
     *,
     secret: str | None,
+    webhook: str | None,
     method: str = METHODS[0],
     timeout: float = PATIENCE,
     quiet: bool = False,
     **more: Any,
 ) -> Report:
     """Return what a receiver makes of valid and invalid deliveries. Raises ``ClickException`` if it does not answer."""
-    import asyncio
-
-    with warnings.catch_warnings():
-        # PyJWT recommends longer secrets than people make up for a test.
-        warnings.filterwarnings("ignore", message="The HMAC key is")
-        return asyncio.run(_run(_service(url, secret=secret, method=method, **more), timeout, quiet=quiet))
-
-
-def _service(url: str, *, secret: str | None, method: str, webhook: str | None, **more: Any) -> ServiceWorld:
     if not secret or not secret.isprintable():
         raise click.UsageError(
             "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET or --secret; "
@@ -129,27 +117,31 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
         raise click.UsageError(
             "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
         )
-    from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
+    import asyncio
 
-    try:
-        return ServiceWorld(url, secret, method, webhook=webhook, **more)
-    except NotPermitted as error:
-        raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
-
-
-async def _run(service: ServiceWorld, timeout: float, *, quiet: bool) -> Report:
     from emulator.checks.receiver import certifier
     from emulator.checks.receiver.checks import checks_of
+    from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
 
-    shown, of = ProgressLine(quiet=quiet), len(checks_of(service.endpoint.security_profile))
-    results = []
-    try:
+    shown = ProgressLine(quiet=quiet)
+
+    async def run() -> Report:
+        results = []
         async for result in certifier.results(service, timeout):
             results.append(result)
-            shown.show(len(results), of)
+            shown.show(len(results), len(checks_of(method)))
+        return certifier.report(results, service, timeout)
+
+    try:
+        with warnings.catch_warnings():
+            # PyJWT recommends longer secrets than people make up for a test.
+            warnings.filterwarnings("ignore", message="The HMAC key is")
+            service = ServiceWorld(url, secret, method, webhook=webhook, **more)
+            return asyncio.run(run())
+    except NotPermitted as error:
+        raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
     except certifier.NoReceiver as error:
-        url = service.endpoint.url.partition("?")[0]  # the query may contain a password
-        raise click.ClickException(f"no receiver answers at {url}: {error}") from None
+        there = url.partition("?")[0]  # the query may contain a password
+        raise click.ClickException(f"no receiver answers at {there}: {error}") from None
     finally:
         shown.end()
-    return certifier.report(results, service, timeout)

@@ -26,14 +26,8 @@ MOMENT = 0.05
 TOGETHER = 32
 """Lines that are made and written in one go: this thread holds up that of the requests meanwhile."""
 
-BREATH = 0.001
-"""Seconds in between."""
-
 PATIENCE = 1.0
 """Seconds that the end waits for the last lines to be written."""
-
-MAX_NAMED = 100
-"""Lines that wait while further ones have names."""
 
 INBOXES = "/_emulator/inbox/"
 """Paths whose requests, deliveries above all, are not shown."""
@@ -49,7 +43,7 @@ class RequestLines:
     """
 
     def __init__(self) -> None:
-        # A person reads names, and no more than some lines a second; names take longer than many a request.
+        # A person reads names, and no more than a hundred lines at once; names take longer than many a request.
         self._is_terminal = sys.stdout.isatty()
         self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
@@ -61,7 +55,7 @@ class RequestLines:
         """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
         if not hidden and len(self._waiting) < MAX_WAITING:
-            is_named = self._is_terminal and len(self._waiting) < MAX_NAMED
+            is_named = self._is_terminal and len(self._waiting) < 100
             self._waiting.append((request, said(request, answer, world if is_named else None)))
             if not self._some.is_set():
                 self._some.set()
@@ -83,7 +77,7 @@ class RequestLines:
                 except OSError:
                     # The reader has closed its end; the server goes on.
                     return
-                self._ending.wait(BREATH)
+                self._ending.wait(0.001)
 
 
 def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -20,11 +20,11 @@ import click
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
-from emulator.cli.output import TerminalLine, with_report
+from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.serve import StartingServer, serve
 
 if TYPE_CHECKING:
-    import subprocess
+    from subprocess import Popen
 
     from emulator.checks.runs import RunLimits
     from emulator.server.server import Server
@@ -47,31 +47,45 @@ def jobs(runs: int) -> Callable[[Any], Any]:
     )
 
 
+class CommandLine(NamedTuple):
+    """The line of an examination: COMMAND, its key, the options of its worlds, where the report goes, and the runs."""
+
+    command: tuple[str, ...]
+    key: str
+    worlds: Mapping[str, Any]
+    output: ReportOutput
+    jobs: int
+    budget: float | None = None
+
+    @contextmanager
+    def limits(self, commands: CapturedCommands, title: str = "") -> Iterator[RunLimits]:
+        """Yield the limits of runs. SIGTERM, too, ends the commands under way; a terminal shows how many runs are done."""
+        from emulator.checks.runs import RunLimits
+
+        shown = ProgressLine(quiet=self.output.as_json, title=title)
+        try:
+            with handling(signal.default_int_handler):
+                yield RunLimits(self.jobs, self.budget, shown.show, commands.stop, shown.planned)
+        finally:
+            shown.end()
+
+
 def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return what makes a command of a function that runs COMMAND many times: with its options, those of worlds first."""
     own = [each for each in serve.params if each.name in WORLD_OPTIONS]
     settings = {"allow_interspersed_args": False}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        command = with_options([key, *options])(with_report(command_line(function)))
+        @wraps(function)
+        def examine(*, command: tuple[str, ...], key: str, output: ReportOutput, jobs: int, **chosen: Any) -> Any:
+            worlds = {name: chosen.pop(name) for name in WORLD_OPTIONS}
+            line = CommandLine(command, key, worlds, output, jobs, chosen.pop("budget", None))
+            return function(line, **chosen)
+
+        command = with_options([key, *options])(with_report(command_line(examine)))
         return click.command(cls=RepeatableCommand, params=own, context_settings=settings)(command)
 
     return decorate
-
-
-@contextmanager
-def limited(
-    commands: CapturedCommands, *, jobs: int, budget: float | None = None, quiet: bool, title: str = ""
-) -> Iterator[RunLimits]:
-    """Yield the limits of runs. SIGTERM, too, ends the commands under way; a terminal shows how many runs are done."""
-    from emulator.checks.runs import RunLimits
-
-    shown = ProgressLine(quiet=quiet, title=title)
-    try:
-        with handling(signal.default_int_handler):
-            yield RunLimits(jobs, budget, shown.show, commands.stop, shown.planned)
-    finally:
-        shown.end()
 
 
 # -- a command and its sandbox
@@ -130,9 +144,6 @@ ERROR = re.compile(r"FAILED |not ok |(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
 
 LONGEST_LINE = 300
 
-SLOWER = 10
-"""How many times longer than the first run of a command another one may take."""
-
 
 def failure_of(status: int, output: str) -> str | None:
     """Return why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
@@ -148,6 +159,17 @@ def failure_of(status: int, output: str) -> str | None:
     return ", ".join(filter(None, [f"exit status {status}", shown]))
 
 
+def begin(command: Sequence[str], environment: Mapping[str, str], group: int | None, **streams: Any) -> Popen[bytes]:
+    """Start a command that leads a process group of its own, or, with None, stays in that of this process."""
+    import subprocess  # not needed by the help of a command line
+
+    # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
+    found = (shutil.which(command[0]) or command[0], *command[1:])
+    # Running what the user names is the purpose of the callers.
+    process: Popen[bytes] = subprocess.Popen(found, env=environment, process_group=group, **streams)  # noqa: S603  # see above
+    return process
+
+
 class CapturedCommands:
     """Commands that run at the same time, each in a thread of the caller, and that are ended together.
 
@@ -157,7 +179,7 @@ class CapturedCommands:
     def __init__(self, patience: float = 0.0) -> None:
         self._patience = patience
         self.time_limit: float | None = None
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -174,20 +196,11 @@ class CapturedCommands:
         ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it
         took too long, ``KeyboardInterrupt`` where Ctrl-C ended it.
         """
-        import subprocess
+        from subprocess import DEVNULL, PIPE, STDOUT
 
-        # As in exec itself: on Windows npm, for example, is npm.cmd.
-        found = (shutil.which(command[0]) or command[0], *command[1:])
+        whole = {**os.environ, WITHOUT_PAGES: "1", **variables}
         with self._lock:
-            # Running what the user names is the purpose of its callers.
-            process = subprocess.Popen(  # noqa: S603  # see above
-                found,
-                env={**os.environ, WITHOUT_PAGES: "1", **variables},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                process_group=OWN_GROUP,
-            )
+            process = begin(command, whole, OWN_GROUP, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT)
             self._running.add(process)
             if begun:
                 begun(partial(_end, process))
@@ -223,7 +236,7 @@ class CapturedCommands:
         except TimeoutExpired:
             return f"it does not end: after {self.time_limit:.0f} s it was killed", ""
         if self.time_limit is None:
-            self.time_limit = max(self._patience, SLOWER * (time.monotonic() - started))
+            self.time_limit = max(self._patience, 10 * (time.monotonic() - started))
         return failure_of(status, output), output.strip()
 
     def stop(self) -> None:
@@ -233,16 +246,12 @@ class CapturedCommands:
                 _end(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         if OWN_GROUP is None:
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
-
-
-PROGRESS_SECONDS = 10.0
-"""Seconds (real time) between two lines of progress where there is no terminal."""
 
 
 class ProgressLine:
@@ -269,7 +278,7 @@ class ProgressLine:
         now = time.monotonic()
         if self._started is None:
             self._started, self._first = now, done
-        if self._is_quiet or not (self._line.is_terminal or now - self._shown > PROGRESS_SECONDS):
+        if self._is_quiet or not (self._line.is_terminal or now - self._shown > 10):
             return
         self._shown = now
         mean = (now - self._started) / max(1, done - self._first)

@@ -100,10 +100,18 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
     lines = None if quiet else RequestLines()
     port_file: Path | None = chosen["port_file"]
     server = make_server(chosen, report=lines and lines.report)
+
+    def announce() -> None:
+        write_port(server.port, port_file)
+        tune_garbage_collector()
+        if exit_with_stdin:
+            threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
+        click.echo("Ready.")
+
     forget_port(port_file)
     introduce(server.url, chosen["keys"], chosen["profile"])
     try:
-        server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))
+        server.run(announce)
     finally:
         if lines:
             lines.close()
@@ -113,14 +121,6 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
         if (loss := server.unsaved()) is not None:
             click.echo(f"payments-emulator: {loss}", err=True)
             sys.exit(1)
-
-
-def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
-    write_port(server.port, port_file)
-    tune_garbage_collector()
-    if exit_with_stdin:
-        threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
-    click.echo("Ready.")
 
 
 def make_server(chosen: Mapping[str, Any], listening: socket.socket | None = None, **more: Any) -> Server:
@@ -164,8 +164,8 @@ def _permitted_host(chosen: Mapping[str, Any]) -> str:
 class StartingServer:
     """A server whose port is bound at once, and that ``start`` builds and runs in a thread of its own, as a context manager.
 
-    Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and :meth:`wait` raises
-    ``ClickException``, as the end of the block does.
+    Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and the end of the block raises
+    ``ClickException``.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class StartingServer:
     def start(self) -> None:
         from emulator.server.thread import ServerThread
 
-        self._thread = self._thread or ServerThread(self, self._failed)
+        self._thread = ServerThread(self, self._failed)
 
     def run(self, ready: Callable[[], None]) -> None:
         try:
@@ -200,25 +200,19 @@ class StartingServer:
         if self._server:
             self._server.stop()
 
-    def wait(self) -> None:
+    def __enter__(self) -> StartingServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         from emulator.server.thread import DidNotStart
 
-        self.start()
-        assert self._thread
+        if self._thread is None:
+            self._listening.close()
+            return
         try:
             self._thread.wait()
         except DidNotStart as error:
             told = error.__cause__
             raise told if isinstance(told, click.ClickException) else click.ClickException(str(error)) from None
-
-    def __enter__(self) -> StartingServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._thread is None:
-            self._listening.close()
-            return
-        try:
-            self.wait()
         finally:
             self._thread.stop()

@@ -50,29 +50,20 @@ def write_port(port: int, port_file: Path | None) -> None:
 
 
 @contextmanager
-def store_errors() -> Iterator[None]:
-    from emulator.engine.storage.store import CorruptStore, StorageError
-
-    try:
-        yield
-    except CorruptStore as error:
-        raise click.ClickException(str(error)) from None
-    except StorageError as error:
-        raise click.ClickException(error.why) from None
-
-
-@contextmanager
 def start_errors() -> Iterator[None]:
+    """Report on one line why a server does not start, or a store cannot be read."""
     from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.storage.store import CorruptStore, StorageError
     from emulator.server.address import CannotListen
 
     try:
-        with store_errors():
-            yield
+        yield
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
-    except InvalidFixture as error:
+    except StorageError as error:
+        raise click.ClickException(error.why) from None
+    except (CorruptStore, InvalidFixture) as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -99,20 +90,13 @@ def own_sandbox(**options: Any) -> Iterator[str]:
         yield server.url
 
 
-OTHER_FILES = 512
-"""Files that are open beside the connections of clients, such as connections to webhook receivers."""
-
-STDIN = 0
-"""The file descriptor of the standard input."""
-
-
 def allow_open_files() -> None:
     """Raise the soft limit of open files, of which each connection is one, where the system sets a lower one."""
     if sys.platform == "win32":
         return
     import resource
 
-    wanted = CONNECTIONS.most + OTHER_FILES
+    wanted = CONNECTIONS.most + 512  # beside clients' connections, for example, those to webhook receivers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -124,9 +108,9 @@ def stop_with_stdin(server: Server) -> None:
 
     However a program ends, the system closes its end of its pipes, so a server never outlives its parent.
     """
-    # Not sys.stdin: a thread that waits in it at the end of the process holds a lock that Python needs there.
+    # Its descriptor, not sys.stdin: a thread that waits in that at the end of the process holds a lock that Python needs.
     with suppress(OSError):
-        while os.read(STDIN, 4096):
+        while os.read(0, 4096):
             pass
     server.stop()
 

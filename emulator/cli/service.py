@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +18,10 @@ from emulator.cli.output import ReportOutput, with_report
 
 if TYPE_CHECKING:
     from emulator.checks.service.runner import Help
-    from emulator.checks.service.verdicts import CalibrationReport, Verdict
+    from emulator.checks.service.verdicts import Verdict
     from emulator.client.api import Api
     from emulator.document.probes import Collected
     from emulator.document.profile import Profile
-
-
-LOCAL = "local"
-"""The receiver's own address, for a service on this machine."""
 
 
 @click.command()
@@ -57,25 +53,34 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     requests it makes at most. Each assumption is confirmed, differs, or was not answered or not asked. Exit status 1 only
     with --against, 3 if --max-requests ended it.
     """
-    from emulator.checks.service.verdicts import profile_of
     from emulator.document.probes import collected
-    from emulator.document.profile import save
-    from emulator.engine.reference_data import numbered_assumptions
 
     reject_live_key(url, key)
     url, known = service_url(url), collected()
-    names = chosen_probes(known, only)
+    names, most, rate = chosen_probes(known, only), chosen["max_requests"], chosen["rate"]
+    import httpx
+
+    from emulator.checks.service.runner import Runner
+    from emulator.checks.service.service import NothingListens, Service
+    from emulator.checks.service.verdicts import CalibrationReport, profile_of
+    from emulator.document.profile import save
+    from emulator.engine.reference_data import numbered_assumptions
 
     def report_one(verdict: Verdict) -> None:
         if sys.stderr.isatty():
             click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
 
-    with _helpers(url, key, chosen) as helpers:
+    with _helpers(url, key, chosen) as helpers, httpx.Client(base_url=f"{url}/v1", timeout=60) as http:
         asked = [name for name in names if not helpers.missing(known.probes[name])]
-        most, rate = chosen["max_requests"], chosen["rate"]
         budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
         click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
-        report = _ask(known, names, url, key, helpers, rate=rate, most=most, after=report_one)
+        there = Service(http, key, rate, most)
+        try:
+            verdicts = Runner(there, known, helpers).run(names, report_one)
+        except NothingListens as error:
+            raise click.ClickException(f"{url} cannot be reached: {error}") from None
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    report = CalibrationReport(url=helpers.mask(url), date=date, requests=there.sent, verdicts=verdicts)
     profile = profile_of(known, report, len(numbered_assumptions()))
     if chosen["out"]:
         with writing(chosen["out"]):
@@ -88,7 +93,7 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     output.show(shown)
     if lines:
         return FOUND
-    return UNFINISHED if report.requests >= chosen["max_requests"] and report.of("not_answered") else 0
+    return UNFINISHED if there.sent >= most and report.of("not_answered") else 0
 
 
 def reject_live_key(*given: str) -> None:
@@ -116,33 +121,6 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
     return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
-def _ask(
-    known: Collected,
-    names: Sequence[str],
-    url: str,
-    key: str,
-    helpers: Help,
-    *,
-    rate: float,
-    most: int,
-    after: Callable[[Verdict], None],
-) -> CalibrationReport:
-    import httpx
-
-    from emulator.checks.service.runner import Runner
-    from emulator.checks.service.service import NothingListens, Service
-    from emulator.checks.service.verdicts import CalibrationReport
-
-    with httpx.Client(base_url=f"{url}/v1", timeout=60) as http:
-        service = Service(http, key, rate, most)
-        try:
-            verdicts = Runner(service, known, helpers).run(names, after)
-        except NothingListens as error:
-            raise click.ClickException(f"{url} cannot be reached: {error}") from None
-    date = f"{datetime.now(UTC):%Y-%m-%d}"
-    return CalibrationReport(url=helpers.mask(url), date=date, requests=service.sent, verdicts=verdicts)
-
-
 @contextmanager
 def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
     from emulator.checks.service.runner import Help
@@ -160,14 +138,13 @@ def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
     wanted, port = chosen["receiver"], chosen["receiver_port"]
     with ExitStack() as stack:
         try:
-            at = None if wanted == LOCAL else wanted
+            at = None if wanted == "local" else wanted
             receiver = stack.enter_context(EventReceiver(at, port)) if wanted else None
         except OSError as error:
             raise click.ClickException(f"port {port}: cannot listen: {error.strerror}") from None
         control = stack.enter_context(Api(url, key))
-        yield Help(
-            redact_value, receiver, ask_buyer if chosen["buyer"] else None, advance if _has_clock(control) else None
-        )
+        buyer = ask_buyer if chosen["buyer"] else None
+        yield Help(redact_value, receiver, buyer, advance if _has_clock(control) else None)
 
 
 def _has_clock(control: Api) -> bool:

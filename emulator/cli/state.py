@@ -9,7 +9,7 @@ import click
 
 from emulator.cli.groups import LazyGroup
 from emulator.cli.options import STATE_URL
-from emulator.cli.server import store_errors
+from emulator.cli.server import start_errors
 
 if TYPE_CHECKING:
     from emulator.engine.storage.urls import CheckedWorld
@@ -39,7 +39,7 @@ def check(store: str) -> int:
     from emulator.engine.storage import urls
 
     try:
-        with store_errors():
+        with start_errors():
             show(urls.check(store))
     except click.ClickException as error:
         click.echo(error.message)
@@ -58,7 +58,7 @@ def compact(store: str) -> None:
     from emulator.engine.storage import urls
     from emulator.engine.storage.urls import file_of
 
-    with store_errors():
+    with start_errors():
         before = _size(store)
         urls.compact(store)
     if file_of(store):
@@ -78,7 +78,7 @@ def convert(source: str, target: str) -> None:
     """
     from emulator.engine.storage import urls
 
-    with store_errors():
+    with start_errors():
         show(urls.convert(source, target))
 
 

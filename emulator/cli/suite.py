@@ -5,23 +5,23 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from emulator.checks.runs import counted
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
 from emulator.cli.options import Number
-from emulator.cli.output import ReportOutput, counted, fitted
-from emulator.cli.runs import CapturedCommands, budget, examination, jobs, limited, sandbox
+from emulator.cli.output import fitted
+from emulator.cli.runs import CapturedCommands, CommandLine, budget, examination, jobs, sandbox
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
     from emulator.checks.suite.mutants import Mutant
     from emulator.checks.suite.search import MutantRun, SuiteReport
-    from emulator.checks.suite.usage import WorldRecorder
     from emulator.checks.suite.wrong_service import WrongService
     from emulator.server.server import Server
 
@@ -51,19 +51,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     budget,
     jobs(1),
 )
-def suite(
-    command: tuple[str, ...],
-    key: str,
-    *,
-    least: float,
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
-    usage: bool,
-    budget: float | None,
-    jobs: int,
-    output: ReportOutput,
-    **chosen: Any,
-) -> int:
+def suite(line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple[str, ...], usage: bool) -> int:
     """Show which mutants of the service your tests catch.
 
     The report ends with what they never use.
@@ -83,20 +71,15 @@ def suite(
     """
     from emulator.checks.suite.mutants import MUTANTS
     from emulator.checks.suite.search import named_by, try_mutants
-    from emulator.checks.suite.usage import WorldRecorder
 
     for name in (*only, *skip):
         if not any(named_by(row, [name]) for row in MUTANTS.values()):
             raise click.BadParameter(f"{name}: there is no such mutant; --list shows them", param_hint="'--only'")
-    recorder = WorldRecorder()
-    with (
-        closing(SuiteRuns(command, key, chosen, recorder)) as runs,
-        limited(runs.commands, jobs=jobs, budget=budget, quiet=output.as_json) as limits,
-    ):
+    with closing(SuiteRuns(line)) as runs, line.limits(runs.commands) as limits:
         report = try_mutants(runs.play, {} if usage else MUTANTS, limits, only=only, skip=skip)
-    report = report._replace(repeat=repeating(command))
+    report = report._replace(repeat=repeating(line.command))
     is_played = not (report.failure or report.interrupted)
-    output.show(with_usage(report, recorder.used.report(GROUPS) if is_played else None, only_usage=usage))
+    line.output.show(with_usage(report, runs.recorder.used.report(GROUPS) if is_played else None, only_usage=usage))
     if report.interrupted:
         return INTERRUPTED
     untried = usage or (report.remaining > 0 and not report.tried)
@@ -108,35 +91,29 @@ def suite(
 def with_usage(report: SuiteReport, used: Any, *, only_usage: bool = False) -> Report:
     """Return the report with what the suite used, where it was played to its end; with that alone if nothing else is asked."""
     whole = report.report()
+    whole = whole._replace(facts={**whole.facts, "usage": used})
     if not used:
-        return whole._replace(facts={**whole.facts, "usage": None})
+        return whole
     headline, *lines = usage_lines(used)
-    facts = {**whole.facts, "usage": used}
     if only_usage:
-        return whole._replace(headline=headline, failure=None, notes=lines, facts=facts)
+        return whole._replace(headline=headline, failure=None, notes=lines)
     gap = [""] if whole.notes or not whole.findings else []
-    notes = [*whole.notes, *([*gap, headline, *lines] if used["request_count"] else [])]
-    return whole._replace(notes=notes, facts=facts)
+    return whole._replace(notes=[*whole.notes, *([*gap, headline, *lines] if used["request_count"] else [])])
 
 
 def usage_lines(used: Any) -> Iterator[str]:
     yield f"What the tests never used, with {counted(used['request_count'], 'request')}:"
     yield from [f"  no test sees {need}" for need in used["needs"]]
+    room = shutil.get_terminal_size().columns - len("  never: , and 999 more")
     for name, group in used["groups"].items():
         # Rounded down: only a complete group has 100 %.
         percentage = int(1000 * group["count"] / group["total"]) / 10
         yield f"{name:12}{group['count']:>4} of {group['total']:>3} {percentage:>7.1f} %"
-        yield from preview(group["missing"])
-
-
-def preview(missing: Sequence[str]) -> Iterator[str]:
-    room = shutil.get_terminal_size().columns - len("  never: , and 999 more")
-    lengths = accumulate(len(name) + len(", ") for name in missing)
-    fitting = sum(length <= room + len(", ") for length in lengths)
-    shown = ", ".join(missing[:fitting])
-    rest = f"{len(missing) - fitting} more" if fitting < len(missing) else ""
-    if missing:
-        yield f"  never: {', and '.join(filter(None, (shown, rest)))}"
+        if missing := group["missing"]:
+            lengths = accumulate(len(each) + len(", ") for each in missing)
+            fitting = sum(length <= room + len(", ") for length in lengths)
+            rest = f"{len(missing) - fitting} more" if fitting < len(missing) else ""
+            yield f"  never: {', and '.join(filter(None, (', '.join(missing[:fitting]), rest)))}"
 
 
 # -- the runs: the command with the right service, then with each mutant
@@ -168,11 +145,11 @@ class LoadedTests(NamedTuple):
 class SuiteRuns:
     """Runs of a command, each with a wrong service or with the right one, at whose worlds ``recorder`` looks."""
 
-    def __init__(self, command: Sequence[str], key: str, chosen: Mapping[str, Any], recorder: WorldRecorder) -> None:
-        self._command = command
-        self._key = key
-        self._chosen = chosen
-        self._recorder = recorder
+    def __init__(self, line: CommandLine) -> None:
+        from emulator.checks.suite.wrong_service import WorldRecorder
+
+        self._line = line
+        self.recorder = WorldRecorder()
         self._idle: list[LoadedTests] = []
         self._can_fork = True
         self._open = ExitStack()
@@ -196,18 +173,16 @@ class SuiteRuns:
         from emulator.checks.suite.wrong_service import WrongService
 
         service = WrongService([row], row) if row else WrongService(MUTANTS.values())
-        servers: list[Server] = []
 
         def built(server: Server) -> None:
-            servers.append(server)
             if row is None:
-                self._recorder.attach(server.sandbox.engine)
+                self.recorder.attach(server.sandbox.engine)
 
-        with sandbox(self.commands, self._key, self._chosen, service.parts(), built) as (_, variables):
-            failure, _ = self.commands.attempt(self._command, {**variables, TESTS: _listed(row)})
+        with sandbox(self.commands, self._line.key, self._line.worlds, service.parts(), built) as (_, variables):
+            failure, _ = self.commands.attempt(self._line.command, {**variables, TESTS: _listed(row)})
         if row is None:
-            self._recorder.collect(servers[0].sandbox.engine)
-        return MutantRun(failure, service.reached, service.apps)
+            self.recorder.collect()
+        return MutantRun(failure, service.reached)
 
     def _fork(self, row: Mutant) -> MutantRun | None:
         """Run the tests of a mutant in a copy of a loaded pytest; None where the command has none that forks."""
@@ -244,7 +219,7 @@ class SuiteRuns:
         service = WrongService(())
         servers: list[Server] = []
         ends: list[Callable[[], None]] = []
-        opened = sandbox(self.commands, self._key, self._chosen, service.parts(), servers.append)
+        opened = sandbox(self.commands, self._line.key, self._line.worlds, service.parts(), servers.append)
         _, variables = self._open.enter_context(opened)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             address = listening.getsockname()
@@ -253,7 +228,7 @@ class SuiteRuns:
             def run() -> None:
                 own = {TESTS: "", FORKS: str(address[1])}
                 with suppress(OSError, KeyboardInterrupt):
-                    self.commands.run(self._command, {**variables, **own}, ends.append, is_limited=False)
+                    self.commands.run(self._line.command, {**variables, **own}, ends.append, is_limited=False)
                 with suppress(OSError):
                     socket.create_connection(address).close()
 

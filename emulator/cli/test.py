@@ -9,14 +9,8 @@ from emulator.cli.groups import LazyGroup
 
 @click.group(
     cls=LazyGroup,
-    table={
-        "app": "app",
-        "suite": "suite",
-        "receiver": "receiver",
-        "client": "client",
-        "all": "all:all_four",
-        "scenario": "app:app_scenario",
-    },
+    table={name: name for name in ("app", "suite", "receiver", "client")}
+    | {"all": "all:all_four", "scenario": "app:app_scenario"},
 )
 def test() -> None:
     """Test an application, its tests, its receiver and its client.

@@ -8,10 +8,11 @@ from typing import Any, BinaryIO
 
 import click
 
+from emulator.checks.runs import counted
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import LazyGroup
 from emulator.cli.options import CLOCK_START, ID, as_json, matching, read_snapshot, with_client
-from emulator.cli.output import counted, limit, print_line, printed, when
+from emulator.cli.output import limit, print_line, printed, when
 
 NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name of 1 to 64 of A-Z a-z 0-9 . _ -")
 """The name of a snapshot, which is part of a URL."""

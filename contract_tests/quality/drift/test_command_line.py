@@ -16,11 +16,14 @@ from emulator.cli import receiver
 from emulator.cli.emails import EMAIL_KINDS
 from emulator.cli.groups import PROGRAM
 from emulator.cli.main import cli
-from emulator.cli.options import NAMES, variable
+from emulator.cli.options import variable
 from emulator.cli.suite import GROUPS
 from emulator.document import bundles
 
 ALL = dict(commands())
+
+NAMES = {"url", "key", "app", "control_token"}
+"""The options of a command that speaks to an emulator."""
 
 SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 """Commands that speak to an emulator and print nothing, a file, or JSON always."""

@@ -27,8 +27,7 @@ import httpx
 from contract_tests.quality.docs.pages import ROOT, samples
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.cli.terminal import COMMAND
-from emulator.checks.receiver.certifier import exported
-from emulator.checks.receiver.checks import METHODS
+from emulator.checks.receiver.checks import METHODS, checks_of
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld
 
 STORIES = Path(__file__).parent / "stories"
@@ -247,7 +246,10 @@ def _verifier(work: Workshop, language: str) -> Sequence[object]:
 def _deliveries() -> Iterator[dict[str, Any]]:
     for method in METHODS:
         service = ServiceWorld("https://receiver.example.com/webhooks", SECRET, method)
-        yield from (delivery for _, delivery in exported(service))
+        for check in checks_of(method):
+            of = {"check": check.name, "expected": check.expected, "method": method, "webhook": service.endpoint.id}
+            for sent in check.make(service):
+                yield {**of, "at": int(time.time()), "headers": sent.headers, "body": sent.body.decode()}
 
 
 def _line(delivery: dict[str, Any]) -> str:

@@ -15,17 +15,11 @@ from emulator.document.paths import fixture
 
 REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
 
-HUNG, SWAPPED, STALE, OVERLAPPING = "hung", "swapped", "stale", "overlapping"
-
-RETURNING = "redirected-unpaid"
-
 KILLED_KINDS = "killed"
 """How the names of all kinds begin that kill the application, and the pattern that names them all."""
 
 AT_WORK = ("killed-reading", "killed-working")
 """The kinds that strike only where handling an event takes its time: not to reach it is no news."""
-
-WRITES = frozenset(["POST", "PATCH", "PUT", "DELETE"])
 
 ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
@@ -48,31 +42,20 @@ class Advice(NamedTuple):
 
 
 _TABLES = fixture("app-faults")
-
 ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["advice"].items()}
-
-AGAIN, NOT_AGAIN, KEYLESS, OTHER_KEY, UNLIMITED = (
-    ADVICE[name] for name in ("again", "not-again", "keyless", "other-key", "unlimited")
-)
-
-RACING, SIDE_BY_SIDE, UNSTEADY = (ADVICE[name] for name in ("racing", "overlapping", "unsteady"))
-
-
-SLOW_READS = {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": True}, "probability": 1}
-"""What a receiver reads while an event comes twice at the same moment takes time, so that the two surely meet."""
 
 
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
-    With ``kills`` the application's process is ended; such a kind is tried only where it is asked for. One with ``once`` is
-    tried only at the first request of each method.
+    ``advice`` is the name of one in ``ADVICE``. With ``kills`` the application's process is ended; such a kind is tried
+    only where it is asked for. One with ``once`` is tried only at the first request of each method.
     """
 
     name: str
     about: str
     sentence: str
-    advice: Advice
+    advice: str
     then: Mapping[str, Any] = {}
     writes_only: bool = False
     kills: bool = False
@@ -93,10 +76,10 @@ class FaultKind(NamedTuple):
         return self.then.get("drop") != "before"
 
 
-REFUSED = FaultKind("refused", PAYMENT, "refused at once", ADVICE["unpaid"], {"answer_after": "0s", "refused": True})
+REFUSED = FaultKind("refused", PAYMENT, "refused at once", "unpaid", {"answer_after": "0s", "refused": True})
 """No fault, but the run that others are compared with: the operator says no at once."""
 
-FAULT_KINDS = [FaultKind(name, **{**row, "advice": ADVICE[row["advice"]]}) for name, row in _TABLES["faults"].items()]
+FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()]
 """The faults that are tried, in this order."""
 
 
@@ -111,7 +94,7 @@ class Place(NamedTuple):
     about: str
     number: int
     title: str
-    match: Mapping[str, Any] | None = None
+    match: Mapping[str, Any] = {}
     effects: Mapping[str, Mapping[str, Any] | None] = {}
     takes: float = 0
 
@@ -134,17 +117,16 @@ class Case(NamedTuple):
     def sentence(self) -> str:
         return f"{self.place}: {self.kind.sentence}"
 
-    @property
-    def match(self) -> Mapping[str, Any]:
-        return self.place.match or {"nth": self.place.number}
-
     def faults(self) -> list[dict[str, Any]]:
         """Return the bodies of ``POST /_emulator/faults`` that arrange it where nothing has happened yet."""
         if self.kind.kills:
             return []
         then = dict(self.place.effects.get(self.kind.name) or self.kind.then)
-        fault = {"match": dict(self.match), "then": then, "times": 1}
-        return [fault, SLOW_READS] if self.kind.advice in (RACING, SIDE_BY_SIDE) else [fault]
+        fault = {"match": dict(self.place.match), "then": then, "times": 1}
+        if self.kind.advice not in ("racing", "overlapping"):
+            return [fault]
+        # What a receiver reads while two events come at the same moment takes time, so that they surely meet.
+        return [fault, {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": True}, "probability": 1}]
 
 
 def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
@@ -165,9 +147,8 @@ def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
 
 
 def _differs(place: Place, kind: FaultKind) -> bool:
-    if kind.about != place.about or (kind.writes_only and place.title.split()[0] not in WRITES):
-        return False
-    return kind.kills or bool(place.effects.get(kind.name, kind.then))
+    is_concerned = kind.about == place.about and not (kind.writes_only and place.title.startswith("GET "))
+    return is_concerned and (kind.kills or bool(place.effects.get(kind.name, kind.then)))
 
 
 def _spread(column: list[Case]) -> list[Case]:

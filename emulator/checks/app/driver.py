@@ -8,23 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from emulator.checks.app.cases import (
-    AGAIN,
-    AT_WORK,
-    HUNG,
-    KEYLESS,
-    NOT_AGAIN,
-    OTHER_KEY,
-    PAYMENT,
-    REFUSED,
-    UNLIMITED,
-    UNSTEADY,
-    Advice,
-    Case,
-    cases,
-    chosen,
-    known_kinds,
-)
+from emulator.checks.app.cases import ADVICE, AT_WORK, PAYMENT, REFUSED, Case, cases, chosen, known_kinds
 from emulator.checks.app.endings import (
     Ending,
     EndingDifference,
@@ -34,29 +18,18 @@ from emulator.checks.app.endings import (
     taken_for_paid,
     value_difference,
 )
-from emulator.checks.app.report import PAUSES, AppFinding, AppReport, ignoring, without_pauses
+from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.app.tables import lines, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
-SENT_TOGETHER = "sent-together"
+PAUSES = {"throttled": "ignored-retry-after", "error-after": "retried-too-soon"}
+"""By fault the rule about how long a client waits after it, which tests often cut short."""
 
 VARIABLE = re.compile(r"[\w-]*\d[\w-]*")
 """What may differ in a request between two runs: ids, numbers, times."""
 
-ONLY_THE_SERVICE = (
-    "Only the state of the service was compared, not your own: add --check or --check-sqlite, or return a function."
-)
-
-SAME_UNPAID = (
-    "Your own state is the same whether the buyer pays or not: it does not show what is bought, or that is given away."
-)
-
 Play = Callable[[Case | None], Ending]
 """Runs the scenario once in a new world, with the faults of a case or without any; called from several threads."""
-
-RESETS = "it resets its world, and with it the fault that is to strike; it must use the world as it is"
-
-SENDS_NOTHING = "it sends no request to the service in its world, and gets no webhook"
 
 
 class Search(NamedTuple):
@@ -98,14 +71,12 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         for case in tried
         if (ending := runs.endings.get(case.name))
     ]
-    findings = ignoring([found for each in played if (found := _finding(each, baseline))], search.ignore)
-    unpaused: list[str] = []
-    if search.in_test:
-        findings, unpaused = without_pauses(findings, _kept(played, baseline))
+    findings = _ignoring([found for each in played if (found := _finding(each, baseline))], search.ignore)
+    unpaused = _cut_short(findings, played, baseline) if search.in_test else []
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
-        findings,
+        _ignoring(findings, unpaused),
         tried=[each.case for each in played],
         remaining=len(tried) - len(played),
         unreached=[each.case for each in played if not each.ending.reached and each.case.kind.name not in AT_WORK],
@@ -142,20 +113,31 @@ def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
 def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
     """Return what no run could show of the application's own state; empty where it was looked at."""
     if baseline.value is None:
-        return ONLY_THE_SERVICE
+        do = "add --check or --check-sqlite, or return a function"
+        return f"Only the state of the service was compared, not your own: {do}."
     judged = [ending for ending in refused if ending and ending.failure is None]
-    return SAME_UNPAID if judged and all(ending.value == baseline.value for ending in judged) else ""
+    if not judged or any(ending.value != baseline.value for ending in judged):
+        return ""
+    same = "Your own state is the same whether the buyer pays or not"
+    return f"{same}: it does not show what is bought, or that is given away."
 
 
-def _kept(played: Sequence[Played], baseline: Ending) -> set[str]:
-    """Return the rules about pauses that the client followed: it was asked to wait, and nothing differed.
+def _cut_short(findings: Sequence[AppFinding], played: Sequence[Played], baseline: Ending) -> list[str]:
+    """Return the rules about pauses that a test's client breaks: it was asked to wait, and nearly always something differed.
 
-    A quarter of the cases is enough: now and then a busy machine delays a client that never waits.
+    Now and then a busy machine delays a client that never waits, so a quarter of the cases is enough to have waited.
     """
     reached = [each for each in played if each.case.kind.name in PAUSES and each.ending.reached]
     asked = Counter(PAUSES[each.case.kind.name] for each in reached)
     followed = Counter(PAUSES[each.case.kind.name] for each in reached if not compare(baseline, each.ending))
-    return {rule for rule, times in followed.items() if 4 * times >= asked[rule]}
+    broken = {each.rule for finding in findings for each in finding.differences} & {*PAUSES.values()}
+    return sorted(rule for rule in broken if not followed[rule] or 4 * followed[rule] < asked[rule])
+
+
+def _ignoring(findings: Sequence[AppFinding], rules: Collection[str]) -> list[AppFinding]:
+    """Return the findings without what these rules of the audit say."""
+    kept = ((each, tuple(it for it in each.differences if it.rule not in rules)) for each in findings)
+    return [each._replace(differences=differences) for each, differences in kept if differences]
 
 
 # -- what is wrong, and why
@@ -165,11 +147,10 @@ def _finding(played: Played, baseline: Ending) -> AppFinding | None:
     case, ending, _ = played
     if not (found := _differences(played, baseline)):
         return None
-    if not ending.reached:
-        return AppFinding(case, found, UNSTEADY)
-    if case.kind.name == HUNG and any(each.rule == UNLIMITED.rule for each in found):
-        return AppFinding(case, found, UNLIMITED)
-    return AppFinding(case, found, _what_followed(case, baseline, ending) or case.kind.advice)
+    advice = _what_followed(case, baseline, ending) or case.kind.advice
+    if case.kind.name == "hung" and any(each.rule == ADVICE["unlimited"].rule for each in found):
+        advice = "unlimited"
+    return AppFinding(case, found, advice if ending.reached else "unsteady")
 
 
 def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
@@ -190,10 +171,10 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
     return found
 
 
-def _what_followed(case: Case, baseline: Ending, other: Ending) -> Advice | None:
+def _what_followed(case: Case, baseline: Ending, other: Ending) -> str | None:
     """Return what is wrong with the request that came after the one that a case strikes; None where that is not known."""
-    match = case.match
-    if "operation" not in match or case.kind.advice is not AGAIN:
+    match = case.place.match
+    if "operation" not in match or case.kind.advice != "again":
         return None
     number, planned, sent = match["nth"] - 1, baseline.sent[match["operation"]], other.sent.get(match["operation"], ())
     # A request whose connection was cut is not in the journal; in the baseline it is.
@@ -201,16 +182,16 @@ def _what_followed(case: Case, baseline: Ending, other: Ending) -> Advice | None
     if not is_cut and number >= len(sent):
         return None
     struck = planned[number] if is_cut else sent[number]
-    if case.kind.name == SENT_TOGETHER:
-        return KEYLESS if struck.method == "POST" and struck.key is None else None
+    if case.kind.name == "sent-together":
+        return "keyless" if struck.method == "POST" and struck.key is None else None
     again = _sent_again(struck, sent[number + (not is_cut) :], planned[number + 1 :])
     if again is None:
-        return NOT_AGAIN
+        return "not-again"
     is_done_twice = struck.method == "POST" and case.kind.is_executed
     if not is_done_twice or again.key is None:
-        return KEYLESS if is_done_twice else None
+        return "keyless" if is_done_twice else None
     has_other = again.changed > 0 if is_cut else again.key != struck.key
-    return OTHER_KEY if has_other else None
+    return "other-key" if has_other else None
 
 
 def _sent_again(
@@ -227,8 +208,8 @@ def _sent_again(
 
 
 def _unsuitable(baseline: Ending) -> str | None:
-    if baseline.failure is not None:
-        return baseline.failure
-    if baseline.was_reset:
-        return RESETS
-    return None if baseline.places else SENDS_NOTHING
+    if baseline.failure is None and baseline.was_reset:
+        return "it resets its world, and with it the fault that is to strike; it must use the world as it is"
+    if baseline.failure is None and not baseline.places:
+        return "it sends no request to the service in its world, and gets no webhook"
+    return baseline.failure

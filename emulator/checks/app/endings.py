@@ -9,6 +9,7 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -113,9 +114,10 @@ def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
         for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
             yield from value_differences(one, other, f"{at}[{number}]")
     elif isinstance(found, str) and isinstance(wanted, str) and not at and "\n" in found + wanted:
-        yield from _line_differences(found, wanted)
-    elif isinstance(found, str) and isinstance(wanted, str) and not at and (both := _as_json(found, wanted)):
-        yield from value_differences(*both)
+        lines = [each for each in difflib.ndiff(wanted.splitlines(), found.splitlines()) if each[0] in "+-"]
+        yield "other lines: " + ", ".join(f"{each[0]} {each[2:]!r}" for each in lines)
+    elif _is_json(found) and _is_json(wanted) and not at:
+        yield from value_differences(json.loads(found), json.loads(wanted))
     else:
         yield f"{at}{': ' if at else ''}{found!r} instead of {wanted!r}"
 
@@ -127,8 +129,7 @@ def taken_for_paid(paid: Any, refused: Any, found: Any) -> bool:
 
 def _parts(value: Any) -> set[str]:
     """Return the parts of a value, each with where it is; of a text its lines, unless it is JSON."""
-    if isinstance(value, str) and (both := _as_json(value, value)):
-        value = both[0]
+    value = json.loads(value) if _is_json(value) else value
     if isinstance(value, str):
         return set(value.splitlines())
     return {*value_differences(value, _emptied(value))}
@@ -149,19 +150,11 @@ MISSING = _Missing()
 """The value of a key that only the other dictionary has."""
 
 
-def _line_differences(found: str, wanted: str) -> Iterator[str]:
-    lines = [each for each in difflib.ndiff(wanted.splitlines(), found.splitlines()) if each[0] in "+-"]
-    yield "other lines: " + ", ".join(f"{each[0]} {each[2:]!r}" for each in lines)
-
-
-def _as_json(found: str, wanted: str) -> tuple[Any, Any] | None:
-    """Return both texts as the JSON objects or arrays that they hold; None if one of them holds none."""
-    if found[:1] not in ("{", "[") or wanted[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(found), json.loads(wanted)
-    except ValueError:
-        return None
+def _is_json(value: Any) -> bool:
+    """Return whether a value is a text that holds a JSON object or array."""
+    with suppress(ValueError):
+        return isinstance(value, str) and value.startswith(("{", "[")) and json.loads(value) is not None
+    return False
 
 
 # -- the digest of a world
@@ -169,9 +162,6 @@ def _as_json(found: str, wanted: str) -> tuple[Any, Any] | None:
 
 MONEY_KINDS = frozenset(["payment_intent", "transaction", "refund"])
 """The kinds whose objects move money when they have succeeded."""
-
-DOUBLED = {"payment_intent": "payment", "transaction": "payment"}
-"""What there is twice, where that is not the name of its kind."""
 
 MOVED = frozenset(["succeeded", "completed", "refunded", "partially_refunded"])
 """The statuses in which they have moved it."""
@@ -195,11 +185,6 @@ class Group(NamedTuple):
 
     def __str__(self) -> str:
         return f"{_plural(self.kind)} {self.status}".rstrip()
-
-    def counted(self, part: Sum) -> str:
-        """``1 refund succeeded``."""
-        noun = _singular(self.kind) if part.number == 1 else _plural(self.kind)
-        return f"{part.number} {noun} {self.status}".rstrip() + self.amount(part)
 
     def amount(self, part: Sum) -> str:
         return f" ({plain_money(part.amount, self.currency)})" if self.currency and part.number else ""
@@ -228,66 +213,51 @@ def digest(exported: Mapping[str, Any]) -> Digest:
         for name, objects in exported.items()
         if "/" in name and (kind := name.rpartition("/")[2]) in AMOUNTS
     }
-    return Digest(_sums(rows), _links(rows))
-
-
-def _sums(rows: Mapping[str, list[Any]]) -> dict[Group, Sum]:
+    kinds = {row["id"]: kind for kind, objects in rows.items() for row in objects}
     sums: dict[Group, Sum] = {}
+    naming: dict[Link, Counter[str]] = {}
     for kind, objects in rows.items():
         field = AMOUNTS[kind]
         for row in objects:
             group = Group(kind, str(row.get("status") or ""), row.get("currency") if field else None)
             number, amount = sums.get(group, Sum())
             sums[group] = Sum(number + 1, amount + (int(row.get(field) or 0) if field else 0))
-    return sums
-
-
-def _links(rows: Mapping[str, list[Any]]) -> dict[Link, dict[int, int]]:
-    kinds = {row["id"]: kind for kind, objects in rows.items() for row in objects}
-    naming: dict[Link, Counter[str]] = {}
-    for kind, objects in rows.items():
-        for row in objects:
-            named = {value for value in row.values() if isinstance(value, str) and value in kinds} - {row["id"]}
-            for id in named:
+            for id in {each for each in row.values() if isinstance(each, str) and each in kinds} - {row["id"]}:
                 naming.setdefault((kind, kinds[id]), Counter())[id] += 1
-    return {link: dict(Counter(numbers.values())) for link, numbers in naming.items()}
+    return Digest(sums, {link: Counter(numbers.values()) for link, numbers in naming.items()})
 
 
 def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDifference]:
     """Yield what the other world has more or less of; links only of kinds that it has as many of."""
-    numbers, others = totals(baseline), totals(other)
+    numbers, others = Counter[str](), Counter[str]()
+    for counts, world in ((numbers, baseline), (others, other)):
+        for group, part in world.sums.items():
+            counts[group.kind] += part.number
     for group in sorted({*baseline.sums, *other.sums}, key=str):
         wanted, found = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
         if wanted == found:
             continue
-        sentence = f"{group.counted(found)} instead of {wanted.number}{group.amount(wanted)}"
+        singular = group.kind.replace("_", " ")
+        of = f"{singular} {group.status}".rstrip() if found.number == 1 else str(group)
+        sentence = f"{found.number} {of}{group.amount(found)} instead of {wanted.number}{group.amount(wanted)}"
         # A payment that fails is none; of other things there is one more, whatever its status.
         before, after = (each[group.kind] for each in (numbers, others))
         if group.kind in MONEY_KINDS:
             before, after = wanted.number, found.number
         is_double = before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
-        noun = DOUBLED.get(group.kind, _singular(group.kind)) if is_double else ""
+        noun = "payment" if group.kind in ("payment_intent", "transaction") else singular
         is_money = group.kind in MONEY_KINDS and group.status in MOVED
-        yield EndingDifference(Weight.MONEY if is_money else Weight.OBJECTS, sentence, double=noun)
+        weight = Weight.MONEY if is_money else Weight.OBJECTS
+        yield EndingDifference(weight, sentence, double=noun if is_double else "")
     for link in sorted({*baseline.links, *other.links}):
         spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
             kind, of = map(_plural, link)
-            sentence = f"{of} by their {kind}: {found_spread} instead of {spread}"
-            yield EndingDifference(Weight.OBJECTS, sentence)
-
-
-def totals(digest: Digest) -> Counter[str]:
-    """Return how many objects of each kind there are, in any status."""
-    return Counter(group.kind for group, part in digest.sums.items() for _ in range(part.number))
-
-
-def _singular(kind: str) -> str:
-    return kind.replace("_", " ")
+            yield EndingDifference(Weight.OBJECTS, f"{of} by their {kind}: {found_spread} instead of {spread}")
 
 
 def _plural(kind: str) -> str:
-    words = _singular(kind)
+    words = kind.replace("_", " ")
     return f"{words}es" if words.endswith("s") else f"{words}s"
 
 

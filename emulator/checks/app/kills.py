@@ -24,8 +24,6 @@ GRACE = 0.25
 ALMOST = 0.7
 """The part of the usual time to handle an event after which it is killed at work: most have marked it as seen by then."""
 
-NOT_ACKNOWLEDGED = HttpResult(status_code=None, error="the application was killed before it acknowledged")
-
 
 class Killer:
     """Calls ``kill`` once, at the place of ``case``."""
@@ -51,7 +49,7 @@ class Killer:
         if self.has_struck or (about, title) != (place.about, place.title):
             return False
         self._seen.add(id)
-        return len(self._seen) == int(self.case.match["nth"])
+        return len(self._seen) == int(place.match["nth"])
 
     def strike(self) -> bool:
         """Kill the application, unless it was killed, or has ended by itself; return whether this did."""
@@ -61,12 +59,6 @@ class Killer:
             self.has_struck = True
         self._kill()
         return True
-
-    async def strike_soon(self) -> None:
-        """Kill the application at its next request, or after ``GRACE``: whatever it does next, the world is as it was."""
-        self.is_due = True
-        await asyncio.sleep(GRACE)
-        self.strike()
 
     def end(self) -> None:
         """Kill nothing any more: the application has ended by itself."""
@@ -91,20 +83,17 @@ class WatchedSender(WebhookSender):
             self._killer.strike()
             return result
         if kind == "killed-reading":
-            return await self._killed_at_its_request(sending)
-        is_at_work = kind == "killed-working"
-        _, working = await asyncio.wait([sending], timeout=ALMOST * place.takes if is_at_work else GRACE)
-        if working or not is_at_work:
-            self._killer.strike()
-        result = await sending
-        return NOT_ACKNOWLEDGED if self._killer.has_struck else result
-
-    async def _killed_at_its_request(self, sending: asyncio.Task[HttpResult]) -> HttpResult:
-        """Let the next request kill the application, as long as it handles this delivery."""
-        self._killer.is_due = True
+            # Its next request kills the application, as long as it handles this delivery.
+            self._killer.is_due = True
+        else:
+            is_at_work = kind == "killed-working"
+            _, working = await asyncio.wait([sending], timeout=ALMOST * place.takes if is_at_work else GRACE)
+            if working or not is_at_work:
+                self._killer.strike()
         result = await sending
         self._killer.is_due = False
-        return NOT_ACKNOWLEDGED if self._killer.has_struck else result
+        killed = HttpResult(status_code=None, error="the application was killed before it acknowledged")
+        return killed if self._killer.has_struck else result
 
 
 class WatchedRequests:
@@ -128,7 +117,10 @@ class WatchedRequests:
             await self._app(scope, receive, _to_nobody(send))
             return
         await self._app(scope, receive, send)
-        await self._killer.strike_soon()
+        # Whatever the application does next, the world stays as it is: its next request kills it, or the end of ``GRACE``.
+        self._killer.is_due = True
+        await asyncio.sleep(GRACE)
+        self._killer.strike()
 
 
 def _to_nobody(send: Send) -> Send:

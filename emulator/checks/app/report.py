@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from emulator.checks.app.cases import ADVICE, AGAIN, DELIVERY, PAYMENT, REQUEST, Advice, Case, Place
+from emulator.checks.app.cases import ADVICE, DELIVERY, PAYMENT, REQUEST, Case, Place
 from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
@@ -15,27 +15,13 @@ from emulator.document.paths import guide_link
 SHOWN_PLACES = 6
 """How many places of a cause are listed; the others are counted."""
 
-PAUSES = {"throttled": "ignored-retry-after", "error-after": "retried-too-soon"}
-"""By fault the rule about how long a client waits after it, which tests often cut short."""
-
-NO_PAUSES = (
-    "No attempt waited long enough: pauses cut short in a test say nothing about {}, which were left out. "
-    "Where the pauses are real, look at them."
-)
-
-
-ABOUT = (REQUEST, DELIVERY, PAYMENT)
-"""What places are about, as a table has them."""
-
-WANTED_AT_ONCE = "Nothing was shown, since the scenario wants the payment at once"
-
 
 class AppFinding(NamedTuple):
-    """A case that ended otherwise than the baseline, and what is wrong."""
+    """A case that ended otherwise than the baseline, and what is wrong: the name of an advice."""
 
     case: Case
     differences: tuple[EndingDifference, ...]
-    advice: Advice
+    advice: str
 
     @property
     def weight(self) -> tuple[Weight, bool]:
@@ -45,7 +31,7 @@ class AppFinding(NamedTuple):
     @property
     def rule(self) -> str:
         """The rule of the audit that is all there is to it; empty if there is more, or the journal names the cause."""
-        return "" if self.advice.rule in self._rules else self.differences[0].rule
+        return "" if ADVICE[self.advice].rule in self._rules else self.differences[0].rule
 
     @property
     def _rules(self) -> list[str]:
@@ -57,50 +43,12 @@ class AppFinding(NamedTuple):
             "sentence": self.case.sentence,
             "differences": [each.sentence for each in self.differences],
             "rules": self._rules,
-            "problem": self.advice.problem,
+            "problem": ADVICE[self.advice].problem,
         }
 
 
-class Cause(NamedTuple):
-    """Findings with one cause, the worst first."""
-
-    findings: Sequence[AppFinding]
-
-    @property
-    def worst(self) -> AppFinding:
-        return self.findings[0]
-
-    @property
-    def title(self) -> str:
-        if self.worst.rule:
-            return f"{self.worst.differences[0].sentence} ({self.worst.rule})"
-        return f"{self.worst.advice.problem}: {self.worst.differences[0].short}"
-
-    def finding(self, repeat: str) -> Finding:
-        """Return the cause with what followed where, and how to repeat and fix it."""
-        again, fix = repeat.replace("{case}", self.worst.case.name), guide_link("going-live", self.worst.advice.section)
-        return Finding(self.title, self.title, [*self._places()], fix, again)
-
-    def _places(self) -> Iterator[str]:
-        """Yield the first places with their differences, those of the same differences together; the others by name."""
-        groups: dict[tuple[str, ...], list[AppFinding]] = {}
-        for finding in self.findings:
-            groups.setdefault(tuple(map(_sentence, finding.differences)), []).append(finding)
-        left = SHOWN_PLACES
-        rest: list[AppFinding] = []
-        for differences, findings in groups.items():
-            listed = findings[:left]
-            yield from (finding.case.sentence for finding in listed)
-            if listed and not self.worst.rule:
-                yield from (f"    {each}" for each in differences)
-            left -= len(listed)
-            rest += findings[len(listed) :]
-        if rest:
-            yield f"and {len(rest)} more: {', '.join(finding.case.name for finding in rest)}"
-
-
-def _sentence(difference: EndingDifference) -> str:
-    return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
+Cause = Sequence[AppFinding]
+"""Findings with one cause, the worst first."""
 
 
 def causes(findings: Sequence[AppFinding]) -> list[Cause]:
@@ -112,12 +60,44 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     found = {(finding.case.place.number, finding.advice) for finding in findings}
     groups: dict[str, list[AppFinding]] = {}
     for finding in findings:
-        first = ADVICE.get(finding.advice.follows)
-        cause = first if first and (finding.case.place.number, first) in found else finding.advice
-        groups.setdefault(finding.rule or cause.problem, []).append(finding)
+        first = ADVICE[finding.advice].follows
+        cause = first if (finding.case.place.number, first) in found else finding.advice
+        groups.setdefault(finding.rule or cause, []).append(finding)
     # What names the cause is first, and then the worst. That a lost response changes something may have any cause.
-    ordered = [Cause(sorted(each, key=lambda one: (bool(one.advice.follows), one.weight))) for each in groups.values()]
-    return sorted(ordered, key=lambda it: (min(one.weight for one in it.findings), it.worst.advice is AGAIN))
+    ordered = [sorted(each, key=lambda it: (bool(ADVICE[it.advice].follows), it.weight)) for each in groups.values()]
+    return sorted(ordered, key=lambda cause: (min(it.weight for it in cause), cause[0].advice == "again"))
+
+
+def paragraph(cause: Cause, repeat: str) -> Finding:
+    """Return a cause with what followed where, and how to repeat and fix it."""
+    worst, advice = cause[0], ADVICE[cause[0].advice]
+    title = f"{advice.problem}: {worst.differences[0].short}"
+    if worst.rule:
+        title = f"{worst.differences[0].sentence} ({worst.rule})"
+    again, fix = repeat.replace("{case}", worst.case.name), guide_link("going-live", advice.section)
+    return Finding(title, title, [*_places(cause)], fix, again)
+
+
+def _places(cause: Cause) -> Iterator[str]:
+    """Yield the first places with their differences, those of the same differences together; the others by name."""
+    groups: dict[tuple[str, ...], list[AppFinding]] = {}
+    for finding in cause:
+        groups.setdefault(tuple(map(_sentence, finding.differences)), []).append(finding)
+    left = SHOWN_PLACES
+    rest: list[AppFinding] = []
+    for differences, findings in groups.items():
+        listed = findings[:left]
+        yield from (finding.case.sentence for finding in listed)
+        if listed and not cause[0].rule:
+            yield from (f"    {each}" for each in differences)
+        left -= len(listed)
+        rest += findings[len(listed) :]
+    if rest:
+        yield f"and {len(rest)} more: {', '.join(finding.case.name for finding in rest)}"
+
+
+def _sentence(difference: EndingDifference) -> str:
+    return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
 
 
 class AppReport(NamedTuple):
@@ -152,10 +132,6 @@ class AppReport(NamedTuple):
         return not (self.findings or self.unstable or self.failure)
 
     @property
-    def cases(self) -> int:
-        return len(self.tried)
-
-    @property
     def headline(self) -> str:
         if self.failure:
             return f"The scenario fails without any fault, so nothing else was tried: {self.failure}"
@@ -163,22 +139,28 @@ class AppReport(NamedTuple):
             return "Without any fault the scenario does not end the same twice, so nothing else was tried:"
         if not self.runs:
             return "Interrupted before the scenario had run twice without a fault, so nothing else was tried."
-        tried = f"{self.cases} of {counted(self.cases + self.remaining, 'case')}" if self.remaining else None
-        if not self.findings:
-            return f"No problem in {tried or counted(self.cases, 'case')}."
         found = causes(self.findings)
-        worst = found[0].worst.differences[0].short
-        return f"{counted(len(found), 'problem')} in {tried or counted(self.cases, 'case')}; worst: {worst}"
+        problems = f"{counted(len(found), 'problem')} in {self._progress}; worst: " if found else ""
+        return f"{problems}{found[0][0].differences[0].short}" if found else f"No problem in {self._progress}."
+
+    @property
+    def _progress(self) -> str:
+        """The number of cases that were tried, and of how many where some remain."""
+        every = counted(len(self.tried) + self.remaining, "case")
+        return f"{len(self.tried)} of {every}" if self.remaining else every
 
     def report(self) -> Report:
-        findings = [cause.finding(self.repeat) for cause in causes(self.findings)]
-        notes = [*self._notes()]
-        if self.failure or self.unstable or not self.runs:
-            notes = [f"    {_sentence(each)}" for each in self.unstable]
-        failure = self.failure or (self.headline if self.unstable else None)
-        right = ["every other run"] if self.runs and not failure else []
-        about = self.unseen if self.tried else ""
-        return Report("test app", self.headline, findings, failure, right, notes, self._facts(), about)
+        is_tried = not (self.failure or self.unstable) and self.runs > 0
+        return Report(
+            "test app",
+            self.headline,
+            [paragraph(cause, self.repeat) for cause in causes(self.findings)],
+            self.failure or (self.headline if self.unstable else None),
+            right=["every other run"] if is_tried else [],
+            notes=[*self._notes()] if is_tried else [f"    {_sentence(each)}" for each in self.unstable],
+            facts=self._facts(),
+            unseen=self.unseen if self.tried else "",
+        )
 
     def text(self) -> str:
         return self.report().text()
@@ -191,8 +173,10 @@ class AppReport(NamedTuple):
         places = Counter(place.about for place in self.places)
         yield f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')}, {self.runs} runs."
         if self.unpaused:
-            yield NO_PAUSES.format(" and ".join(self.unpaused))
-        for title, cases in (("Not reached by the scenario", self.unreached), (WANTED_AT_ONCE, self.unjudged)):
+            about = f"pauses cut short in a test say nothing about {' and '.join(self.unpaused)}, which were left out."
+            yield f"No attempt waited long enough: {about} Where the pauses are real, look at them."
+        at_once = "Nothing was shown, since the scenario wants the payment at once"
+        for title, cases in (("Not reached by the scenario", self.unreached), (at_once, self.unjudged)):
             if cases:
                 yield f"{title}: {', '.join(case.name for case in cases)}."
         if self.remaining:
@@ -201,8 +185,7 @@ class AppReport(NamedTuple):
     @property
     def unfinished(self) -> str:
         """Why not all cases were tried; only where some remain."""
-        ended = "Interrupted" if self.interrupted else "The budget ended"
-        return f"{ended} after {self.cases} of {counted(self.cases + self.remaining, 'case')}."
+        return f"{'Interrupted' if self.interrupted else 'The budget ended'} after {self._progress}."
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -224,28 +207,9 @@ class AppReport(NamedTuple):
         for finding in self.findings:
             ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
         kinds = [*{case.kind.name: case.kind for case in self.tried}.values()]
-        places = sorted({str(each): each for each in self.places}.values(), key=lambda each: ABOUT.index(each.about))
+        places = sorted(self.places, key=lambda each: (REQUEST, DELIVERY, PAYMENT).index(each.about))
         rows = {
             str(place): [ended.get(Case(place, kind).name, "") if kind.about == place.about else "" for kind in kinds]
             for place in places
         }
         return {"kinds": [kind.name for kind in kinds], "rows": {name: row for name, row in rows.items() if any(row)}}
-
-
-def without_pauses(findings: Sequence[AppFinding], kept: set[str]) -> tuple[list[AppFinding], list[str]]:
-    """Return the findings of a test without those about pauses that are cut short everywhere, and these rules.
-
-    ``kept`` are the rules about pauses that the client followed in some case: what is found of these stays.
-    """
-    broken = {each.rule for finding in findings for each in finding.differences}
-    short = sorted((broken & set(PAUSES.values())) - kept)
-    return ignoring(findings, short), short
-
-
-def ignoring(findings: Sequence[AppFinding], rules: Sequence[str]) -> list[AppFinding]:
-    """Return the findings without what these rules of the audit say."""
-    kept = [
-        finding._replace(differences=tuple(each for each in finding.differences if each.rule not in rules))
-        for finding in findings
-    ]
-    return [finding for finding in kept if finding.differences]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,20 +19,7 @@ from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 from emulator.checks.app import tables
-from emulator.checks.app.cases import (
-    AGAIN,
-    DELIVERY,
-    HUNG,
-    OVERLAPPING,
-    PAYMENT,
-    REQUEST,
-    RETURNING,
-    STALE,
-    SWAPPED,
-    Case,
-    Place,
-    title_of,
-)
+from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, title_of
 from emulator.checks.app.driver import Search, examine
 from emulator.checks.app.endings import AuditNote, Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
@@ -44,18 +31,7 @@ from emulator.presentation.languages.language import plain_money
 AFTERWARDS = "2d"
 """How far the clock is moved after a scenario, without faults: the default retry policy ends within (B-84)."""
 
-HARNESS = "/v1/webhooks/"
-"""Requests to it are the test's, not the application's: they set the receiver up, and no fault strikes them."""
-
 SNAPSHOT = "scenario"
-
-SENTINEL = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
-"""A fault that never strikes. It is gone after a run that reset its world."""
-
-REPEAT = 'payments.test_app(scenario, only=["{case}"])'
-
-MEASURED = ("slow-webhook-answer",)
-"""The rules of the audit that measure how fast this machine is."""
 
 
 class UnfinishedTestApp(UserWarning):
@@ -63,14 +39,11 @@ class UnfinishedTestApp(UserWarning):
 
 
 class TestWorld(Protocol):
-    """The world of a test: its client, and others that start as it did."""
+    """The world of a test: the client of its service and of the control API, and others that start as it did."""
 
     @property
-    def api(self) -> Api:
-        """The client of its service and of the control API."""
-
-    def another(self, name: str) -> AbstractContextManager[Self]:
-        """Return another world, which ends with the block."""
+    def api(self) -> Api: ...
+    def another(self, name: str) -> AbstractContextManager[Self]: ...
 
 
 E = TypeVar("E", bound=TestWorld)
@@ -105,7 +78,8 @@ def try_scenario(
         finally:
             free.put(name)
 
-    report = examine(play, RunLimits(jobs, budget), search)._replace(repeat=REPEAT)
+    report = examine(play, RunLimits(jobs, budget), search)
+    report = report._replace(repeat='payments.test_app(scenario, only=["{case}"])')
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
     if not report.passed or (report.remaining and whole):
@@ -127,7 +101,9 @@ def _played(world: E, scenario: Callable[[E], Any], case: Case | None, afterward
 
 
 def arrange(api: Api, case: Case | None) -> None:
-    for fault in (case.faults() if case else []) or [SENTINEL]:
+    # One that never strikes is gone after a run that reset its world.
+    sentinel = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
+    for fault in (case.faults() if case else []) or [sentinel]:
         api.post("/_emulator/faults", fault)
 
 
@@ -137,9 +113,12 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
     # What strikes with a probability is not used up.
     is_arranged = any(each["probability"] is None for each in api.get("/_emulator/faults")["data"])
     api.delete("/_emulator/faults")
-    before = _export(api)
+    before = {} if case else _export(api)
     requests = [each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")]
-    whole = _whole(api, requests, case)
+    # With their bodies: all of the baseline, of a case those among which the failed one may be.
+    struck = case.place.match.get("operation") if case and case.kind.advice == "again" else None
+    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] == struck)]
+    whole = [api.get(f"/_emulator/requests/{id}") for id in ids]
     api.post("/_emulator/clock/advance", {"by": afterwards})
     value = None
     if callable(check):
@@ -147,15 +126,17 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
             value = check()
         except (Exception, AssertionError) as error:
             failure = failure or one_line(error)
+    # A slow answer says how fast this machine is.
+    audit = [each for each in api.get("/_emulator/audit")["findings"] if each["rule"] != "slow-webhook-answer"]
     return Ending(
         failure=failure,
         value=value,
         digest=digest(_export(api)),
         balanced=api.get("/_emulator/ledger")["balanced"],
-        places=_places(requests, whole, before) if case is None else (),
+        places=() if case else [*_request_places(requests, whole), *_delivery_places(before), *_payment_places(before)],
         sent=_sent(whole),
         reached=case is None or not is_arranged,
-        audit=_audit(api),
+        audit=[AuditNote(each["rule"], each["severity"], each["title"]) for each in audit],
         was_reset=case is None and not is_arranged,
     )
 
@@ -185,52 +166,49 @@ def _export(api: Api) -> dict[str, Any]:
     return exported
 
 
-def _audit(api: Api) -> list[AuditNote]:
-    findings = api.get("/_emulator/audit")["findings"]
-    return [
-        AuditNote(each["rule"], each["severity"], each["title"]) for each in findings if each["rule"] not in MEASURED
-    ]
-
-
-def _places(
-    requests: Sequence[dict[str, Any]], whole: Mapping[str, dict[str, Any]], exported: dict[str, Any]
-) -> list[Place]:
+def _request_places(requests: Iterable[dict[str, Any]], whole: Iterable[dict[str, Any]]) -> list[Place]:
     # The helpers for tests wait for each response, however long it takes.
-    helped = {id for id, each in whole.items() if each["request_headers"].get("user-agent") == HELPER}
-    return [
-        *_request_places(requests, helped),
-        *_delivery_places(exported),
-        *_payment_places(exported),
-    ]
-
-
-def _request_places(requests: Sequence[dict[str, Any]], helped: Collection[str]) -> list[Place]:
+    helped = {each["id"] for each in whole if each["request_headers"].get("user-agent") == HELPER}
     seen: Counter[str] = Counter()
     places = []
     for number, request in enumerate(requests, 1):
         operation = request["operation"]
-        # What is no operation of the service, or not permitted, is answered before any fault.
-        if operation is None or request["path"].startswith(HARNESS):
+        # What is no operation of the service, or not permitted, is answered before any fault. Endpoints are made by the test,
+        # not by the application.
+        if operation is None or request["path"].startswith("/v1/webhooks/"):
             continue
         seen[operation] += 1
         match = {"operation": operation, "nth": seen[operation]}
-        effects = {HUNG: None} if request["id"] in helped else {}
+        effects = {"hung": None} if request["id"] in helped else {}
         places.append(Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects))
     return places
 
 
+HOUR, RETRIES = 3600, 36 * 3600
+"""Seconds that a late webhook is late, and in which its retries end at the latest."""
+
+
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:
-    rows, events = _rows(exported, "webhook_delivery"), _rows(exported, "event")
-    last = {row["webhook"]: number for number, row in enumerate(rows.values(), 1)}
+    rows, events = [*_rows(exported, "webhook_delivery").values()], _rows(exported, "event")
     seen: Counter[str] = Counter()
     places = []
-    for number, row in enumerate(rows.values(), 1):
-        type = row["event_type"]
+    for number, row in enumerate(rows, 1):
+        type, subject = row["event_type"], _subject(events.get(row["event"]))
         seen[type] += 1
-        effects = {
-            STALE: _stale(row, rows.values(), events),
-            OVERLAPPING: _overlaps(row, [*rows.values()][number:]),
-            **({SWAPPED: None} if number == last[row["webhook"]] else {}),
+        later = [
+            (calendar.seconds_between(row["created_at"], other["created_at"]), other)
+            for other in rows[number:]
+            if other["webhook"] == row["webhook"]
+        ]
+        gaps = [gap for gap, other in later if _subject(events.get(other["event"])) == subject]
+        longest = max((gap for gap in gaps if gap < RETRIES), default=0)
+        near = [other["event_type"] for gap, other in later if gap < HOUR]
+        effects: dict[str, Any] = {
+            # It comes after the last one about its customer, if that is over an hour later.
+            "stale": {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None,
+            # The next one to the same endpoint within an hour comes with it, of its type if there is one.
+            "overlapping": {"overlap": "same_type" if type in near else "next"} if near else None,
+            **({} if later else {"swapped": None}),
         }
         match = {"event": type, "nth": seen[type]}
         takes = max((each["duration_ms"] for each in row["attempts"]), default=0) / 1000
@@ -238,41 +216,10 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
     return places
 
 
-def _overlaps(row: dict[str, Any], later: Iterable[dict[str, Any]]) -> dict[str, str] | None:
-    """Have the next delivery to the same endpoint within an hour come with this one, of its type if there is one."""
-    near = [
-        other["event_type"]
-        for other in later
-        if other["webhook"] == row["webhook"]
-        and calendar.seconds_between(row["created_at"], other["created_at"]) < HOUR
-    ]
-    if not near:
-        return None
-    return {"overlap": "same_type" if row["event_type"] in near else "next"}
-
-
 def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return the records of a kind in an exported world, by id."""
     rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {})
     return {row["id"]: row for row in rows.values()}
-
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-HOUR, RETRIES = 3600, 36 * 3600
-"""Seconds that a late webhook is late, and in which its retries end at the latest."""
-
-
-def _stale(row: dict[str, Any], rows: Iterable[dict[str, Any]], events: dict[str, Any]) -> dict[str, str] | None:
-    """Delay a delivery so that it comes after the last one about its customer, if that is over an hour later."""
-    subject = _subject(events.get(row["event"]))
-    gaps = [
-        calendar.seconds_between(row["created_at"], other["created_at"])
-        for other in rows
-        if other["webhook"] == row["webhook"] and _subject(events.get(other["event"])) == subject
-    ]
-    longest = max((gap for gap in gaps if gap < RETRIES), default=0)
-    return {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None
 
 
 def _subject(event: dict[str, Any] | None) -> str | None:
@@ -289,23 +236,17 @@ def _payment_places(exported: dict[str, Any]) -> list[Place]:
     for number, intent in enumerate((each for each in made if each["checkout_session"] or not each["invoice"]), 1):
         url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
         # A buyer can come back only to an application on this machine.
-        effects = {} if urlsplit(url).hostname in LOOPBACK else {RETURNING: None}
+        is_here = urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
+        effects = {} if is_here else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
         if intent["status"] == "succeeded":
             places.append(Place(PAYMENT, number, title, {"nth": number}, effects))
     return places
 
 
-def _whole(api: Api, requests: Sequence[dict[str, Any]], case: Case | None) -> dict[str, dict[str, Any]]:
-    """Return requests with their bodies, by id: all of the baseline, of a case those among which the failed one may be."""
-    struck = case.match.get("operation") if case and case.kind.advice is AGAIN else None
-    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] == struck)]
-    return {id: api.get(f"/_emulator/requests/{id}") for id in ids}
-
-
-def _sent(whole: Mapping[str, dict[str, Any]]) -> dict[str, list[SentRequest]]:
+def _sent(whole: Iterable[dict[str, Any]]) -> dict[str, list[SentRequest]]:
     sent: defaultdict[str, list[SentRequest]] = defaultdict(list)
-    for request in whole.values():
+    for request in whole:
         key = request["request_headers"].get("idempotency-key")
         content = f"{request['path']} {json.dumps(request['request_body'])}"
         sent[request["operation"]].append(SentRequest(request["method"], key, content, len(request["changes"])))

@@ -25,14 +25,13 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 EPOCH = 1_000_000_000
 """Numbers from here on are times, in seconds or smaller units, where all of a column are."""
 
-NO_FILE = "{} is not in the folder of PAYMENTS_EMULATOR_FOLDER: keep it there, so that each run begins with a new one"
-
 
 def read(folder: Path, file: str) -> Tables:
     """Return the tables of a file. Raises ``AssertionError`` where the file is not in the folder, or is no database."""
     path = (folder / file).resolve()
     if not path.is_file() or folder.resolve() not in path.parents:
-        raise AssertionError(NO_FILE.format(file))
+        there = "keep it there, so that each run begins with a new one"
+        raise AssertionError(f"{file} is not in the folder of PAYMENTS_EMULATOR_FOLDER: {there}")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as data:
             names = data.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

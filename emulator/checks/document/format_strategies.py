@@ -26,16 +26,13 @@ VALID: dict[str, st.SearchStrategy[str]] = {
 }
 """Texts by format. Schemathesis knows OpenAPI's own ``date`` and ``date-time``."""
 
-Lengthen = Callable[[int], str]
-"""Makes a text of a format, of so many characters."""
-
 
 def _domain(length: int) -> str:
     """Return a domain name of this many characters, of labels as short as DNS wants them."""
     return (("a" * 59 + ".") * (length // 60 + 1))[:length]
 
 
-LENGTHENED: dict[str, Lengthen] = {
+LENGTHENED: dict[str, Callable[[int], str]] = {
     "domain": _domain,
     "email": lambda length: f"a@{_domain(length - 2)}",
     "not-blank": lambda length: "a" * length,
@@ -43,30 +40,19 @@ LENGTHENED: dict[str, Lengthen] = {
         ("https-uri", "uri", "page-url", "app-url"), lambda length: "https://shop.example/".ljust(length, "a")
     ),
 }
-"""By format: those whose texts may be as long as one likes."""
+"""By format, what makes a text of so many characters, where that may be as long as one likes."""
 
 
 def register(document: Any) -> None:
-    for name, texts in strategies(document).items():
-        schemathesis.openapi.format(name, texts)
-
-
-def strategies(document: Any) -> dict[str, st.SearchStrategy[str]]:
-    """Return texts of each format, among them some as long as each of its ``maxLength``, one shorter and one longer.
+    """Register texts of each format, among them some as long as each of its ``maxLength``, one shorter and one longer.
 
     schemathesis tries these lengths: it draws texts of the format until one fits. Where none does, that takes seconds
     for each bound, and the bound is not tried.
     """
-    return {
-        name: _with_bounds(texts, LENGTHENED.get(name), set(_bounds(document, name))) for name, texts in VALID.items()
-    }
-
-
-def _with_bounds(texts: st.SearchStrategy[str], lengthen: Lengthen | None, bounds: set[int]) -> st.SearchStrategy[str]:
-    if lengthen is None or not bounds:
-        return texts
-    lengths = sorted({bound + offset for bound in bounds for offset in (-1, 0, 1)})
-    return texts | st.sampled_from([lengthen(length) for length in lengths])
+    for name, texts in VALID.items():
+        lengths = sorted({bound + offset for bound in _bounds(document, name) for offset in (-1, 0, 1)})
+        long = [LENGTHENED[name](length) for length in lengths] if name in LENGTHENED else []
+        schemathesis.openapi.format(name, texts | st.sampled_from(long) if long else texts)
 
 
 def _bounds(node: Any, format: str) -> Iterator[int]:

@@ -63,16 +63,16 @@ def documented(document: Document) -> dict[str, Prerequisite]:
     """Return the prerequisites of resources that are not listed, by the first word of their path, made as examples say."""
     paths = document["paths"]
     words = dict.fromkeys(path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH)
-    return {word: _documented(document, f"/{word}/") for word in words if "post" in paths.get(f"/{word}/", {})}
-
-
-def _documented(document: Document, path: str) -> Prerequisite:
-    """Return the example of a creating operation, each required free text in it replaced by one that was never used before."""
-    body = resolve(document, document["paths"][path]["post"]["requestBody"])["content"]["application/json"]
-    schema = resolve(document, body["schema"])
-    fields = ((name, resolve(document, schema["properties"][name])) for name in schema.get("required", ()))
-    texts = {name: "{new}" for name, field in fields if field.get("type") == "string" and not FIXED & field.keys()}
-    return Prerequisite("POST", path, body["example"] | texts)
+    found = {}
+    for word in words:
+        if "post" in paths.get(path := f"/{word}/", {}):
+            body = resolve(document, paths[path]["post"]["requestBody"])["content"]["application/json"]
+            schema = resolve(document, body["schema"])
+            fields = {name: resolve(document, schema["properties"][name]) for name in schema.get("required", ())}
+            # Each required free text is one that was never used before.
+            free = [name for name, it in fields.items() if it.get("type") == "string" and not FIXED & it.keys()]
+            found[word] = Prerequisite("POST", path, body["example"] | dict.fromkeys(free, "{new}"))
+    return found
 
 
 FIXED = {"enum", "format", "pattern"}
@@ -149,14 +149,11 @@ class ObjectFactory:
             id = self.filled(OF_FIELD[name], scene)
             return [id] if isinstance(value, list) else id
         if name == "email" and isinstance(value, str):
-            return self._unique(value)
+            # Emails of customers are unique.
+            unique = f"{self.new()}@example.com" if value in self._sent else value
+            self._sent.add(unique)
+            return unique
         return value if name == "metadata" else self.with_references(value, scene)
-
-    def _unique(self, email: str) -> str:
-        """Return the address, or a new one if it was used before: emails of customers are unique."""
-        unique = f"{self.new()}@example.com" if email in self._sent else email
-        self._sent.add(unique)
-        return unique
 
     def _value(self, path: str, scene: Scene) -> str:
         if path == "new":
@@ -173,11 +170,8 @@ class ObjectFactory:
 
     def object(self, kind: str, scene: Scene) -> Any:
         """Return the scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
-        if kind not in scene:
-            scene[kind] = self._created(kind, scene)
-        return scene[kind]
-
-    def _created(self, kind: str, scene: Scene) -> Any:
+        if kind in scene:
+            return scene[kind]
         spec = self._known[kind]
         if spec.after:
             self.object(spec.after, scene)
@@ -185,7 +179,8 @@ class ObjectFactory:
         answer = self.send(spec.method, self.filled(spec.path, scene), body)
         if not answer.is_success:
             raise CannotCreate(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
-        return at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
+        scene[kind] = at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
+        return scene[kind]
 
 
 def webhook_receiver() -> HttpReceiver:

@@ -59,14 +59,6 @@ class DocumentResults:
         """Return the counts of an operation, given by its method and path."""
         return self.operations.setdefault(operation, OperationCount(operation))
 
-    def note(self, operation: str, failing: Failing) -> None:
-        """Add a failure, unless one with the same check and message is there."""
-        self.count_of(operation).failures.setdefault((failing.check, failing.message), failing)
-
-    @property
-    def passed(self) -> bool:
-        return not self.problems and not any(count.failures for count in self.operations.values())
-
     @property
     def requests(self) -> int:
         return sum(count.requests for count in self.operations.values())
@@ -79,21 +71,18 @@ class DocumentResults:
     def report(self) -> Report:
         """Return what was found: each response that does not match the document."""
         failed = [(each, count.operation) for count in self.operations.values() for each in count.failures.values()]
-        findings = [
-            Finding(operation, f"{operation}: {each.check}", _evidence(each), again=printable(each.curl))
-            for each, operation in failed
-        ]
+        findings = []
+        for each, operation in failed:
+            answer = f"{each.status or 'no response'} {each.answer}".strip()
+            details = [printable(line) for line in (*each.message.splitlines(), answer)]
+            findings.append(Finding(operation, f"{operation}: {each.check}", details, again=printable(each.curl)))
         findings += [Finding(CHECKED, printable(each)) for each in self.problems]
-        verdict = "All responses match the document."
-        if failed or self.problems:
-            verdict = "Some responses do not match the document."
+        verdict = f"{'Some responses do not' if findings else 'All responses'} match the document."
         right = [count.operation for count in self.operations.values() if not count.failures]
         right += [] if self.problems else [CHECKED]
         notes = [*self._table(), *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes))]
-        notes.append(
-            f"{self.requests} requests in {self.seconds:.0f} s; {len(self.checks)} kinds of check; "
-            f"{self.followed} of {len(self.links)} links succeeded."
-        )
+        kinds = f"{len(self.checks)} kinds of check; {self.followed} of {len(self.links)} links succeeded"
+        notes.append(f"{self.requests} requests in {self.seconds:.0f} s; {kinds}.")
         return Report("compare document", verdict, findings, right=right, notes=notes, facts=self._facts())
 
     def _table(self) -> Iterator[str]:
@@ -106,13 +95,9 @@ class DocumentResults:
             yield f"{count.operation.ljust(width)}  {numbers}"
 
     def _facts(self) -> dict[str, Any]:
+        # Not asdict, whose copies of a Counter count its items.
         rows = [
-            {
-                # Not asdict, whose copies of a Counter count its items.
-                **vars(count),
-                "rate": round(count.rate, 3),
-                "failures": [vars(one) for one in count.failures.values()],
-            }
+            vars(count) | {"rate": round(count.rate, 3), "failures": [*map(vars, count.failures.values())]}
             for count in self.operations.values()
         ]
         return {
@@ -124,8 +109,3 @@ class DocumentResults:
             "problems": self.problems,
             "not_created": self.notes,
         }
-
-
-def _evidence(failing: Failing) -> list[str]:
-    answer = f"{failing.status or 'no response'} {failing.answer}".strip()
-    return [printable(line) for line in (*failing.message.splitlines(), answer)]

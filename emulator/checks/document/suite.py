@@ -1,15 +1,15 @@
-"""The suite: schemathesis with all checks and phases, for any document and server."""
+"""The suite: each link followed once, then schemathesis with all checks and phases, for any document and server."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import schemathesis
 from schemathesis import hooks
+from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
@@ -18,16 +18,16 @@ from schemathesis.openapi.checks import RejectedPositiveData
 from emulator.checks.document.exceptions import is_excused, rejected_by_state
 from emulator.checks.document.format_strategies import register
 from emulator.checks.document.links import (
-    PATIENCE,
-    LinkWalker,
-    failing,
+    Link,
+    Operation,
+    filled_in,
     headers,
     links,
     operations,
     with_standard_keywords,
 )
-from emulator.checks.document.object_factory import UNSENT_PARAMETERS, CannotCreate, ObjectFactory
-from emulator.checks.document.report import DocumentResults
+from emulator.checks.document.object_factory import UNSENT_PARAMETERS, CannotCreate, ObjectFactory, Scene
+from emulator.checks.document.report import DocumentResults, Failing
 from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
@@ -36,11 +36,8 @@ LAST = ("security-profiles", "reset")
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 """Requests from the document's examples, systematically from its schemas, at random, and along its links."""
 
-ONLY_DOCUMENTED_LINKS: dict[str, Any] = {"inference": {"algorithms": []}, "link-calibration": False}
-"""Configuration of schemathesis: no links besides those of the document."""
-
-ONLY_SUCCESS = {"positive_data_acceptance": {"expected-statuses": ["2xx"]}}
-"""Configuration of schemathesis: a valid request succeeds, or one of our exceptions says why not."""
+PATIENCE = 60
+"""Seconds to wait for a response: some of the control API wait 30 s on request."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +64,74 @@ class Suite:
         started = time.monotonic()
         if self.objects:
             self.objects.learn(self.document)
-        if self.objects and "stateful" in self.phases:
-            # First, because a generated security profile may forbid requests of the walk.
-            LinkWalker(self.document, self._schema(PHASES), self.key, self.objects, self.report).run(progress)
-            if self.report.links and not self.report.followed:
-                # For example a security profile of an earlier check, which forbids every request.
-                why = next(iter(self.report.notes), "none led to a success")
-                self.report.problems.append(f"no link could be followed, so next to nothing is checked: {why}")
-        with self._prepared():
+            if "stateful" in self.phases:
+                # First, because a generated security profile may forbid requests to links.
+                self._follow_links(self.objects, progress)
+
+        # schemathesis has such hooks only for the whole process.
+        @schemathesis.hook
+        def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+            self._prepare(case)
+
+        try:
             for ids in self._groups():
                 self._explore(ids, progress)
+        finally:
+            hooks.unregister(before_call)
         self.report.seconds = time.monotonic() - started
         return self.report
+
+    # -- links
+
+    def _follow_links(self, objects: ObjectFactory, progress: Callable[[str], None]) -> None:
+        schema = self._schema(PHASES)
+        for link in links(self.document):
+            progress(link.name)
+            try:
+                self.report.links[link.name] = self._follow(link, schema, objects)
+            except CannotCreate as error:
+                self.report.links[link.name] = 0
+                self.report.notes.append(f"{link.name}: {error}")
+        if self.report.links and not self.report.followed:
+            # For example a security profile of an earlier check, which forbids every request.
+            why = next(iter(self.report.notes), "none led to a success")
+            self.report.problems.append(f"no link could be followed, so next to nothing is checked: {why}")
+
+    def _follow(self, link: Link, schema: Any, objects: ObjectFactory) -> int:
+        """Return the status of the linked operation after a successful response of the source."""
+        scene: Scene = {}
+
+        def call(operation: Operation, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
+            """Return the response to a request that can succeed; all checks run on it."""
+            body = objects.body(operation.id, operation.path, operation.method, scene)
+            case = schema[operation.path][operation.method].Case(
+                path_parameters={name: value for name, value in given.items() if f"{{{name}}}" in operation.path},
+                query={name: value for name, value in given.items() if f"{{{name}}}" not in operation.path},
+                **(
+                    {"body": body | fields, "media_type": "application/json"} if "requestBody" in operation.node else {}
+                ),
+            )
+            response = case.call(headers=headers(self.key), timeout=PATIENCE)
+            self.report.count_of(case.operation.label).requests += 1
+            try:
+                case.validate_response(response, headers=headers(self.key))
+            except FailureGroup as group:
+                for failure in group.exceptions:
+                    self._fail(case, type(failure).__name__, failure, response, case.as_curl_command())
+            return response
+
+        source = link.source
+        response = call(source, objects.parameters(source.id, source.path, scene), {})
+        if response.status_code >= 300:
+            said = f"{response.status_code}: {response.text[:300]}"
+            raise CannotCreate(f"{source.method} {source.path} answered {said}")
+        answer = response.json()
+        if source.method == "POST":
+            objects.add(source.path, answer, scene)
+        given = filled_in(link.node.get("parameters", {}), answer)
+        # Our own document has the body under a name that generators accept.
+        fields = filled_in(link.node.get("requestBody", link.node.get("x-request-body", {})), answer)
+        return int(call(link.target, given, fields).status_code)
 
     # -- requests generated from the document
 
@@ -86,27 +139,15 @@ class Suite:
         """Return the ids of all operations except streams, in groups that do not disturb each other."""
         groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
         for operation in operations(self.document).values():
-            if operation.is_endless:
-                continue
             first = operation.path.split("/")[1]
-            groups[first if first in LAST else ""].append(operation.id)
+            if "text/event-stream" not in operation.node["responses"].get("200", {}).get("content", {}):
+                groups[first if first in LAST else ""].append(operation.id)
         return [ids for ids in groups.values() if ids]
 
-    @contextmanager
-    def _prepared(self) -> Iterator[None]:
-        """Prepare each request during the block; schemathesis has such hooks only for the whole process."""
-
-        @schemathesis.hook
-        def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
-            self._prepare(case)
-
-        try:
-            yield
-        finally:
-            hooks.unregister(before_call)
-
     def _explore(self, ids: list[str], progress: Callable[[str], None]) -> None:
-        schema = self._schema(self._phases_for(ids)).include(operation_id=ids)
+        is_linked = any({link.source.id, link.target.id} <= set(ids) for link in links(self.document))
+        phases = tuple(phase for phase in self.phases if is_linked or phase != "stateful")
+        schema = self._schema(phases).include(operation_id=ids)
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioStarted):
                 progress(event.label or "links")
@@ -114,10 +155,6 @@ class Suite:
                 self.report.problems.append(f"{event.label}: {event.info.message}")
             if isinstance(event, events.ScenarioFinished):
                 self._count(event)
-
-    def _phases_for(self, ids: list[str]) -> tuple[str, ...]:
-        is_linked = any({link.source.id, link.target.id} <= set(ids) for link in links(self.document))
-        return tuple(phase for phase in self.phases if is_linked or phase != "stateful")
 
     def _schema(self, phases: tuple[str, ...]) -> Any:
         register(self.document)
@@ -140,7 +177,8 @@ class Suite:
             "headers": headers(self.key),
             "request-timeout": PATIENCE,
             "continue-on-failure": True,
-            "checks": ONLY_SUCCESS,
+            # A valid request succeeds, or one of our exceptions says why not.
+            "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx"]}},
             **({} if self.seed is None else {"seed": self.seed}),
             "generation": {
                 "max-examples": self.examples,
@@ -150,7 +188,12 @@ class Suite:
             },
             "phases": {
                 **{phase: {"enabled": phase in phases} for phase in PHASES},
-                "stateful": {"enabled": "stateful" in phases, **ONLY_DOCUMENTED_LINKS},
+                # No links besides those of the document.
+                "stateful": {
+                    "enabled": "stateful" in phases,
+                    "inference": {"algorithms": []},
+                    "link-calibration": False,
+                },
             },
         }
 
@@ -194,9 +237,12 @@ class Suite:
             for check in checks:
                 self.report.checks[check.name] += 1
                 if check.status is Status.FAILURE:
-                    self._fail(recorder, id, check)
+                    info: Any = check.failure_info
+                    response = recorder.interactions[id].response
+                    self._fail(recorder.cases[id].value, check.name, info.failure, response, info.code_sample)
 
-    def _fail(self, recorder: Any, id: str, check: Any) -> None:
-        case, answer = recorder.cases[id].value, recorder.interactions[id].response
-        info = check.failure_info
-        self.report.note(case.operation.label, failing(check.name, info.failure, answer, info.code_sample))
+    def _fail(self, case: Any, check: str, failure: Failure, response: Any, curl: str) -> None:
+        """Report the failure of a check, unless one with the same message is there."""
+        status, text = (None, "no answer") if response is None else (response.status_code, response.text[:500])
+        failing = Failing(check, f"{failure.title}: {failure.message}", status, text, curl)
+        self.report.count_of(case.operation.label).failures.setdefault((check, failing.message), failing)

@@ -1,7 +1,4 @@
-"""The run: all checks of a signing method in order, and the advice for those that fail; deliveries as plain values.
-
-The values are for unit tests of a verifier: what the checks would send, and what to make of it.
-"""
+"""The run: all checks of a signing method in order, and the advice for those that fail."""
 
 from __future__ import annotations
 
@@ -34,6 +31,10 @@ class ReceiverAnswer(NamedTuple):
     event: str
     answer: HttpResult
 
+    @property
+    def status_class(self) -> int | None:
+        return self.answer.status_code and self.answer.status_code // 100
+
 
 class CheckResult(NamedTuple):
     """A check and the receiver's answers. After a delivery without an answer the remaining ones are not sent."""
@@ -44,7 +45,8 @@ class CheckResult(NamedTuple):
     @property
     def wrong_answers(self) -> list[ReceiverAnswer]:
         """The answers that a correct receiver would not give."""
-        return [each for each in self.answers if not _is_right(self.check, each.answer)]
+        right = 2 if self.check.expected == "accepted" else 4
+        return [each for each in self.answers if each.status_class != right]
 
     @property
     def passed(self) -> bool:
@@ -59,19 +61,15 @@ async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[Ch
     """
     sender = WebhookSender(answer_time)
     for check in checks_of(service.endpoint.security_profile):
-        result = await _run(check, service, sender)
-        if check is PING and (answer := result.answers[0].answer).status_code is None:
-            raise NoReceiver(answer.reason)
+        sent = check.make(service)
+        answers = [_redacted(answer, service.endpoint) for answer in await check.send(sender, sent)]
+        if check is PING and answers[0].status_code is None:
+            raise NoReceiver(answers[0].reason)
+        types = [msgspec.json.decode(each.body)["type"] for each in sent]
+        result = CheckResult(check, tuple(map(ReceiverAnswer, types, answers)))
         yield result
         if check is GOOD and not result.passed:
             break
-
-
-async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSender) -> CheckResult:
-    sent = check.make(service)
-    answers = [_redacted(answer, service.endpoint) for answer in await check.send(sender, sent)]
-    types = [msgspec.json.decode(each.body)["type"] for each in sent]
-    return CheckResult(check, tuple(map(ReceiverAnswer, types, answers)))
 
 
 def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
@@ -83,17 +81,6 @@ def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
         answer, body=redact_text(text)[:EXCERPT], error=answer.error and redact_text(answer.error)
     )
 
-
-def _is_right(check: ReceiverCheck, answer: HttpResult) -> bool:
-    return answer.ok if check.expected == "accepted" else _status_class(answer) == 4
-
-
-def _status_class(answer: HttpResult) -> int | None:
-    return answer.status_code and answer.status_code // 100
-
-
-SIGNATURES = "B-83"
-"""The assumption that a check names as its rule if its advice is about signatures."""
 
 WRONG_URL = "Is it the right URL, and does it accept POST?"
 NO_ANSWER = "Answer every delivery, and answer before you do slow work. Without an answer the delivery is sent again."
@@ -107,14 +94,15 @@ def advice_for(result: CheckResult) -> str | None:
     """Return how to fix a failed check; None for one that passed."""
     if result.passed:
         return None
-    check, answer = result.check, result.wrong_answers[0].answer
-    own, status = check.by_status.get(answer.status_code or 0, check.advice), _status_class(answer)
+    check, wrong = result.check, result.wrong_answers[0]
+    code, status = wrong.answer.status_code or 0, wrong.status_class
+    own = check.by_status.get(code, check.advice)
     if status == 3:
         return REDIRECTED
     if status == 5 and check.expected == "accepted":
-        # Advice about signatures is for one that was rejected.
-        return f"{FAILED} {UNUSED if SIGNATURES in check.rule else own}"
-    before = WRONG_URL if answer.status_code in (404, 405) else {None: NO_ANSWER, 5: CRASHED}.get(status, "")
+        # Advice about signatures (B-83) is for one that was rejected.
+        return f"{FAILED} {UNUSED if 'B-83' in check.rule else own}"
+    before = WRONG_URL if code in (404, 405) else {None: NO_ANSWER, 5: CRASHED}.get(status, "")
     return f"{before} {own}".strip()
 
 
@@ -122,59 +110,47 @@ BADNESS = {2: 0, 5: 1, None: 2}
 """How bad a failed check is, by the class of its answer: a forgery that is believed, an error, silence; 3 for anything else."""
 
 
-def as_json(result: CheckResult) -> dict[str, Any]:
-    check = result.check
-    return {
-        "check": check.name,
-        "passed": result.passed,
-        "sent": check.sent,
-        "expected": check.expected,
-        "rule": check.rule,
-        "answers": [
-            {
-                "event": event,
-                "status": answer.status_code,
-                "passed": _is_right(check, answer),
-                "error": answer.error,
-                "body": answer.body,
-                "duration_ms": answer.duration_ms,
-            }
-            for event, answer in result.answers
-        ],
-        "advice": advice_for(result),
-    }
-
-
 # -- the report
-
-
-UNREADABLE = (
-    "If the receiver reads the objects of events: they exist only with --url (PAYMENTS_EMULATOR_URL), which names the "
-    "emulator that it reads from."
-)
 
 
 def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: float) -> Report:
     """Return what was found, one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
     failed = [each for each in results if not each.passed]
-    failed.sort(key=lambda each: BADNESS.get(_status_class(each.wrong_answers[0].answer), 3))
+    failed.sort(key=lambda each: BADNESS.get(each.wrong_answers[0].status_class, 3))
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",
         f"{verdict} ({method}, {answer_time:g} s for an answer).",
-        [_finding(each) for each in failed],
+        [*map(_finding, failed)],
         right=[each.check.name for each in results if each.passed],
         notes=[*_notes(results, service)],
-        facts={"checks": [as_json(each) for each in results]},
+        facts={"checks": [_row(each) for each in results]},
     )
+
+
+def _row(result: CheckResult) -> dict[str, Any]:
+    check, wrong = result.check, result.wrong_answers
+    answers = [
+        {
+            "event": each.event,
+            "status": each.answer.status_code,
+            "passed": each not in wrong,
+            "error": each.answer.error,
+            "body": each.answer.body,
+            "duration_ms": each.answer.duration_ms,
+        }
+        for each in result.answers
+    ]
+    shown = {"sent": check.sent, "expected": check.expected, "rule": check.rule, "answers": answers}
+    return {"check": check.name, "passed": not wrong, **shown, "advice": advice_for(result)}
 
 
 def _finding(result: CheckResult) -> Finding:
     check = result.check
-    expected = f"expected: a {'2xx' if check.expected == 'accepted' else '4xx'} ({check.rule})"
-    details = [f"{check.name}: {expected}", f"got: {'; '.join(_got(result.wrong_answers))}"]
-    title = f"{check.sent}: not {'accepted' if check.expected == 'accepted' else 'rejected'}"
+    status, wanted = ("2xx", "accepted") if check.expected == "accepted" else ("4xx", "rejected")
+    details = [f"{check.name}: expected: a {status} ({check.rule})", f"got: {'; '.join(_got(result.wrong_answers))}"]
+    title = f"{check.sent}: not {wanted}"
     return Finding(check.name, title[0].upper() + title[1:], details, advice_for(result) or "")
 
 
@@ -193,7 +169,8 @@ def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[st
         yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
     valid = [each for each in results if each.check.expected == "accepted"]
     if not service.is_readable and not all(each.passed for each in valid):
-        yield UNREADABLE
+        with_url = "they exist only with --url (PAYMENTS_EMULATOR_URL), which names the emulator that it reads from"
+        yield f"If the receiver reads the objects of events: {with_url}."
     statuses = {each.answer.status_code for result in valid for each in result.answers if each.answer.ok}
     if others := sorted(status for status in statuses if status and status != 200):
         yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."

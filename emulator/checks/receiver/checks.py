@@ -68,13 +68,6 @@ async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[H
 # -- valid deliveries
 
 
-THREE_DAYS = 3 * 24 * 3600
-"""Seconds; longer than ten retries with exponential backoff take, so only a replay arrives this late (B-84)."""
-
-PARALLEL = 5
-"""Deliveries sent at the same time."""
-
-
 def every_type(service: ServiceWorld) -> list[SignedRequest]:
     """Return events of every type, each after the events that lead to it.
 
@@ -85,20 +78,14 @@ def every_type(service: ServiceWorld) -> list[SignedRequest]:
     return [sent for type in EVENTS for sent in service.deliveries_of(type, **overrides.get(type, {}))]
 
 
-def text(service: ServiceWorld) -> list[SignedRequest]:
-    """Return an event with non-ASCII characters; a receiver that normalizes text before it verifies loses the accent."""
-    return [service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})]
-
-
 def spaced(service: ServiceWorld) -> list[SignedRequest]:
     """Return the same JSON with different white space."""
     sent = service.customer()
     return [service.signed(sent, body=json.dumps(json.loads(sent.body), indent=2).encode())]
 
 
-def large(service: ServiceWorld) -> list[SignedRequest]:
-    """Return the most metadata that a customer can have, in characters of four bytes (B-22)."""
-    return [service.customer(metadata={f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)})]
+MOST_METADATA = {f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)}
+"""The most metadata that a customer can have, in characters of four bytes (B-22)."""
 
 
 def twice(service: ServiceWorld) -> list[SignedRequest]:
@@ -113,26 +100,20 @@ def twice(service: ServiceWorld) -> list[SignedRequest]:
 OTHER = {"HMAC_SHA256": "JWT", "JWT": "HMAC_SHA256", "BASIC": "HMAC_SHA256"}
 """For each signing method, another one that the endpoint does not use."""
 
-NO_ALGORITHM = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
-
 
 def without_algorithm(service: ServiceWorld) -> SignedRequest:
     """Return a token that declares itself unsigned."""
     sent = service.customer()
+    head = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
     claims = sent.headers["Authorization"].split(".")[1]
-    return replace(sent, headers={**sent.headers, "Authorization": f"Bearer {NO_ALGORITHM}.{claims}."})
+    return replace(sent, headers={**sent.headers, "Authorization": f"Bearer {head}.{claims}."})
 
 
-def with_proof(service: ServiceWorld, proof: str) -> SignedRequest:
-    """Return a new event with a signature that is not its own."""
+def with_proof(service: ServiceWorld, proof: str | None = None) -> SignedRequest:
+    """Return a new event with a signature that is not its own: ``proof``, or that of another event."""
     sent, (name, scheme) = service.customer(), PROOF_HEADERS[service.endpoint.security_profile]
-    return replace(sent, headers={**sent.headers, name: scheme + proof})
-
-
-def borrowed(service: ServiceWorld) -> SignedRequest:
-    """Return a new event with the signature of another one."""
-    name, scheme = PROOF_HEADERS[service.endpoint.security_profile]
-    return with_proof(service, service.valid_event.headers[name].removeprefix(scheme))
+    given = service.valid_event.headers[name] if proof is None else scheme + proof
+    return replace(sent, headers={**sent.headers, name: given})
 
 
 # -- checks
@@ -177,21 +158,23 @@ SENT: Mapping[str, Make] = {
     "test": _one(ServiceWorld.test),
     "events": every_type,
     "unknown": _one(ServiceWorld.unknown_type),
-    "text": text,
+    # A receiver that normalizes text before it verifies loses the accent.
+    "text": _one(lambda service: service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})),
     "spacing": spaced,
-    "large": large,
+    "large": _one(lambda service: service.customer(metadata=MOST_METADATA)),
     "slow": _one(ServiceWorld.customer),
-    "parallel": lambda service: [service.customer() for _ in range(PARALLEL)],
+    "parallel": lambda service: [service.customer() for _ in range(5)],
     "repeated": twice,
     # Canceled, created, its customer created.
     "reordered": lambda service: service.deliveries_of("subscription.canceled")[::-1],
-    "late": _one(lambda service: service.customer(ago=THREE_DAYS)),
+    # Ten retries with exponential backoff take less than three days, so only a replay arrives this late (B-84).
+    "late": _one(lambda service: service.customer(ago=3 * 24 * 3600)),
     "valid-token": _resigned(lambda service: {"ago": TOKEN_LIFETIME - 60}),
     "stale-token": _resigned(lambda service: {"ago": 12 * TOKEN_LIFETIME}),
     "forged-secret": _resigned(lambda service: {"by": {"secret": f"whsec_{secrets.token_hex(16)}"}}),
     "forged-user": _resigned(lambda service: {"by": {"id": f"{WebhookEndpoint.prefix}_{secrets.token_hex(12)}"}}),
     "forged-body": _one(lambda service: replace(service.valid_event, body=tamper(service.valid_event.body))),
-    "forged-event": _one(borrowed),
+    "forged-event": _one(with_proof),
     "forged-method": _resigned(lambda service: {"by": {"security_profile": OTHER[service.endpoint.security_profile]}}),
     "forged-algorithm": _one(without_algorithm),
     "unsigned": _one(lambda service: unsigned(service.customer())),

@@ -36,8 +36,6 @@ PROOF_HEADERS = {
 CauseEvents = Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """Causes an event of a type with overrides, and returns it as the last of all events that came of it, as JSON."""
 
-LOST_ANSWER = HttpResult(status_code=None, error="the answer was lost")
-
 
 class NotPermitted(ValueError):
     """A URL to which the service sends no webhooks; the message says why (B-82)."""
@@ -63,15 +61,12 @@ class ServiceWorld:
         app: Key = APP,
     ) -> None:
         self._elsewhere = elsewhere
+        self.is_readable: bool = elsewhere is not None
+        """Whether there is a service from which the objects of the events can be read."""
         self._world, self._clock = Sandbox().build_world(app)
         with self._world.unit_of_work():
             fields = {"secret": secret, "security_profile": method, "ssl_verification": ssl_verification}
             self.endpoint: WebhookEndpoint = self._world.add(_endpoint(self._world, url, webhook, fields))
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether there is a service from which the objects of the events can be read."""
-        return self._elsewhere is not None
 
     def ping(self) -> SignedRequest:
         with self._unit_of_work():
@@ -110,8 +105,9 @@ class ServiceWorld:
     def again(self, sent: SignedRequest) -> SignedRequest:
         """Return the retry of a delivery whose answer was lost (B-84)."""
         effect = DeliverWebhook(webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"])
+        lost = HttpResult(status_code=None, error="the answer was lost")
         with self._unit_of_work():
-            deliveries.record_attempt(self._world, effect, sent, LOST_ANSWER, self._world.now)
+            deliveries.record_attempt(self._world, effect, sent, lost, self._world.now)
         return self._outgoing(effect)
 
     def signed(
@@ -158,11 +154,15 @@ def unsigned(sent: SignedRequest) -> SignedRequest:
 
 
 def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) -> WebhookEndpoint:
+    try:
+        permitted = permitted_url(world, url)
+    except ApiError as error:
+        raise NotPermitted((error.errors or {})["url"][0]) from None
     return WebhookEndpoint(
         id=id or world.new_id(WebhookEndpoint),
         app=world.app,
         name="payments-emulator test receiver",
-        url=_permitted(world, url),
+        url=permitted,
         events=(EVERY_EVENT,),
         retry_policy=RetryPolicy(),
         metadata={},
@@ -171,10 +171,3 @@ def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) ->
         updated_at=world.now,
         **fields,
     )
-
-
-def _permitted(world: World, url: str) -> str:
-    try:
-        return permitted_url(world, url)
-    except ApiError as error:
-        raise NotPermitted((error.errors or {})["url"][0]) from None

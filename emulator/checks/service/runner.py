@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -45,24 +46,24 @@ class Runner:
 
     def __init__(self, service: Service, collected: Collected, helpers: Help) -> None:
         self._service = service
-        self._collected = collected
+        self.collected = collected
         self.help = helpers
         word = f"probe{secrets.token_hex(4)}"  # no other run has it
         self._words = (f"{word}{number}" for number in count())
         self._created: dict[str, dict[str, list[str]]] = {}
-        self._shared: dict[str, dict[str, Any]] = {}
-        self._failed: dict[str, str] = {}
+        self._shared: dict[str, dict[str, Any] | NoAnswer] = {}
 
     def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
         """Return the verdicts of these probes; ``after`` is called with each. An interrupted run removes its objects too."""
         found = []
         try:
             for name in names:
-                probe = self._collected.probes[name]
-                why = self.help.missing(probe)
-                verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
+                probe = self.collected.probes[name]
                 try:
-                    verdict = verdict if why else self._asked(name, probe)
+                    if why := self.help.missing(probe):
+                        verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
+                    else:
+                        verdict = self._asked(name, probe)
                 finally:
                     self._clean(name)
                 after(verdict)
@@ -110,43 +111,32 @@ class Runner:
 
     def shared(self, name: str) -> dict[str, Any]:
         """Return a shared object, made on first use. Raises :class:`NoAnswer`, each time for the same reason."""
-        if name in self._failed:
-            raise NoAnswer(self._failed[name])
         if name not in self._shared:
-            run = _ProbeRun(self, SHARED, next(self._words))
             try:
-                self._shared[name] = run.step(self._collected.objects[name])
+                self._shared[name] = _ProbeRun(self, SHARED, next(self._words)).step(self.collected.objects[name])
             except NoAnswer as error:
-                self._failed[name] = str(error)
-                raise
-        return self._shared[name]
-
-    def knows(self, name: str) -> bool:
-        return name in self._collected.objects
-
-    def in_order(self, names: Collection[str]) -> list[str]:
-        """Return those names that are shared objects, in the order in which the objects are listed."""
-        return [name for name in self._collected.objects if name in names]
+                self._shared[name] = error
+        if isinstance(found := self._shared[name], NoAnswer):
+            raise found
+        return found
 
     def send(self, owner: str, step: ProbeStep, at: Callable[[str], Any]) -> dict[str, Any]:
         """Return the answer to the request of a step. What it creates is removed after its owner."""
-        method, _, path = resolved(step.do, at).partition(" ")
-        headers = resolved(step.headers, at)
-        answer = self._service.send(method, path, resolved(step.body, at), resolved(step.raw, at), headers)
-        if method == "POST" and answer["http"] == 201 and path in self._collected.cleanup and "id" in answer:
+        do, body, raw, headers = resolved([step.do, step.body, step.raw, step.headers], at)
+        method, _, path = do.partition(" ")
+        answer = self._service.send(method, path, body, raw, headers)
+        if method == "POST" and answer["http"] == 201 and path in self.collected.cleanup and "id" in answer:
             self._created.setdefault(owner, {}).setdefault(path, []).append(answer["id"])
         return answer
 
     def _clean(self, owner: str) -> None:
         """Remove what can be removed of what was created for a probe; what is gone already is no failure."""
         created = self._created.pop(owner, {})
-        for path, request in self._collected.cleanup.items():
+        for path, request in self.collected.cleanup.items():
             for id in created.get(path, []):
                 method, _, where = request.partition(" ")
-                try:
+                with suppress(NoAnswer):
                     self._service.send(method, where.replace("{id}", id), None, None, {})
-                except NoAnswer:
-                    continue
 
 
 class _ProbeRun:
@@ -161,8 +151,10 @@ class _ProbeRun:
 
     def outcome(self, probe: Probe) -> ProbeOutcome | None:
         """Return the outcome that was observed; None for one that the probe does not list."""
-        for name in self._runner.in_order(probe.roots()):
-            self._value(name)
+        roots = probe.roots()
+        for name in self._runner.collected.objects:
+            if name in roots:
+                self._value(name)
         for step in probe.steps:
             self.answers[step.name] = self.step(step)
         for outcome in (probe.confirms, *probe.otherwise):
@@ -172,17 +164,15 @@ class _ProbeRun:
 
     def step(self, step: ProbeStep) -> dict[str, Any]:
         """Return the answer of one step. Raises :class:`NoAnswer` and ``LookupError``."""
-        if step.wait is not None:
-            assert self._runner.help.advance is not None
-            self._runner.help.advance(step.wait)
+        helpers = self._runner.help  # a probe that needs what is missing is not asked
+        if step.wait is not None and helpers.advance:
+            helpers.advance(step.wait)
             return {}
-        if step.buyer is not None:
-            assert self._runner.help.buyer is not None
-            self._runner.help.buyer(resolved(step.buyer, self.at))
+        if step.buyer is not None and helpers.buyer:
+            helpers.buyer(resolved(step.buyer, self.at))
             return {}
-        if step.received is not None:
-            assert self._runner.help.receiver is not None
-            return self._runner.help.receiver.last(resolved(step.received, self.at), resolved(step.secret, self.at))
+        if step.received is not None and helpers.receiver:
+            return helpers.receiver.last(resolved(step.received, self.at), resolved(step.secret, self.at))
         if step.boundary is not None:
             return self._boundary(step, step.boundary)
         answer = self._runner.send(self._owner, step, self.at)
@@ -229,7 +219,7 @@ class _ProbeRun:
             return self._word
         if root == "receiver":
             return self._runner.help.receiver.url if self._runner.help.receiver else MISSING
-        if root not in self.answers and self._runner.knows(root):
+        if root not in self.answers and root in self._runner.collected.objects:
             self.answers[root] = self._runner.shared(root)
             if exchange := self.answers[root].get("exchange"):
                 self.exchanges.append(exchange)

@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -25,10 +25,6 @@ from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, Rece
 from emulator.document.references import MISSING, Computed, filled
 
 # -- references to values of an answer, and the conditions that values are held against
-
-
-Answers = Mapping[str, Any]
-"""What was answered, by the names of the steps: the JSON of the body, with ``http``, ``headers`` and ``error``."""
 
 
 def error_of(status: int, body: Any) -> dict[str, Any] | None:
@@ -123,26 +119,28 @@ class Evidence(msgspec.Struct, frozen=True):
     body: Any
 
 
-class Timing(NamedTuple):
-    """What measures time and what lets it pass, in seconds."""
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-
-
-REAL_TIME = Timing()
-
-
 class Service:
-    """A running service at ``url``, called with ``key`` at most ``rate`` times a second and ``most`` times in all."""
+    """A running service, called with ``key`` at most ``rate`` times a second and ``most`` times in all.
 
-    def __init__(self, http: httpx.Client, key: str, rate: float, most: int, timing: Timing = REAL_TIME) -> None:
+    ``clock`` measures time and ``sleep`` lets it pass, in seconds.
+    """
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        key: str,
+        rate: float,
+        most: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._http = http
         self._key = key
         self._interval = 1 / rate
         self._most = most
-        self._timing = timing
-        self._next = timing.clock()
+        self._clock, self._sleep = clock, sleep
+        self._next = clock()
         self.sent = 0
         self._is_there = False
 
@@ -168,13 +166,14 @@ class Service:
                 why = f"{type(error).__name__}: {error}"
                 if isinstance(error, httpx.ConnectError) and not self._is_there:
                     raise NothingListens(str(error)) from None
-                self._timing.sleep(2**attempt)
+                self._sleep(2**attempt)
                 continue
             self._is_there = True
             if answer.status_code != 429 and answer.status_code < 500:
                 return _answer(answer, method, path, sent)
             why = f"{method} {path} was answered with {answer.status_code} {ATTEMPTS} times"
-            self._timing.sleep(_seconds(answer, attempt))
+            pause = answer.headers.get("retry-after", "")
+            self._sleep(min(float(pause), LONGEST) if pause.isdigit() else 2**attempt)
         raise NoAnswer(why)
 
     def _wait(self) -> None:
@@ -182,16 +181,10 @@ class Service:
         if self.sent >= self._most:
             raise NoAnswer(f"{self._most} requests were made, which is the most that were allowed")
         self.sent += 1
-        now = self._timing.clock()
+        now = self._clock()
         if now < self._next:
-            self._timing.sleep(self._next - now)
+            self._sleep(self._next - now)
         self._next = max(now, self._next) + self._interval
-
-
-def _seconds(answer: httpx.Response, attempt: int) -> float:
-    """Return how long to wait after an answer of 429 or 5xx."""
-    given = answer.headers.get("retry-after", "")
-    return min(float(given), LONGEST) if given.isdigit() else float(2**attempt)
 
 
 def _answer(answer: httpx.Response, method: str, path: str, sent: Any) -> dict[str, Any]:
@@ -245,8 +238,10 @@ class EventReceiver:
                 raise NoAnswer(f"no event arrived at {url}")
             request = self._of(path)[-1]
         headers = {name.lower(): value for name, value in request.headers.items()}
-        signature = _signature(headers.get("service-signature", ""), secret, request.body)
-        return {**json.loads(request.body), "headers": headers, "signature": signature}
+        digest = hmac.digest(secret.encode(), request.body, sha256)
+        forms = {digest.hex(): "hex", digest.hex().upper(): "capitals", b64encode(digest).decode(): "base64"}
+        form = forms.get(headers.get("service-signature", ""), "other")
+        return {**json.loads(request.body), "headers": headers, "signature": form}
 
     def _of(self, path: str) -> list[ReceivedRequest]:
         """Return the requests that arrived at a path; a tunnel in front of the receiver may have a path of its own."""
@@ -259,9 +254,3 @@ class EventReceiver:
             self._arrived.notify_all()
             last = request.path.rpartition("/")[2]
             return ReceiverReply(int(last) if len(before) > 1 and last.isdigit() else 200)
-
-
-def _signature(given: str, secret: str, body: bytes) -> str:
-    digest = hmac.digest(secret.encode(), body, sha256)
-    forms = {digest.hex(): "hex", digest.hex().upper(): "capitals", b64encode(digest).decode(): "base64"}
-    return forms.get(given, "other")

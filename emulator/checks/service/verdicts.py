@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -37,18 +36,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     evidence: list[Evidence] = []
 
-    @property
-    def line(self) -> str:
-        """The verdict on one line, with the values of the service that the emulator can follow."""
-        found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
-        return f"{self.number} {self.probe}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
-
     def finding(self, severity: str) -> Finding:
-        """Return the verdict with what was observed, and the last request that shows it."""
+        """Return the verdict with the values that the emulator can follow, what was observed, and the last request."""
+        found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
+        name = f"{self.number} {self.probe}"
+        title = f"{name}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
         seen = [self.why] if self.why else [f"{path} is {value!r}" for path, value in self.observed.items()]
         last = [f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]]
         details = [line[:LONGEST_LINE] for line in (*seen, *last)]
-        return Finding(f"{self.number} {self.probe}", self.line, details, severity=severity)
+        return Finding(name, title, details, severity=severity)
 
     @property
     def followed(self) -> bool:
@@ -77,19 +73,15 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
         findings = [Finding("the profile", line) for line in drift]
         findings += [each.finding("warning") for each in self.of("differs")]
         findings += [each.finding("info") for each in self.of("not_answered")]
+        counted = ", ".join(f"{len(self.of(kind))} {kind.replace('_', ' ')}" for kind in KINDS)
         return Report(
             "compare service",
-            f"{self.counted()}; {self.requests} requests.",
+            f"{counted}; {self.requests} requests.",
             findings,
             right=[f"{each.number} {each.probe}" for each in self.of("confirmed")],
             notes=[f"{profile.sentence()}."],
             facts=self.as_json(),
         )
-
-    def counted(self) -> str:
-        """Return how many probes ended how, in one line."""
-        counted = Counter(each.verdict for each in self.verdicts)
-        return ", ".join(f"{counted[kind]} {kind.replace('_', ' ')}" for kind in KINDS)
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
@@ -113,22 +105,17 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
 
     An assumption is confirmed if a probe confirmed it and none differs in a way that no setting follows.
     """
-    differing = report.of("differs")
-    assumptions: dict[str, str] = {}
-    settings: dict[str, Any] = {}
-    learnt: dict[str, Any] = {}
-    for verdict in (*report.of("confirmed"), *differing):
-        assumptions |= verdict.assumptions
-        settings |= verdict.settings
-        learnt |= verdict.learnt
+    confirmed, differing = report.of("confirmed"), report.of("differs")
+    values = {
+        name: {key: value for each in (*confirmed, *differing) for key, value in getattr(each, name).items()}
+        for name in ("settings", "assumptions", "learnt")
+    }
     broken = {each.number for each in differing if not each.followed}
-    held = {each.number for each in (*report.of("confirmed"), *(each for each in differing if each.followed))}
+    held = {each.number for each in (*confirmed, *differing)}
     return Profile(
         service=report.url,
         date=report.date,
         of=known_numbers,
-        settings=settings,
-        assumptions=assumptions,
         confirmed=sorted(held - broken),
         refuted=[
             Refuted(
@@ -141,5 +128,5 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
             )
             for each in differing
         ],
-        learnt=learnt,
+        **values,
     )

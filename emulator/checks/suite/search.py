@@ -6,9 +6,9 @@ The command runs with the right service, then with each mutant that concerns it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs, counted
@@ -16,13 +16,6 @@ from emulator.checks.suite.mutants import Mutant, MutationPoint
 
 # -- the report: which mutants the command caught, and the score
 
-
-NONE_CONCERNS = (
-    "No mutant concerns what the command does; if it sends requests, let it use PAYMENTS_EMULATOR_URL and "
-    "PAYMENTS_EMULATOR_KEY."
-)
-
-ASSERTS_NOTHING = "The command passes whatever the service does wrong: it asserts nothing about it."
 
 SAYS_NOTHING = 5
 """How many mutants at least must survive, and none be caught, to say that a suite asserts nothing."""
@@ -61,69 +54,62 @@ class SuiteReport(NamedTuple):
         """Return whether the score is at least this percentage."""
         return self.failure is None and self.tried > 0 and self.score >= least
 
-    def report(self) -> Report:
-        """Return what was found, one finding for each mutant that survives."""
-        headline, failure = self._result(), self.failure
-        if failure:
-            headline = f"The command fails with the right service, so nothing else was tried: {failure}"
-        elif not (self.tried or self.remaining):
-            failure = headline
-        findings = [
-            Finding(
-                row.name, row.sentence, fix=row.look, again=self.repeat.replace("{case}", row.name), severity="warning"
-            )
-            for row in self.survived
-        ]
-        if self.asserts_nothing:
-            findings = [Finding("suite", ASSERTS_NOTHING)]
-        return Report(
-            "test suite",
-            headline,
-            findings,
-            failure,
-            right=[row.name for row in self.caught],
-            notes=[*self._notes()],
-            facts=self._facts(),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if self.left_out:
-            names = ", ".join(row.name for row in self.left_out)
-            yield f"Left out, because a client must not depend on it (--all tries it): {names}."
-        if self.remaining:
-            yield f"{'Interrupted' if self.interrupted else 'The budget ended'} before {self.remaining} of them."
-
-    def _result(self) -> str:
+    @property
+    def headline(self) -> str:
+        if self.failure:
+            return f"The command fails with the right service, so nothing else was tried: {self.failure}"
         if not self.tried:
-            return "No mutant was tried." if self.remaining else NONE_CONCERNS
+            uses = "let it use PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY"
+            none = f"No mutant concerns what the command does; if it sends requests, {uses}."
+            return "No mutant was tried." if self.remaining else none
         others = len(self.untouched)
         concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
         caught = f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)} survived"
         return f"{int(self.score)} %: {caught}; {concern} the command."
 
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "score": round(self.score, 1),
-            "caught": [row.name for row in self.caught],
-            "untouched": [row.name for row in self.untouched],
-            "left_out": [row.name for row in self.left_out],
-            "remaining": self.remaining,
-            "interrupted": self.interrupted,
-        }
+    def report(self) -> Report:
+        """Return what was found, one finding for each mutant that survives."""
+        findings = []
+        for row in self.survived:
+            again = self.repeat.replace("{case}", row.name)
+            findings.append(Finding(row.name, f"no test fails when {row.wrong}", (), row.look, again, "warning"))
+        if self.asserts_nothing:
+            nothing = "The command passes whatever the service does wrong: it asserts nothing about it."
+            findings = [Finding("suite", nothing)]
+        caught, untouched, left_out = (
+            [row.name for row in rows] for rows in (self.caught, self.untouched, self.left_out)
+        )
+        notes = []
+        if left_out:
+            notes.append(
+                f"Left out, because a client must not depend on it (--only '*' tries it): {', '.join(left_out)}."
+            )
+        if self.remaining:
+            ended = "Interrupted" if self.interrupted else "The budget ended"
+            notes.append(f"{ended} before {self.remaining} of them.")
+        facts = {"score": round(self.score, 1), "caught": caught, "untouched": untouched, "left_out": left_out}
+        return Report(
+            "test suite",
+            self.headline,
+            findings,
+            self.failure or (None if self.tried or self.remaining else self.headline),
+            right=caught,
+            notes=notes,
+            facts={**facts, "remaining": self.remaining, "interrupted": self.interrupted},
+        )
 
 
 # -- the search
 
 
 class MutantRun(NamedTuple):
-    """How the command ended. ``failure`` is why it failed, in one line, ``reached`` which mutants concerned it.
+    """How the command ended. ``failure`` is why it failed, in one line; ``reached`` are the mutants that concerned it.
 
-    ``apps`` are those in which each mutant was reached; None is one of them where it is not known.
+    Each has the Apps in which it did; None is one of them where it is not known.
     """
 
     failure: str | None
-    reached: Collection[str]
-    apps: Mapping[str, Collection[str | None]] = {}
+    reached: Mapping[str, Collection[str | None]]
 
 
 RunCommand = Callable[[Mutant | None], MutantRun]
@@ -153,7 +139,7 @@ def try_mutants(
         return SuiteReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
-    concerning = _narrowed([row for row in wanted if row.name in right.reached], right.apps, play)
+    concerning = _narrowed([row for row in wanted if row.name in right.reached], right.reached, play)
     runs.play_all(concerning)
     played = runs.endings
     # A part of the tests may do other things than all of them do.
@@ -171,28 +157,21 @@ def try_mutants(
     )
 
 
-TEST_APP = re.compile(r"([0-9a-f]{12})-.+")
-"""An App that the pytest plugin gave a test: it begins with the digest of the test."""
-
-
 def _narrowed(rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> list[Mutant]:
     """Return the mutants with the tests that each needs; as they are where tests do not pass without the others."""
     narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
+    right = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right), tests=fewest)
     # The second run shows that the first one leaves nothing behind.
-    if fewest is None or any(play(RIGHT._replace(tests=fewest)).failure is not None for _ in range(2)):
+    if fewest is None or any(play(right).failure is not None for _ in range(2)):
         return rows
     return narrowed
 
 
 def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
-    """Return the tests that gave these Apps to their worlds, if each App is of a test."""
-    known = [TEST_APP.fullmatch(app or "") for app in apps]
+    """Return the tests that gave these Apps to their worlds, if each App begins with the digest of a test."""
+    known = [re.fullmatch(r"([0-9a-f]{12})-.+", app or "") for app in apps]
     return frozenset(each[1] for each in known if each) if known and all(known) else None
-
-
-RIGHT = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right))
-"""The right service, as a mutant for which some tests are run."""
 
 
 def named_by(row: Mutant, patterns: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A service that is wrong in one way, or in none: the parts of a sandbox in which a mutant strikes."""
+"""A service that is wrong in one way, or in none: the parts of a sandbox in which a mutant strikes, and what was done there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import DeliverWebhook, UnitOfWork
 from emulator.core.world import World, encode
+from emulator.engine.engine import Engine
 from emulator.engine.http_client import WebhookSender
+from emulator.engine.runtime import Runtime
+from emulator.insight.audit.audit import audit_of
+from emulator.insight.coverage import UsedPoints
 from emulator.resources.app.clients import read_key
 from emulator.resources.webhooks.deliveries import SignedRequest, signed
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -34,8 +38,8 @@ R = TypeVar("R", bound=Record)
 class WrongService:
     """The mutants at their mutation points. Only ``active`` ones change anything; the service is right without them.
 
-    ``reached`` has the names of all mutants that would have changed something, so a run of the right service finds out
-    which ones concern a command, and ``apps`` in which Apps each did.
+    ``reached`` has the names of all mutants that would have changed something, each with the Apps in which it would: so
+    a run of the right service finds out which ones concern a command.
     """
 
     def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
@@ -44,8 +48,7 @@ class WrongService:
     def become(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
         """Be wrong in another way from now on, and forget what was reached."""
         self.active: Collection[Mutant] = active
-        self.reached: set[str] = set()
-        self.apps: defaultdict[str, set[str | None]] = defaultdict(set)
+        self.reached: defaultdict[str, set[str | None]] = defaultdict(set)
         self._at: defaultdict[MutationPoint, list[Mutant]] = defaultdict(list)
         for mutant in mutants:
             self._at[mutant.at[0]].append(mutant)
@@ -56,8 +59,7 @@ class WrongService:
         for mutant in self._at[point]:
             wrong = mutant.at[1](right, *about)
             if wrong != right:
-                self.reached.add(mutant.name)
-                self.apps[mutant.name].add(app)
+                self.reached[mutant.name].add(app)
                 if mutant in self.active:
                     value = wrong if value is right else mutant.at[1](value, *about)
         return value
@@ -154,9 +156,12 @@ class WrongAnswers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
-        is_service = context.path.startswith(SERVICE)
+        app, is_service = _app(context), context.path.startswith(SERVICE)
+        request = ClientRequest(context.method, context.path, context.query_string, context.headers)
         if is_service:
-            self._ask(context)
+            request = self._service.passed(MutationPoint.REQUESTED, request, app=app)
+            context.query_string, context.headers = request.query, dict(request.headers)
+            context.raw_headers = [each for each in context.raw_headers if each[0] in request.headers]
         start: Message = {}
         parts: list[bytes] = []
 
@@ -172,8 +177,9 @@ class WrongAnswers:
                     if message.get("more_body"):  # a snapshot
                         return
                     body = b"".join(parts)
-                    start, body = self._answer(context, start, body) if body else (start, body)
-                if is_service and (seconds := self._held(context)):
+                    start, body = self._answer(context, app, start, body) if body else (start, body)
+                world = context.runtime.world if context.runtime else None
+                if is_service and (seconds := self._service.passed(MutationPoint.HELD, 0.0, request, world, app=app)):
                     await asyncio.sleep(seconds)
                 await send(start)
                 message, start = {**message, "body": body}, {}
@@ -181,19 +187,8 @@ class WrongAnswers:
 
         await self._app(scope, receive, send_changed)
 
-    def _held(self, context: RequestContext) -> float:
-        world = context.runtime.world if context.runtime else None
-        return self._service.passed(MutationPoint.HELD, 0.0, _request(context), world, app=_app(context))
-
-    def _ask(self, context: RequestContext) -> None:
-        wrong = self._service.passed(MutationPoint.REQUESTED, _request(context), app=_app(context))
-        context.query_string = wrong.query
-        context.headers = dict(wrong.headers)
-        context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
-
-    def _answer(self, context: RequestContext, start: Message, body: bytes) -> tuple[Message, bytes]:
+    def _answer(self, context: RequestContext, app: str | None, start: Message, body: bytes) -> tuple[Message, bytes]:
         right = ServiceAnswer(context.method, start["status"], json.loads(body))
-        app = _app(context)
         wrong = right._replace(body=self._service.shown(right.body, app))
         if context.path.startswith(SERVICE):
             wrong = self._service.passed(MutationPoint.ANSWERED, wrong, app=app)
@@ -213,5 +208,28 @@ def _app(context: RequestContext) -> str | None:
         return None
 
 
-def _request(context: RequestContext) -> ClientRequest:
-    return ClientRequest(context.method, context.path, context.query_string, context.headers)
+# -- what a test suite did
+
+
+class WorldRecorder:
+    """Looks at each world before it ends: a test suite may have one for each test."""
+
+    def __init__(self) -> None:
+        self.audits: list[dict[str, Any]] = []
+        self.used: UsedPoints = UsedPoints()
+
+    def attach(self, engine: Engine) -> None:
+        """Look at each world of this engine that is reset or deleted."""
+        engine.before_end.append(self._look)
+        self._engine = engine
+
+    def collect(self) -> None:
+        """Look at the worlds that are left when the engine has stopped."""
+        for runtime in self._engine.runtimes.values():
+            self._look(runtime)
+
+    def _look(self, runtime: Runtime) -> None:
+        audit = audit_of(runtime)
+        if audit["request_count"]:
+            self.audits.append(audit)
+        self.used.add(runtime.journal.coverage)

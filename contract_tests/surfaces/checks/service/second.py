@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.checks.service.runner import Help, Runner
-from emulator.checks.service.service import EventReceiver, Service, Timing
+from emulator.checks.service.service import EventReceiver, Service
 from emulator.checks.service.verdicts import CalibrationReport
 from emulator.checks.suite.mutants import MUTANTS, Mutant, MutationPoint, ServiceAnswer, shown
 from emulator.checks.suite.wrong_service import WrongService
@@ -221,9 +221,8 @@ class Calibration(NamedTuple):
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
         """Return the report of these probes, or of all that need no buyer and no time."""
         chosen = [*KNOWN.probes] if names is None else names
-        timing = Timing(self.time.clock, self.time.sleep)
         with http_client(base_url=f"{self.url}/v1") as http, EventReceiver() as receiver:
-            service = Service(http, KEY, 2, self.most, timing)
+            service = Service(http, KEY, 2, self.most, clock=self.time.clock, sleep=self.time.sleep)
             helpers = Help(redact_value, receiver, more.get("buyer"))
             verdicts = Runner(service, KNOWN, helpers).run(chosen, more.get("after", lambda verdict: None))
         return CalibrationReport(url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts)
