@@ -89,7 +89,7 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
         "amount": entry.posting.amount,
         "currency": entry.posting.currency,
         "at": entry.logged.at,
-        "cause": _cause(entry.logged, causality.request(causality.request_of(entry.logged) or "")),
+        "cause": _cause(entry.logged, causality.requests.get(causality.request_of(entry.logged) or "")),
     }
 
 

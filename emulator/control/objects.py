@@ -23,7 +23,7 @@ from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain import explanation
-from emulator.insight.names import describe, documented, find, get, request_name, schema_name, schemas
+from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
 from emulator.resources.app.settings import settings
@@ -212,7 +212,8 @@ async def list_names(engine: Engine, runtime: Runtime, query: Query) -> dict[str
 
 def _found(runtime: Runtime, id: str, language: Language) -> str:
     if id.startswith("req_"):
-        return request_name(runtime.journal, id)
+        entry = runtime.journal.find(id)
+        return f"{entry.method} {entry.target}"[:LONGEST] if entry else ""
     record = runtime.world.get(Email, id) or get(runtime.world, id)
     return describe(runtime.world, record, language) if record else ""
 

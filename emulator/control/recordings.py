@@ -10,7 +10,7 @@ from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
 from emulator.engine.runtime import Runtime
-from emulator.insight.recording.builder import recording
+from emulator.insight.recording.builder import Builder
 from emulator.insight.recording.renderers import FORMS
 from emulator.web.context import Response
 
@@ -18,8 +18,8 @@ from emulator.web.context import Response
 async def show(engine: Engine, runtime: Runtime, query: Query) -> Response:
     """GET /recording. Raises 409 where there is nothing to record, or it cannot be done again."""
     await runtime.catch_up()
-    text = FORMS[query["as"]](recording(runtime, query.get("since"), query.get("until")))
-    return Response(200, text.encode(), media_type=b"text/plain; charset=utf-8")
+    recording = Builder(runtime, query.get("since"), query.get("until")).build()
+    return Response(200, FORMS[query["as"]](recording).encode(), media_type=b"text/plain; charset=utf-8")
 
 
 # -- marks

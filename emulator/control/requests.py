@@ -175,7 +175,7 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
 
 async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
     """GET /objects/{id}/changes: newest first, each with the object as it was then. Raises 404 for an id of nothing."""
-    units = Causality(runtime.journal).of(id)
+    units = Causality(runtime.journal).touching.get(id, ())
     own = [(each.at, one) for each in units for one in each.unit.changes if one.record.id == id and _shown_kind(one)]
     if not own:
         find(runtime.world, id)

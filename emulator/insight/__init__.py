@@ -4,13 +4,13 @@ The journal (``engine/journal.py``) has the last thousand requests of a world an
 committed. Four questions are answered from it:
 
 * ``explain``: why is this object in the state that it is in? ``causality`` finds who caused a unit of work, ``explanation``
-  follows the causes back from an object, ``explanation_text`` says each step, ``status_sentences`` how the object stands.
+  follows the causes back from an object, ``explanation_text`` says each step.
 * ``audit``: does the client follow the service's guidance? ``client_history`` prepares its requests and deliveries,
-  ``violations`` finds those that break a rule, ``audit`` has the table of rules.
+  ``audit`` has the table of rules and finds those that break one.
 * ``coverage``: which parts of the service's document were used, and which that matter were never seen?
 * ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or with curl (``renderers``).
 
 ``names`` finds objects by their ids and says how people call them, ``facts`` what is known of one that its fields do not say,
-and ``next_steps`` what leads on from its state. The control API, the command line and the console show
-all of this, which knows nothing of them.
+``standing`` how it stands and what leads on from there. The control API, the command line and the console show all of this,
+which knows nothing of them.
 """

@@ -129,25 +129,19 @@ class UsedPoints:
         for name, group in GROUPS.items():
             self._used[name].update(group.exercised(coverage))
 
-    @property
-    def states(self) -> set[str]:
-        return self._used["states"]
-
     def report(self, names: Iterable[str]) -> dict[str, Any]:
         """Return what was used in any of the worlds, and what was not, by group.
 
         What is missing begins with the kinds of object that the worlds have; ``needs`` are what is to be seen of them.
         """
+        states = self._used["states"]
+        kinds = {_letters(state.split()[0]) for state in states}
         groups = {name: _summary(name, self._used[name]) for name in names}
         for group in groups.values():
-            group["missing"].sort(key=self._is_foreign)
-        needs = [f"{need.when} ({need.bad})" for need in needed(self.states) if need.bad not in self.states]
+            # A point is named like createRefund 400.
+            group["missing"].sort(key=lambda point: not any(kind in _letters(point) for kind in kinds))
+        needs = [f"{need.when} ({need.bad})" for need in needed(states) if need.bad not in states]
         return {"request_count": self._requests, "needs": needs, "groups": groups}
-
-    def _is_foreign(self, name: str) -> bool:
-        """Return whether a name such as ``createRefund 400`` is of no kind of object that the worlds have."""
-        kinds = {_letters(state.split()[0]) for state in self.states}
-        return not any(kind in _letters(name) for kind in kinds)
 
 
 def _letters(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What is known of an object, by name: its fields, and facts that these do not say, such as what is planned and owed.
+"""What is known of an object, by name: its fields, its planned jobs, and facts that these do not say, such as what is owed.
 
 The sentences on how an object stands and the steps that lead on from it are tables of these names
 (``fixtures/status-sentences.yaml``, ``fixtures/next-steps.yaml``).
@@ -6,7 +6,7 @@ The sentences on how an object stands and the steps that lead on from it are tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from string import Formatter
 from typing import Any
@@ -52,11 +52,18 @@ class Known:
         self._found: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
-        """Return a fact or a field; None for one that does not hold."""
+        """Return a fact, a field, or the instant of the next job of this name; None for what does not hold."""
         if name not in self._found:
             fact = FACTS.get(type(self.record), {}).get(name)
-            self._found[name] = fact(self, self.record) if fact else getattr(self.record, name, None)
+            found = fact(self, self.record) if fact else getattr(self.record, name, None)
+            self._found[name] = self.planned(f"{self.record.kind}.{name}") if fact is None and found is None else found
         return self._found[name]
+
+    def require(self, name: str) -> Any:
+        """Return a fact or a field. Raises ``KeyError`` for one that does not hold."""
+        if (value := self.get(name)) is None:
+            raise KeyError(name)
+        return value
 
     def fits(self, wanted: Mapping[str, Sequence[Any]], unwanted: Mapping[str, Sequence[Any]] = {}) -> bool:
         """Return whether each name has one of the values that are wanted of it, and none of those that are not."""
@@ -70,9 +77,7 @@ class Known:
         return {name: self._said(name) for name in names}
 
     def _said(self, name: str) -> str:
-        value = self.get(name.removesuffix("_day"))
-        if value is None:
-            raise KeyError(name)
+        value = self.require(name.removesuffix("_day"))
         if name.endswith("_day"):
             return self.day(value)
         return self.language.money(value, self.get("currency")) if name in MONEY_FIELDS else str(value)
@@ -109,20 +114,18 @@ WORKING: Mapping[str, Fields] = {
 
 
 def working_method(world: World, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
-    """Return a ``method`` that pays, of one of the ``allowed`` types."""
-    type = next(_permitted(world, allowed), allowed[0])
-    return {"type": type, **WORKING[type]}
+    """Return a ``method`` that pays, of an ``allowed`` type that the App's security profiles permit.
 
-
-def _permitted(world: World, allowed: Sequence[str]) -> Iterator[str]:
-    """Yield the allowed types that the App's security profiles permit and that no handset has to approve (B-55)."""
+    One that no handset has to approve comes first (B-55).
+    """
     order = [type for type in WORKING if type in allowed]
     if settings(world).mobile_money == "handset":
         order.sort(key="mobile_money".__eq__)
     for type in order:
         with suppress(ApiError):
             security_profiles.check_method(world, type, "method.type")
-            yield type
+            return {"type": type, **WORKING[type]}
+    return {"type": allowed[0], **WORKING[allowed[0]]}
 
 
 # -- subscriptions: what is owed and charged, and what comes of their periods
@@ -132,35 +135,28 @@ LIVE = ("past_due", "unpaid")
 """The statuses of a subscription that owes something."""
 
 
-def _open(known: Known, field: str) -> list[Invoice]:
-    own = known.world.table(Invoice).where(field, known.record.id)
-    return [one for one in own if one.status == "open"]
-
-
-def _failed_invoice(known: Known, each: Subscription) -> Invoice | None:
-    return known.world.get(Invoice, each.unpaid_invoice) if each.unpaid_invoice else None
+def _open(known: Known, each: Subscription) -> list[Invoice]:
+    return [one for one in known.world.table(Invoice).where("subscription", each.id) if one.status == "open"]
 
 
 def _owed(known: Known, each: Subscription) -> Invoice | None:
     """Return the invoice that a buyer can pay: the one whose charge failed, or the oldest open one."""
-    owed = _failed_invoice(known, each) if each.unpaid_invoice else next(iter(_open(known, "subscription")), None)
-    is_payable = owed and owed.status in ("open", "uncollectible") and not _is_under_way(known, owed)
-    return owed if is_payable and each.status in LIVE else None
-
-
-def _is_under_way(known: Known, invoice: Invoice) -> bool:
-    return payment_intents.current_payment(known.world, invoice) is not None
+    failed = known.world.get(Invoice, each.unpaid_invoice)
+    owed = failed if each.unpaid_invoice else next(iter(_open(known, each)), None)
+    if owed is None or owed.status not in ("open", "uncollectible") or each.status not in LIVE:
+        return None
+    return None if payment_intents.current_payment(known.world, owed) else owed
 
 
 def _uncollectible(known: Known, each: Subscription) -> str | None:
     """Return the number of the invoice that was given up; paying it leads back from ``unpaid``."""
-    invoice = _failed_invoice(known, each)
+    invoice = known.world.get(Invoice, each.unpaid_invoice)
     return invoice.invoice_number if invoice is not None and invoice.status == "uncollectible" else None
 
 
 def _overdue(known: Known, each: Subscription) -> str | None:
     """Return when the first of its open invoices falls overdue."""
-    due = (planned_jobs(known.world, one.id).get("invoice.overdue") for one in _open(known, "subscription"))
+    due = (planned_jobs(known.world, one.id).get("invoice.overdue") for one in _open(known, each))
     return min(filter(None, due), default=None) if known.get("charged_by_invoice") else None
 
 
@@ -169,8 +165,9 @@ def _last_retry(known: Known, each: Subscription) -> str | None:
     return retries[-1] if len(retries) > 1 else None
 
 
-def _is_charged(each: Subscription, planned: Mapping[str, str]) -> bool:
+def _is_charged(world: World, each: Subscription) -> bool:
     """Return whether a charge of this subscription is planned that can succeed or fail."""
+    planned = planned_jobs(world, each.id)
     if each.collection_method != "charge_automatically":
         return False
     if each.status in ("trialing", "active"):
@@ -178,9 +175,9 @@ def _is_charged(each: Subscription, planned: Mapping[str, str]) -> bool:
     return each.status == "past_due" and "subscription.retry" in planned
 
 
-def _is_any_charged(known: Known, each: Customer) -> bool:
+def _charged_customer(known: Known, each: Customer) -> str | None:
     own = known.world.table(Subscription).where("customer", each.id)
-    return any(_is_charged(one, planned_jobs(known.world, one.id)) for one in own)
+    return each.id if any(_is_charged(known.world, one) for one in own) else None
 
 
 def _end(known: Known, each: Subscription) -> str | None:
@@ -211,7 +208,7 @@ def _next_period(known: Known, each: Subscription) -> str | None:
 def _price(known: Known, each: Subscription) -> str:
     """Return the price of the next period, with its tax."""
     sums, language = renewals.next_charge(known.world, each), known.language
-    total = price(sums["total"], each.currency, each.interval, each.interval_count, language)
+    total = price(sums["total"], each, language)
     if not sums["tax_amount"]:
         return total
     net, rate = language.money(sums["subtotal"], each.currency), language.decimal(sums["tax_rate"])
@@ -221,25 +218,26 @@ def _price(known: Known, each: Subscription) -> str:
 # -- payments and webhooks
 
 
-def _failed(known: Known, field: str, id: str | None) -> list[PaymentIntent]:
-    """Return the failed payments that name an object in this field."""
-    return [one for one in known.world.table(PaymentIntent).where(field, id) if one.last_error] if id else []
+def _failures(payments: Callable[[Known, Any], Iterable[PaymentIntent]]) -> Mapping[str, Fact]:
+    """Return what is known of those of these payments that failed: how many, and how the last one was made and failed."""
 
+    def failed(known: Known, it: Any) -> list[tuple[PaymentIntent, str]]:
+        return [(one, one.last_error.code) for one in payments(known, it) if one.last_error]
 
-def _failed_charges(known: Known, each: Subscription) -> list[PaymentIntent]:
-    """Return the failed charges of the unpaid invoice. One that found no method to charge has no payment (B-45)."""
-    return [intent for intent in _failed(known, "invoice", each.unpaid_invoice) if intent.subscription]
-
-
-def _failed_payments(field: str) -> Mapping[str, Fact]:
     return {
-        "failed_payments": lambda known, it: len(_failed(known, field, it.id)),
-        "last_failure": lambda known, it: _last_code(_failed(known, field, it.id)),
+        "failed_payments": lambda known, it: len(failed(known, it)),
+        "failed_method": lambda known, it: next((_paid_with(known, one) for one, _ in failed(known, it)[::-1]), None),
+        "last_failure": lambda known, it: next((code for _, code in failed(known, it)[::-1]), None),
     }
 
 
-def _last_code(intents: Sequence[PaymentIntent]) -> str | None:
-    return next((intent.last_error.code for intent in reversed(intents) if intent.last_error), None)
+def _payments(field: str) -> Callable[[Known, Any], Iterable[PaymentIntent]]:
+    return lambda known, it: known.world.table(PaymentIntent).where(field, it.id)
+
+
+def _charges(known: Known, each: Subscription) -> Iterator[PaymentIntent]:
+    """Yield the charges of the unpaid invoice. One that found no method to charge has no payment (B-45)."""
+    return (one for one in known.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if one.subscription)
 
 
 def _paid_with(known: Known, payment: PaymentIntent | Transaction) -> str:
@@ -258,19 +256,18 @@ def _deposit(known: Known, each: Transaction) -> str | None:
     return each.status if each.status in ("pending", "approved", "failed", "canceled") else "arrived"
 
 
+def _count(kind: type[Record], field: str, *statuses: str) -> Fact:
+    """Return how many records of a kind name an object in this field, of these statuses or of all."""
+    return lambda known, it: sum(
+        not statuses or getattr(one, "status", None) in statuses for one in known.world.table(kind).where(field, it.id)
+    )
+
+
 def _subscriptions(field: str) -> Mapping[str, Fact]:
     """Return how many subscriptions name an object in this field, by each status that is no end."""
-
-    def having(*statuses: str) -> Fact:
-        def count(known: Known, each: Record) -> int:
-            table = known.world.table(Subscription)
-            own = table.where(field, each.id) if field in table.indexes else table
-            return sum(getattr(one, field) == each.id and one.status in statuses for one in own)
-
-        return count
-
     statuses = ("active", "trialing", "past_due", "unpaid", "paused")
-    return {"subscriptions": having(*statuses)} | {f"{status}_subscriptions": having(status) for status in statuses}
+    by_status = {f"{status}_subscriptions": _count(Subscription, field, status) for status in statuses}
+    return {"subscriptions": _count(Subscription, field, *statuses), **by_status}
 
 
 def _last_result(known: Known, each: WebhookDelivery) -> Any:
@@ -283,13 +280,6 @@ def _inbox(known: Known, each: WebhookDelivery) -> str | None:
     endpoint = known.world.get(WebhookEndpoint, each.webhook)
     path = urlsplit(endpoint.url).path if endpoint else ""
     return path.removeprefix(inbox.PREFIX) if path.startswith(inbox.PREFIX) else None
-
-
-def _deliveries(field: str, status: str | None = None) -> Fact:
-    """Return how many deliveries name an object in this field, of one status or of all."""
-    return lambda known, it: sum(
-        status in (None, one.status) for one in known.world.table(WebhookDelivery).where(field, it.id)
-    )
 
 
 # -- all
@@ -308,7 +298,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             it.status == "canceled" and not subscription_operations.why_not_reactivated(known.world, it)
         ),
         "charged_by_invoice": lambda known, it: it.collection_method == "send_invoice",
-        "charged": lambda known, it: it.customer if _is_charged(it, planned_jobs(known.world, it.id)) else None,
+        "charged": lambda known, it: it.customer if _is_charged(known.world, it) else None,
         "method": lambda known, it: working_method(known.world),
         "owed": lambda known, it: getattr(_owed(known, it), "id", None),
         "invoice": lambda known, it: getattr(_owed(known, it), "invoice_number", None),
@@ -317,10 +307,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "failure_cause": lambda known, it: (
             failure_cause(known.language, it) if it.failure and it.failure.name in FAILURE_CAUSES else None
         ),
-        "failed_charges": lambda known, it: len(_failed_charges(known, it)),
-        "failed_method": lambda known, it: [None, *(_paid_with(known, one) for one in _failed_charges(known, it))][-1],
-        "last_failure": lambda known, it: _last_code(_failed_charges(known, it)),
-        "retry": lambda known, it: known.planned("subscription.retry"),
+        **_failures(_charges),
         "last_retry": _last_retry,
         "renewal": lambda known, it: known.planned("subscription.renew"),
         "end": _end,
@@ -332,35 +319,29 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     },
     Invoice: {
         "method": lambda known, it: working_method(known.world),
-        "under_way": _is_under_way,
-        "overdue": lambda known, it: known.planned("invoice.overdue"),
+        "under_way": lambda known, it: payment_intents.current_payment(known.world, it) is not None,
         "is_overdue": lambda known, it: bool(it.due_date and it.due_date < known.world.now[: len(it.due_date)]),
         "paid": lambda known, it: next((one.updated_at for one in _paid(known, it)), None),
         "paid_with": lambda known, it: next((_paid_with(known, one) for one in _paid(known, it)), None),
-        **_failed_payments("invoice"),
+        **_failures(_payments("invoice")),
     },
-    PaymentIntent: {"paid_with": _paid_with, "last_failure": lambda known, it: _last_code([it])},
+    PaymentIntent: {"paid_with": _paid_with, **_failures(lambda known, it: [it])},
     Transaction: {
         "paid_with": _paid_with,
         "processed": lambda known, it: it.processed_at or it.created_at,
         "deposit": _deposit,
-        "settle": lambda known, it: known.planned("transaction.settle"),
-        "dispute": lambda known, it: known.planned("transaction.dispute"),
         "refundable": lambda known, it: refunds.refundable(known.world, it) or None if it.type == "deposit" else None,
     },
-    Refund: {
-        "send": lambda known, it: known.planned("refund.send"),
-        "refunded": lambda known, it: it.refunded_at or it.updated_at,
-    },
+    Refund: {"refunded": lambda known, it: it.refunded_at or it.updated_at},
     CheckoutSession: {
         "method": lambda known, it: working_method(known.world, it.payment_method_types),
         "is_closed": lambda known, it: it.expires_at > known.world.now,
-        **_failed_payments("checkout_session"),
+        **_failures(_payments("checkout_session")),
     },
     Customer: {
-        "charged": lambda known, it: it.id if _is_any_charged(known, it) else None,
-        "has_method": lambda known, it: bool(known.world.table(PaymentMethod).where("customer", it.id)),
-        "open_invoices": lambda known, it: len(_open(known, "customer")),
+        "charged": _charged_customer,
+        "methods": _count(PaymentMethod, "customer"),
+        "open_invoices": _count(Invoice, "customer", "open"),
         **_subscriptions("customer"),
     },
     PaymentMethod: {"owner": lambda known, it: name_of(known.world, it.customer, known.language) or None},
@@ -375,10 +356,13 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "last_result": _last_result,
     },
     WebhookEndpoint: {
-        "deliveries": _deliveries("webhook"),
-        "failed": _deliveries("webhook", "failed"),
-        "waiting": _deliveries("webhook", "pending"),
+        "deliveries": _count(WebhookDelivery, "webhook"),
+        "failed": _count(WebhookDelivery, "webhook", "failed"),
+        "waiting": _count(WebhookDelivery, "webhook", "pending"),
     },
-    Event: {"deliveries": _deliveries("event"), "accepted": _deliveries("event", "succeeded")},
+    Event: {
+        "deliveries": _count(WebhookDelivery, "event"),
+        "accepted": _count(WebhookDelivery, "event", "succeeded"),
+    },
 }
 """The facts of each kind, by name."""

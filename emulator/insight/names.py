@@ -12,7 +12,6 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
-from emulator.engine.journal import Journal
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
 from emulator.resources.billing.invoices import Invoice
@@ -72,12 +71,6 @@ LONGEST = 120
 """The most characters of a name."""
 
 
-def request_name(journal: Journal, id: str) -> str:
-    """Return method and path of a request; empty for one that is no longer in the journal."""
-    entry = journal.find(id)
-    return f"{entry.method} {entry.target}"[:LONGEST] if entry else ""
-
-
 def describe(world: World, record: Record, language: Language) -> str:
     """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; it may be empty."""
     parts_of = _PARTS.get(type(record))
@@ -96,9 +89,9 @@ def name_of(world: World, id: str | None, language: Language) -> str:
     return describe(world, record, language) if record else ""
 
 
-def price(amount: int, currency: str, interval: str, count: int, language: Language) -> str:
+def price(amount: int, each: Subscription | SubscriptionPlan, language: Language) -> str:
     """Return a price, such as ``5,000 XAF / month``, of an amount in minor units."""
-    return f"{language.money(amount, currency)} / {language.period(interval, count)}"
+    return f"{language.money(amount, each.currency)} / {language.period(each.interval, each.interval_count)}"
 
 
 def paid_with(payment: PaymentIntent | Transaction, language: Language) -> str:
@@ -133,9 +126,6 @@ class Naming(NamedTuple):
     def money(self, amount: int | None, currency: str | None) -> str:
         return self.language.money(amount, currency) if amount is not None and currency else ""
 
-    def price(self, amount: int, each: Subscription | SubscriptionPlan) -> str:
-        return price(amount, each.currency, each.interval, each.interval_count, self.language)
-
     def buyer_of(self, transaction: str) -> str:
         paid = self.world.get(Transaction, transaction)
         return self.of(paid.customer) if paid else ""
@@ -145,11 +135,11 @@ _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
     Customer: lambda naming, it: (f"{it.firstname} {it.lastname}".strip() or it.email or it.phone,),
     Address: lambda naming, it: (it.line1, it.city),
     PaymentMethod: lambda naming, it: (instrument(it.type, it.details, naming.language), naming.of(it.customer)),
-    SubscriptionPlan: lambda naming, it: (it.name, naming.price(it.amount, it)),
+    SubscriptionPlan: lambda naming, it: (it.name, price(it.amount, it, naming.language)),
     Subscription: lambda naming, it: (
         naming.of(it.customer),
         naming.of(it.plan or it.product).partition(" · ")[0],
-        naming.price(it.unit_amount, it),
+        price(it.unit_amount, it, naming.language),
     ),
     Invoice: lambda naming, it: (it.invoice_number, naming.buyer(it), naming.money(it.total, it.currency)),
     CheckoutSession: lambda naming, it: (naming.money(it.amount_total, it.currency), naming.buyer(it)),

@@ -21,8 +21,8 @@ from contract_tests.contract.document.reader import (
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, Sandbox, compare_events
 from emulator.document import bundles
+from emulator.insight.audit.audit import MANY_PAGES, MANY_READS
 from emulator.insight.audit.audit import rules as every_rule
-from emulator.insight.audit.violations import MANY_PAGES, MANY_READS
 from emulator.resources.registry import STATE_MACHINES
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"

@@ -112,6 +112,12 @@ def test_the_story_runs_and_fails_where_no_subscription_is_renewed(
     assert (done.returncode != 0, "subscription.payment_failed" in done.stdout + done.stderr) == (True, True)
 
 
+def test_settings_that_are_lists_are_lists_in_every_form(local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_lists", settings={"renewal_retry_days": [2, 4]}, server=local_server) as payments:
+        payments.customer()
+        assert [form for form in FORMS if "[2, 4]" not in payments.recording(form)] == []
+
+
 def test_ids_have_names_cards_are_test_cards_and_all_events_are_expected(played: Emulator, again: Again) -> None:
     """In order."""
     text = recorded(played)

@@ -1,1 +1,1 @@
-"""The rules of the audit: what the service asks of its clients, and how the journal shows that they do it."""
+"""The audit: what the service asks of its clients, and how the journal shows that they do it."""

@@ -1,18 +1,41 @@
 """The audit: how well the client follows the service's guidance, finding by finding.
 
-A rule has a severity, advice and a section of the specification; ``violations`` finds those that break it.
+A rule has a severity, advice and a section of the specification (``fixtures/audit-rules.yaml``). For most of them a function
+finds, in the history of a client, the requests or objects that break the rule, oldest first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
 
+from emulator.core.events import Event
+from emulator.document import bundles
 from emulator.document.paths import fixture
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.outbox import FORGED, TAMPERED
 from emulator.engine.runtime import Runtime
-from emulator.insight.audit.client_history import ClientHistory
-from emulator.insight.audit.violations import FINDERS
+from emulator.insight.audit.client_history import (
+    PAGE_PARAMETERS,
+    RETRY_WINDOW,
+    ClientHistory,
+    Repetition,
+    Request,
+    list_of,
+    sequences,
+)
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint, loopback
+from emulator.web.service_app import sandbox_only
+
+# -- the rules, and what is reported of them
+
 
 MAX_IDS = 20
 """The most requests, and the most objects, that a finding names."""
@@ -53,3 +76,376 @@ def audit_of(runtime: Runtime) -> dict[str, Any]:
             part = "kept" if any(True for _ in finder.occasions(history)) else "untried"
             lists[part].append(rule.shown("severity", "advice", "section"))
     return {"request_count": len(history.requests), **lists}
+
+
+# -- requests and objects by a condition
+
+
+Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint]]
+"""Finds requests or objects in the history of a client."""
+
+
+def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
+    return lambda history: filter(condition, history.requests)
+
+
+def deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
+    return lambda history: filter(condition, history.deliveries)
+
+
+def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
+    """Find deliveries among all of them, those that an arranged fault tampered with included."""
+    return lambda history: filter(condition, history.own_deliveries)
+
+
+def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda it: True) -> Find:
+    return lambda history: filter(condition, history.endpoints)
+
+
+# -- secrets, and operations that only the sandbox has
+
+
+SECRET = re.compile(r"(?i)(sk_(test|prod)_|whsec_)\*{4}")
+"""The beginnings of secrets, and how the journal masks the rest."""
+
+
+def is_foreign(request: Request) -> bool:
+    """Return whether a page of another site sent a request; the emulator's own API explorer is not one."""
+    origin, host = (request.headers.get(name, b"").lower() for name in (b"origin", b"host"))
+    return bool(origin) and origin.partition(b"://")[2] != host
+
+
+@cache
+def beyond() -> frozenset[str]:
+    """Return the operations that the specification of the service does not have."""
+    return sandbox_only(bundles.load("service"))
+
+
+# -- retries: after errors, after limits, after failures, and with an Idempotency-Key
+
+
+PERMANENT = frozenset({400, 401, 403, 404, 405, 422})
+"""Statuses that the same request will get again."""
+
+PAUSES = (1.0, 2.0, 4.0)
+"""Seconds to wait before each retry after a 5xx (B-100)."""
+
+MAX_TRIES = 4
+"""The first request and three retries."""
+
+CLOCK_TOLERANCE = 0.05
+"""Seconds by which the clocks of client and server may differ."""
+
+CREATING = frozenset(
+    {
+        "createRefund",
+        "createPaymentIntent",
+        "createSubscription",
+        "createInvoice",
+        "createCheckoutSession",
+        "createPaymentLink",
+    }
+)
+"""Operations that a repeated request would perform twice."""
+
+
+def is_permanent(request: Request) -> bool:
+    """Return whether a retry cannot change an error; that is so of a 409 unless there is an Idempotency-Key."""
+    return request.status in PERMANENT or (request.status == 409 and not request.key)
+
+
+def retried_refusals(history: ClientHistory) -> Iterator[Request]:
+    """Yield retries with the same error, while nothing changed in the world between."""
+    for first, again in history.retries:
+        is_same = (first.status, first.code) == (again.status, again.code)
+        if is_permanent(first) and is_same and history.world_unchanged(first, again):
+            yield again
+
+
+def ignored_waits(history: ClientHistory) -> Iterator[Request]:
+    """Yield requests sent again before ``Retry-After`` was over. It compares outlines: after a 429 the body is not read."""
+    for pair in history.repeated(lambda each: each.outline, within=math.inf):
+        asked = pair.first.answer.get("retry_after")
+        wanted = asked if isinstance(asked, int | float) else 0
+        if pair.first.status == 429 and _is_early(history, pair, wanted - CLOCK_TOLERANCE):
+            yield pair.again
+
+
+def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
+    """Yield requests with a 5xx, each with its retries; the last one may have succeeded.
+
+    One that comes after a long pause, in real time or the world's, is not a retry but another attempt of a buyer (B-100).
+    """
+
+    def is_retried(one: Request, other: Request) -> bool:
+        pair = Repetition(one, other)
+        return one.status >= 500 and pair.pause > 0 and pair.waited <= RETRY_WINDOW
+
+    for group in history.grouped(lambda each: each.content):
+        yield from (sequence for sequence in sequences(group, is_retried) if len(sequence) > 1)
+
+
+def hasty_retries(history: ClientHistory) -> Iterator[Request]:
+    """Yield retries after less than half of the recommended pause; random variation of pauses is good practice."""
+    for sequence in failed_sequences(history):
+        for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
+            if _is_early(history, pair, wanted / 2):
+                yield pair.again
+
+
+def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
+    """Return whether a request was sent again in fewer than these seconds.
+
+    A read that succeeded, and that was sent after them all the same, is another one, such as that of a second webhook.
+    """
+    if pair.waited >= wanted or pair.again.status >= 400:
+        return pair.waited < wanted
+    pauses = [
+        each.entry.began - pair.first.entry.answered
+        for each in history.requests
+        if each.outline == pair.first.outline and each.entry.method == "GET"
+    ]
+    return not any(wanted <= pause <= wanted + RETRY_WINDOW for pause in pauses)
+
+
+def stubborn_retries(history: ClientHistory) -> Iterator[Request]:
+    for sequence in failed_sequences(history):
+        yield from sequence[MAX_TRIES:]
+
+
+LONG_MS = 32_000
+"""Milliseconds of a response after which its client has no time limit: one of 30 seconds is over then."""
+
+HELPERS = b"payments-emulator"
+"""The user agent of the helpers for tests (``client/api.py`` and the module for Node), which wait as long as it takes."""
+
+
+def unsafe_retries(history: ClientHistory) -> Iterator[Request]:
+    """Yield retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    for first, again in history.retries:
+        is_done = first.status >= 500 or _still_running(history, first)
+        if first.operation in CREATING and is_done and (again.key is None or again.key != first.key):
+            yield again
+
+
+def _still_running(history: ClientHistory, request: Request) -> bool:
+    """Return whether a conflict is with the same request, still running or done, and not with another one."""
+    return request.code == "IDEMPOTENCY_CONFLICT" and any(
+        each is not request and each.key == request.key and each.content == request.content for each in history.requests
+    )
+
+
+def reused_keys(history: ClientHistory) -> Iterator[Request]:
+    """Yield requests with a key that was used for another request."""
+    for group in history.grouped(lambda each: each.key):
+        for number, each in enumerate(group):
+            if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
+                yield each
+
+
+# -- reading: polling, pages of lists, and checking a payment before delivering goods
+
+
+WAITING = {
+    "getCheckoutSession": frozenset({"open", "processing"}),
+    "getPaymentIntent": frozenset({"requires_action", "processing"}),
+    "getRefund": frozenset({"pending", "processing"}),
+    "getTransaction": frozenset({"pending", "approved"}),
+    "getInvoice": frozenset({"open"}),
+}
+"""Operations that read one object, with the states in which clients wait for another one."""
+
+MANY_READS = 10
+"""Reads of one object in sequence, without any change, that count as polling."""
+
+BETWEEN_READS = 30.0
+"""The most seconds (real time) between two of them."""
+
+MANY_PAGES = 5
+"""Pages read in sequence that count as reading the whole list."""
+
+SMALL_PAGE = 50
+"""The ``page_size`` below which pages are small."""
+
+BETWEEN_PAGES = 2.0
+"""The most seconds (real time) between two of them."""
+
+
+def polling(history: ClientHistory) -> Iterator[Request]:
+    """Yield requests that read an object again and again without any change, in a state that ends by itself."""
+
+    def waits(each: Request) -> bool:
+        return each.answer.get("status") in WAITING.get(each.operation, ())
+
+    def continues(one: Request, other: Request) -> bool:
+        return waits(other) and one.entry.answer == other.entry.answer
+
+    for group in history.grouped(lambda each: each.entry.path if each.operation in WAITING else None):
+        for sequence in sequences(group, continues, within=BETWEEN_READS):
+            if len(sequence) >= MANY_READS and waits(sequence[0]):
+                yield from sequence
+
+
+def is_long_list(request: Request) -> object:
+    """Return whether a request reads a list with more than one page."""
+    pagination = request.answer.get("pagination")
+    return list_of(request) and isinstance(pagination, dict) and pagination.get("next")
+
+
+def first_pages(history: ClientHistory) -> Iterator[Request]:
+    """Yield reads of lists with several pages if no other page, and no other page size, was ever requested."""
+    for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
+        if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
+            yield from filter(is_long_list, group)
+
+
+def small_pages(history: ClientHistory) -> Iterator[Request]:
+    def continues(one: Request, other: Request) -> bool:
+        return _number(other, "page", 1) == _number(one, "page", 1) + 1
+
+    for group in history.grouped(list_of):
+        for sequence in sequences(group, continues, within=BETWEEN_PAGES):
+            if len(sequence) >= MANY_PAGES and _number(sequence[0], "page_size", 20) < SMALL_PAGE:
+                yield from sequence[1:]
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query.get(name, "")
+    return int(text) if text.isdecimal() else default
+
+
+def has_placeholder(request: Request, pattern: str = "CHECKOUT_SESSION_ID") -> object:
+    """Return whether a request is for a session with the placeholder of its id in an address."""
+    return request.operation == "createCheckoutSession" and re.search(pattern, request.text)
+
+
+def unconfirmed(history: ClientHistory) -> Iterator[Request]:
+    """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
+    if len(history.runtime.journal.entries) == MAX_REQUESTS:
+        return  # the journal may have dropped the read
+    for creation in _completed(history):
+        if not _was_notified(history, creation) and not _was_read(history, creation):
+            yield creation
+
+
+def confirmed(history: ClientHistory) -> list[Request]:
+    """Return the paid sessions if the client read each. What it makes of an event that it acknowledged cannot be seen."""
+    completed = [*_completed(history)]
+    return completed if all(_was_read(history, creation) for creation in completed) else []
+
+
+def _completed(history: ClientHistory) -> Iterator[Request]:
+    """Yield the requests that created a session which is complete by now."""
+    for each in history.requests:
+        if each.operation == "createCheckoutSession" and each.status == 201:
+            session = history.world.get(CheckoutSession, each.answer.get("id"))
+            if session is not None and session.status == "complete":
+                yield each
+
+
+def _was_read(history: ClientHistory, creation: Request) -> bool:
+    reads = (each for each in history.requests if each.operation in ("getCheckoutSession", "listCheckoutSessions"))
+    sessions = (session for each in reads for session in each.answer.get("data", [each.answer]))
+    wanted = (creation.answer["id"], "complete")
+    return any((session.get("id"), session.get("status")) == wanted for session in sessions)
+
+
+def _was_notified(history: ClientHistory, creation: Request) -> bool:
+    events = history.world.table(Event).where("type", "checkout.session.completed")
+    return any(
+        delivery.status == "succeeded"
+        for event in events
+        if event.about == creation.answer["id"]
+        for delivery in history.world.table(WebhookDelivery).where("event", event.id)
+    )
+
+
+# -- webhooks: how a client has them signed, and how its receiver answers
+
+
+SLOW_MS = 5000
+"""Milliseconds (real time) above which an answer is slow; after 10 s an attempt has failed."""
+
+LATE = "no answer within"
+"""The beginning of the error of an attempt that was not answered in time."""
+
+
+def is_attempted(delivery: WebhookDelivery) -> bool:
+    """Return whether a delivery reached a receiver."""
+    return any(attempt.status_code is not None or is_late(attempt) for attempt in delivery.attempts)
+
+
+def is_late(attempt: DeliveryAttempt) -> bool:
+    return (attempt.error or "").startswith(LATE) or (attempt.status_code is not None and attempt.duration_ms > SLOW_MS)
+
+
+def is_rejected(delivery: WebhookDelivery) -> bool:
+    """Return whether it failed with an answer that was not 2xx; attempts without any answer do not count."""
+    return delivery.status == "failed" and any((each.status_code or 0) >= 300 for each in delivery.attempts[-1:])
+
+
+def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
+    """Return whether a delivery was tampered with, or had a forged copy; ``believed`` if the receiver accepted that."""
+    return any(
+        (each.error == TAMPERED and (not believed or (each.status_code or 500) < 300))
+        or (each.error or "").startswith(f"{FORGED}accepted" if believed else FORGED)
+        for each in delivery.attempts
+    )
+
+
+def is_in_development(endpoint: WebhookEndpoint) -> bool:
+    """Return whether an endpoint is on this machine, of a test App: what goes there need not be protected."""
+    return not endpoint.livemode and loopback(urlsplit(endpoint.url).hostname or "")
+
+
+# -- all
+
+
+class Finder(NamedTuple):
+    """``occasions`` are what a rule is about; without any, the client did not exercise it. ``violations`` break it."""
+
+    occasions: Find
+    violations: Find
+
+
+FINDERS: Mapping[str, Finder] = {
+    "ignored-retry-after": Finder(requests(lambda it: it.status == 429), ignored_waits),
+    "unsafe-retry": Finder(
+        requests(lambda it: it.operation in CREATING and (it.status >= 500 or it.status == 409)), unsafe_retries
+    ),
+    "idempotency-key-reused": Finder(requests(lambda it: it.key), reused_keys),
+    "secret-exposed": Finder(requests(), requests(lambda it: SECRET.search(it.text))),
+    "forged-webhook-believed": Finder(
+        own_deliveries(is_forged), own_deliveries(lambda it: is_forged(it, believed=True))
+    ),
+    "webhook-without-tls": Finder(
+        endpoints(), endpoints(lambda it: it.url.startswith("http:") and not is_in_development(it))
+    ),
+    "retried-refusal": Finder(requests(is_permanent), retried_refusals),
+    "retried-too-soon": Finder(requests(lambda it: it.status >= 500), hasty_retries),
+    "retried-too-often": Finder(requests(lambda it: it.status >= 500), stubborn_retries),
+    "no-time-limit": Finder(
+        requests(lambda it: it.entry.duration_ms > 1000),
+        requests(lambda it: it.entry.duration_ms > LONG_MS and it.headers.get(b"user-agent") != HELPERS),
+    ),
+    "refund-without-key": Finder(
+        requests(lambda it: it.operation == "createRefund"),
+        requests(lambda it: it.operation == "createRefund" and it.key is None),
+    ),
+    "session-id-escaped": Finder(
+        requests(has_placeholder), requests(lambda it: has_placeholder(it, "(?i)%7BCHECKOUT_SESSION_ID%7D"))
+    ),
+    "completion-unconfirmed": Finder(confirmed, unconfirmed),
+    "polling": Finder(requests(lambda it: it.operation in WAITING), polling),
+    "secret-key-in-browser": Finder(requests(), requests(is_foreign)),
+    "slow-webhook-answer": Finder(deliveries(is_attempted), deliveries(lambda it: any(map(is_late, it.attempts)))),
+    "webhook-not-acknowledged": Finder(deliveries(is_attempted), deliveries(is_rejected)),
+    "webhook-basic": Finder(endpoints(), endpoints(lambda it: it.security_profile == "BASIC")),
+    "webhook-certificate-unchecked": Finder(
+        endpoints(), endpoints(lambda it: not it.ssl_verification and not is_in_development(it))
+    ),
+    "first-page-only": Finder(requests(is_long_list), first_pages),
+    "small-pages": Finder(requests(is_long_list), small_pages),
+    "beyond-the-specification": Finder(requests(), requests(lambda it: it.operation in beyond())),
+}
+"""By the name of each rule in ``fixtures/audit-rules.yaml``."""

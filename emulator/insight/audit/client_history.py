@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
@@ -67,11 +68,6 @@ class Request:
     def outline(self) -> tuple[Hashable, ...]:
         """Method, path, query and length: what is known of a request whose body was not read."""
         return self.entry.method, self.entry.path, self.entry.query, self.headers.get(b"content-length")
-
-    @property
-    def seconds(self) -> float:
-        """How long the response took (real time)."""
-        return self.entry.answered - self.entry.began
 
     @property
     def text(self) -> str:
@@ -160,11 +156,13 @@ def list_of(request: Request) -> Hashable:
     return request.entry.path, frozenset(pair for pair in request.query.items() if pair[0] not in PAGE_PARAMETERS)
 
 
-def sequences(requests: list[Request], continues: Callable[[Request, Request], bool]) -> Iterator[list[Request]]:
-    """Split requests into sequences in which each one continues the one before."""
+def sequences(
+    requests: list[Request], continues: Callable[[Request, Request], bool], within: float = math.inf
+) -> Iterator[list[Request]]:
+    """Split requests into sequences in which each one continues the one before, ``within`` seconds of real time."""
     sequence: list[Request] = []
     for each in requests:
-        if sequence and not continues(sequence[-1], each):
+        if sequence and (each.entry.began - sequence[-1].entry.began > within or not continues(sequence[-1], each)):
             yield sequence
             sequence = []
         sequence.append(each)

@@ -1,1 +1,1 @@
-"""Explanations: the causes behind an object's state, and a sentence on how it stands."""
+"""Explanations: the causes behind an object's state, each step in a sentence."""

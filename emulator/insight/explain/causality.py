@@ -10,7 +10,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.simulation.emails import Email
 
@@ -54,37 +54,37 @@ class Causality:
         self.units: list[LoggedUnit] = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
         self._entries = journal.entries
 
-    def of(self, id: str) -> list[LoggedUnit]:
-        """Return the units of work that added, changed or removed a record, oldest first."""
-        return self._touching.get(id, [])
+    def between(self, after: int, last: int | None = None) -> list[LoggedUnit]:
+        """Return the units of work after one number, up to another one."""
+        before = self.units[0].number - 1 if self.units else 0
+        return self.units[max(after - before, 0) : None if last is None else max(last - before, 0)]
 
     @cached_property
-    def _touching(self) -> dict[str, list[LoggedUnit]]:
+    def changes(self) -> list[tuple[LoggedUnit, Change]]:
+        """Every change, oldest first, with its unit of work."""
+        return [(logged, change) for logged in self.units for change in logged.unit.changes]
+
+    @cached_property
+    def touching(self) -> dict[str, list[LoggedUnit]]:
+        """The units of work that added, changed or removed a record, oldest first, by its id."""
         touching: dict[str, list[LoggedUnit]] = {}
         for logged in self.units:
             for id in {change.record.id for change in logged.unit.changes}:
                 touching.setdefault(id, []).append(logged)
         return touching
 
-    def creator(self, record: Record) -> LoggedUnit | None:
-        """Return the unit of work that planned a job, emitted an event or wrote an email."""
-        return self._creators.get(record.id)
-
     @cached_property
-    def _creators(self) -> dict[str, LoggedUnit]:
+    def creators(self) -> dict[str, LoggedUnit]:
+        """The units of work that planned a job, emitted an event or wrote an email, by its id."""
         return {
             change.new.id: logged
-            for logged in self.units
-            for change in logged.unit.changes
+            for logged, change in self.changes
             if change.old is None and change.new is not None and type(change.new) in CAUSED
         }
 
     @cached_property
-    def _requests(self) -> dict[str, LoggedRequest]:
+    def requests(self) -> dict[str, LoggedRequest]:
         return {entry.id: entry for entry in self._entries}
-
-    def request(self, id: str) -> LoggedRequest | None:
-        return self._requests.get(id)
 
     def request_of(self, logged: LoggedUnit) -> str | None:
         """Return the id of the request that a unit of work belongs to, or None.
@@ -99,7 +99,7 @@ class Causality:
 
     def planners(self, job: Job | FailedJob) -> Iterator[Job]:
         """Yield the job that planned a job, the one that planned that, and so on."""
-        unit = self.creator(job)
+        unit = self.creators.get(job.id)
         while unit is not None and (planner := unit.job) is not None:
             yield planner
-            unit = self.creator(planner)
+            unit = self.creators.get(planner.id)

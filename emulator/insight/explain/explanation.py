@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby, takewhile
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,11 +20,10 @@ from emulator.core.slices import Slices
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
-from emulator.insight.explain.status_sentences import status_sentences
 from emulator.insight.names import describe, find
-from emulator.insight.next_steps import next_steps
+from emulator.insight.standing import next_steps, status_sentences
 from emulator.presentation.languages.language import Language
-from emulator.resources.simulation.emails import ABOUT, Email
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
@@ -47,11 +46,6 @@ EMAIL_EVENTS: Mapping[str, str] = {
 }
 """The event that causes each kind of email; other kinds are caused by jobs."""
 
-Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
-
-
-E = TypeVar("E", Event, Email)
-
 
 class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known.
@@ -60,14 +54,14 @@ class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: Timestamp
-    kind: Kind
-    id: str | None
-    object: str | None
+    kind: Literal["request", "job", "transition", "event", "delivery", "email"]
+    id: str | None = None
+    object: str | None = None
     summary: str
     subject: str
     outcome: str | None
     times: int
-    caused_by: str | None
+    caused_by: str | None = None
 
 
 class Explanation:
@@ -88,12 +82,11 @@ class Explanation:
 
     def build(self) -> Slices[None]:
         """Add the steps that only records show, then those of each unit of work in the journal, in order."""
-        events = yield from self._events()
-        emails = yield from self._emails()
-        units = {unit.number: unit for unit in self._touching()}
-        records: list[Event | Email] = [*events, *emails]
-        for record in records:
-            creator = self._causality.creator(record)
+        units = {unit.number: unit for unit in self._causality.touching.get(self._record.id, ())}
+        self.complete = any(unit.created(self._record.id) for unit in units.values())
+        events, emails = (yield from self._concerning(Event)), (yield from self._concerning(Email))
+        for record in (*events, *emails):
+            creator = self._causality.creators.get(record.id)
             if creator is None:
                 self.complete = False
                 self._add_unlogged(record)
@@ -104,29 +97,11 @@ class Explanation:
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
                 text, cause = self._texts.of_failure(failed), self._planner(failed)
-                self._add("job", failed.due, text, cause=cause, id=failed.id, object=failed.about)
+                self._add(text, at=failed.due, kind="job", id=failed.id, object=failed.about, caused_by=cause)
 
     # -- what concerns the object
 
-    def _touching(self) -> list[LoggedUnit]:
-        """Return the units of work that changed it; events never change, and deliveries record their attempts themselves."""
-        if isinstance(self._record, (Event, WebhookDelivery)):
-            return []
-        units = self._causality.of(self._record.id)
-        self.complete = any(unit.created(self._record.id) for unit in units)
-        return units
-
-    def _events(self) -> Slices[list[Event]]:
-        if isinstance(self._record, WebhookDelivery):
-            return [self._world.require(Event, self._record.event)]
-        if isinstance(self._record, Event):
-            return [self._record]
-        return (yield from self._concerning(Event))
-
-    def _emails(self) -> Slices[list[Email]]:
-        return (yield from self._concerning(Email)) if self._record.kind in ABOUT else []
-
-    def _concerning(self, kind: type[E]) -> Slices[list[E]]:
+    def _concerning(self, kind: type[Any]) -> Slices[list[Any]]:
         """Return the events or emails about the object, oldest first. Large worlds have many: others run in between."""
         table = self._world.table(kind)
         query = {"page": 1, "page_size": len(table), "object": self._record.id}
@@ -139,8 +114,7 @@ class Explanation:
         if isinstance(record, Event):
             own = self._record.event if isinstance(self._record, WebhookDelivery) else id
             return own in (record.id, record.about)
-        about = getattr(record, self._record.kind) if self._record.kind in ABOUT else None
-        return about is not None and about.id == id
+        return getattr(getattr(record, self._record.kind, None), "id", None) == id
 
     # -- one unit of work
 
@@ -149,24 +123,25 @@ class Explanation:
         trigger: Event | None = None
         latest: dict[str, Event] = {}
         for number, change in enumerate(logged.unit.changes):
-            new = change.new
-            if isinstance(new, Event):
+            new, is_new = change.new, change.old is None
+            if isinstance(new, Event) and is_new:
                 latest[new.type] = new
                 if self._concerns(new):
                     self._add_event(new, self._reason(logged, trigger))
                 if self._record.kind in REACTING_KINDS.get(new.type, ()):
                     trigger = new
-            elif isinstance(new, Email):
-                if change.old is None and self._concerns(new):
-                    self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
-            elif new is not None and new.id == self._record.id and not isinstance(new, WebhookDelivery):
+            elif isinstance(new, Email) and is_new and self._concerns(new):
+                self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
+            # Events do not change, and deliveries have their attempts on record themselves.
+            elif new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery)):
                 self._add_change(logged, number, trigger)
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
         text = self._texts.of_change(logged.unit.changes[number], self._emitted(logged, number))
         if text is not None:
             cause = self._reason(logged, trigger)
-            self._add("transition", self._instant(logged, cause), text, cause=cause, object=self._record.id)
+            at = self._instant(logged, cause)
+            self._add(text, at=at, kind="transition", object=self._record.id, caused_by=cause)
 
     def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
         """Return when a unit of work changed the object: not before its cause, even if a tester edited its dates."""
@@ -188,7 +163,7 @@ class Explanation:
     def _add_event(self, event: Event, cause: str | None) -> str:
         if event.id not in self._step_ids:
             text = self._texts.of_event(event, self._record.id)
-            self._add("event", event.created_at, text, cause=cause, id=event.id, object=event.about)
+            self._add(text, at=event.created_at, kind="event", id=event.id, object=event.about, caused_by=cause)
             if self._concerns(event):
                 for delivery in self._world.table(WebhookDelivery).where("event", event.id):
                     if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
@@ -200,11 +175,12 @@ class Explanation:
         url = delivery.webhook if endpoint is None else endpoint.url
         for attempt in delivery.attempts or [None]:
             at, text = attempt.at if attempt else delivery.created_at, self._texts.of_attempt(delivery, attempt, url)
-            self._add("delivery", at, text, cause=delivery.event, id=delivery.id, object=delivery.webhook)
+            own = {"id": delivery.id, "object": delivery.webhook, "caused_by": delivery.event}
+            self._add(text, at=at, kind="delivery", **own)
 
     def _add_email(self, email: Email, cause: str | None) -> None:
-        text = self._texts.of_email(email)
-        self._add("email", email.created_at, text, cause=cause, id=email.id, object=self._record.id)
+        own = {"id": email.id, "object": self._record.id, "caused_by": cause}
+        self._add(self._texts.of_email(email), at=email.created_at, kind="email", **own)
 
     def _add_unlogged(self, record: Event | Email) -> None:
         """Add a record that is older than the journal; an event still names the request that caused it."""
@@ -246,7 +222,7 @@ class Explanation:
 
     def _origin(self, job: Job | FailedJob) -> str | None:
         """Return the step that planned the first of several jobs: a request, or a job that has a step already."""
-        logged = self._causality.creator(job)
+        logged = self._causality.creators.get(job.id)
         if logged is None:
             self.complete = False
             return None
@@ -258,7 +234,7 @@ class Explanation:
         """Add one step for equal jobs, in order."""
         first = jobs[0]
         text = self._texts.of_jobs(first.name, first.about, len(jobs), action)
-        self._add("job", first.due, text, cause=cause, id=first.id, object=first.about)
+        self._add(text, at=first.due, kind="job", id=first.id, object=first.about, caused_by=cause)
         self._step_ids.update((job.id, first.id) for job in jobs)
         return first.id
 
@@ -272,24 +248,15 @@ class Explanation:
         return id
 
     def _add_request(self, id: str, at: Timestamp | None, action: str) -> None:
-        entry = self._causality.request(id)
+        entry = self._causality.requests.get(id)
         self.complete &= entry is not None
         instant = entry.checkpoint.now if entry else at or self._world.now
-        self._add("request", instant, self._texts.of_request(entry, action), id=id)
+        self._add(self._texts.of_request(entry, action), at=instant, kind="request", id=id)
 
-    def _add(
-        self,
-        kind: Kind,
-        at: Timestamp,
-        text: StepText,
-        *,
-        cause: str | None = None,
-        id: str | None = None,
-        object: str | None = None,
-    ) -> None:
-        self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, caused_by=cause, **text._asdict()))
-        if id is not None:
-            self._step_ids[id] = id
+    def _add(self, text: StepText, **own: Any) -> None:
+        self.steps.append(step := ExplanationStep(**text._asdict(), **own))
+        if step.id is not None:
+            self._step_ids[step.id] = step.id
 
 
 MAX_STEPS = 1000

@@ -6,7 +6,8 @@ Groups are the steps by what started them, in lanes, with repeats counted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import msgspec
@@ -122,7 +123,8 @@ class StepTexts:
             made = self.gettext("created as {status}", status=after) if after else self.gettext("created")
             return StepText(f"{made}{by}", f"→ {after or 'created'}", trigger)
         names = _different(old, new)
-        details = [self._cause(new) if trigger in FAILING else "", self.differences(old, new, names)]
+        cause = failure_cause(self.language, new) if isinstance(new, Subscription) and trigger in FAILING else ""
+        details = (cause.replace("\N{NO-BREAK SPACE}", " "), self._differences(old, new, names))
         fields = "; ".join(filter(None, details))
         if before != after or by:
             return StepText(
@@ -130,29 +132,24 @@ class StepTexts:
             )
         return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
 
-    def _cause(self, record: Record) -> str:
-        cause = failure_cause(self.language, record) if isinstance(record, Subscription) else ""
-        return cause.replace("\N{NO-BREAK SPACE}", " ")
-
-    def differences(self, old: Record, new: Record, names: list[str]) -> str:
-        shown = [f"{name} {self._shown(self._value(old, name), self._value(new, name))}" for name in names[:FIELDS]]
+    def _differences(self, old: Record, new: Record, names: list[str]) -> str:
+        """Return how fields changed; of a long value only that it did."""
+        shown: list[str] = []
+        for name in names[:FIELDS]:
+            texts = [self._text(old, name), self._text(new, name)]
+            if max(map(len, texts)) > LONGEST:
+                how = N_("set") if getattr(old, name) is None else N_("changed")
+                texts = [self.gettext(N_("removed") if getattr(new, name) is None else how)]
+            shown.append(f"{name} {' -> '.join(texts)}")
         more = self.gettext(" and {count} more", count=len(names) - FIELDS) if len(names) > FIELDS else ""
         return ", ".join(shown) + more
 
-    def _value(self, record: Record, name: str) -> Any:
+    def _text(self, record: Record, name: str) -> str:
         """Return the value of a field; of one that holds an amount, the amount with its currency."""
         value, currency = getattr(record, name), getattr(record, "currency", None)
         if name in MONEY_FIELDS and currency is not None and value is not None:
             return self.language.money(value, currency).replace("\N{NO-BREAK SPACE}", " ")
-        return value
-
-    def _shown(self, before: Any, after: Any) -> str:
-        """Return how a value changed; for a long value without the value itself."""
-        texts = [_text(before), _text(after)]
-        if max(map(len, texts)) <= LONGEST:
-            return " -> ".join(texts)
-        gettext = self.gettext
-        return gettext("set") if before is None else gettext("removed") if after is None else gettext("changed")
+        return value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
 
 
 def _trigger(kind: type[Record], before: str | None, after: str | None, event: str | None) -> str | None:
@@ -166,10 +163,6 @@ def _trigger(kind: type[Record], before: str | None, after: str | None, event: s
 def _different(old: Record, new: Record) -> list[str]:
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
     return [name for name in new.__struct_fields__ if name not in hidden and getattr(old, name) != getattr(new, name)]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
 
 
 # -- chains
@@ -216,30 +209,21 @@ class Episode(NamedTuple):
 
 def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
     """Return the episodes of the explanation of ``object``, an id; repeats of an episode become one."""
-    found: list[Episode] = []
-    for episode in _by_start(chain, object):
-        before = found[-1] if found else None
-        if before is not None and _shape(before) == _shape(episode):
-            found[-1] = Episode(before.first, episode.first, before.times + 1, episode.entries)
-        else:
-            found.append(episode)
-    return found
+    begun = [(steps[0]["at"], _entries(steps, object)) for steps in _by_start(chain)]
+    alike = [[*own] for _, own in groupby(begun, key=lambda each: [entry.shape for entry in each[1]])]
+    return [Episode(own[0][0], own[-1][0], len(own), own[-1][1]) for own in alike]
 
 
-def _shape(episode: Episode) -> list[tuple[str, str, str | None, int]]:
-    return [entry.shape for entry in episode.entries]
-
-
-def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
+def _by_start(chain: Sequence[ChainStep]) -> Iterable[list[ChainStep]]:
     """Return the steps by the request or the job that each of them can be led back to."""
     start_of: dict[str, str] = {}
     steps: dict[str, list[ChainStep]] = {}
     for number, step in enumerate(chain):
+        own = step["id"] or f"step {number}"
         cause = start_of.get(step["caused_by"] or "")
-        start = cause if cause and step["kind"] not in STARTS else step["id"] or f"step {number}"
-        start_of[step["id"] or f"step {number}"] = start
+        start_of[own] = start = cause if cause and step["kind"] not in STARTS else own
         steps.setdefault(start, []).append(step)
-    return [Episode(own[0]["at"], own[0]["at"], 1, _entries(own, object)) for own in steps.values()]
+    return steps.values()
 
 
 def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:

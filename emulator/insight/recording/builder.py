@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.errors import ApiError, invalid_field
 from emulator.document.tree import map_texts
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.journal import MAX_REQUESTS, redacted_headers
 from emulator.engine.runtime import Runtime
 from emulator.insight.recording.journal_reader import (
     ID,
     MOVE,
     Exchange,
     JournalReader,
-    ObjectList,
+    ListPlace,
     ids_in,
     request_ids,
 )
@@ -89,7 +89,7 @@ def control_call(path: str, body: object) -> tuple[str, Any] | None:
 
 NO_STEPS = frozenset(
     [
-        *("freezeClock", "runClock", "stopClockAdvance"),
+        *(MOVE, "freezeClock", "runClock", "stopClockAdvance"),
         *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
         *("startRecording", "stopRecording"),
     ]
@@ -111,8 +111,6 @@ HEADERS = ("emulator-answer", "origin", "prefer")
 MAX_EVENTS = 100
 """The most events that are expected one by one if nothing else is; more are not expected."""
 
-NOTHING = "There is nothing to record: no request changed anything."
-
 
 def impossible(message: str) -> ApiError:
     return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)
@@ -126,99 +124,75 @@ def without_its_past(reason: str) -> ApiError:
     )
 
 
-def recording(runtime: Runtime, since: str | None = None, until: str | None = None) -> Recording:
-    """Return what was done in a world, between two requests where they are named. Raises 409 where that cannot be repeated."""
-    reader = JournalReader(runtime)
-    exchanges = reader.exchanges()
-    after = {each.id: number for number, each in enumerate(exchanges, 1)}
-    first = after[runtime.journal.require(since, "since").id] if since else 0
-    end = after[runtime.journal.require(until, "until").id] if until else len(exchanges)
-    if first > end:
-        raise invalid_field("until", "is before the request of since")
-    done, now = runtime.journal.count, runtime.now()
-    if end < len(exchanges):
-        done, now = exchanges[end].place, exchanges[end].now
-    # Of a world with a past only a part can be done again: what its own requests did, and the events that they caused.
-    is_part = first > 0 or bool(reader.past)
-    among = {each.id for each in exchanges[first:end]}
-    if is_part:
-        among |= reader.needed(exchanges[:end], first, done)
-    return Builder(reader, exchanges[:end], done, now).build(among, is_part=is_part)
-
-
 class Builder:
-    """Makes the steps of one recording of these exchanges.
+    """Makes a recording of what was done in a world, between two requests where they are named."""
 
-    ``done`` is how many units of work the world had after the last of them, ``now`` its instant then.
-    """
-
-    def __init__(self, reader: JournalReader, exchanges: list[Exchange], done: int, now: str) -> None:
-        self._reader = reader
-        self._exchanges = exchanges
-        self._done = done
-        self._now = now
-        self._cards = reader.test_cards()
-        self._sources: dict[str, tuple[int, Path]] = {}
-        """The first exchange that showed an id, by its place in the list, and where in its answer."""
-        for number, exchange in enumerate(exchanges):
-            if exchange.method != "GET" and exchange.status < 400 and exchange.operation is not None:
-                for path, id in ids_in(exchange.answer):
-                    self._sources.setdefault(id, (number, path))
-        keys = Counter(exchange.headers.get("idempotency-key") for exchange in exchanges)
-        self._repeated_keys = {key for key, times in keys.items() if times > 1}
-        self._calls: dict[int, Call] = {}
-        """The calls that were made of exchanges, by the place of these."""
-        self._listed: dict[str, Call] = {}
-        """The calls that find objects that no answer shows, by id."""
+    def __init__(self, runtime: Runtime, since: str | None = None, until: str | None = None) -> None:
+        self._reader = reader = JournalReader(runtime)
+        exchanges = reader.exchanges()
+        after = {each.entry.id: number for number, each in enumerate(exchanges, 1)}
+        first = after[runtime.journal.require(since, "since").id] if since else 0
+        end = after[runtime.journal.require(until, "until").id] if until else len(exchanges)
+        if first > end:
+            raise invalid_field("until", "is before the request of since")
+        self._exchanges = exchanges[:end]
+        self._done, self._now = runtime.journal.count, runtime.now()
+        if end < len(exchanges):
+            self._done, self._now = exchanges[end].place, exchanges[end].now
+        # Of a world with a past only a part can be done again: what its own requests did, and the events that they caused.
+        self._is_part = first > 0 or bool(reader.past)
+        self._among = {each.entry.id for each in exchanges[first:end]}
+        if self._is_part:
+            self._among |= reader.needed(self._exchanges, first, self._done)
+        self._cards = {rule.value[-4:]: rule.value for rule in reader.world.reference_data.magic["bank_card"]}
+        self._keys = Counter(redacted_headers(each.entry.headers).get("idempotency-key") for each in self._exchanges)
+        self._sources: dict[str, int] = {}
+        """The first exchange that showed an id, by its place in the list."""
+        for number, exchange in enumerate(self._exchanges):
+            entry = exchange.entry
+            if entry.method != "GET" and entry.status < 400 and entry.operation is not None:
+                for _, id in ids_in(exchange.answer):
+                    self._sources.setdefault(id, number)
+        self._answers: dict[str, tuple[Call, Path]] = {}
+        """The calls so far that were answered with an id, and where it is in the answer, by id."""
         self._sought: set[str] = set()
         self._steps: list[Call | ClockMove] = []
 
-    def build(self, among: Collection[str], *, is_part: bool) -> Recording:
-        """Return the recording of the exchanges with these ids, and of those before that they depend on.
-
-        Of a part the events are expected that its exchanges caused.
-        """
-        chosen = self._chosen(among)
+    def build(self) -> Recording:
+        """Return the recording. Raises 409 where what was done cannot be done again."""
+        chosen = self._chosen()
         first = self._exchanges[chosen[0]].now if chosen else self._now
         self._add_steps(chosen, first)
         if not self._steps:
-            raise (
-                without_its_past("No request changed anything by itself") if self._reader.past else impossible(NOTHING)
-            )
-        causes = {self._exchanges[number].id for number in chosen} if is_part else None
+            if self._reader.past:
+                raise without_its_past("No request changed anything by itself")
+            raise impossible("There is nothing to record: no request changed anything.")
+        causes = {self._exchanges[number].entry.id for number in chosen} if self._is_part else None
         events = self._reader.events(self._done, causes)
         numbers: Counter[str] = Counter()
         for call in self._steps:
             if isinstance(call, Call) and call.used:
                 numbers[call.kind] += 1
                 call.name = call.kind if numbers[call.kind] == 1 else f"{call.kind}_{numbers[call.kind]}"
-        return Recording(
-            self._reader.seed,
-            first,
-            self._reader.first_settings(),
-            self._steps,
-            events if len(events) <= MAX_EVENTS else None,
-        )
+        expected = events if len(events) <= MAX_EVENTS else None
+        return Recording(int(self._reader.world.seed), first, self._reader.first_settings(), self._steps, expected)
 
     # -- which exchanges become steps
 
-    def _chosen(self, among: Collection[str]) -> list[int]:
+    def _chosen(self) -> list[int]:
         """Return the numbers of the exchanges that become calls, in order, with those that they depend on."""
-        steps = [(number, each) for number, each in enumerate(self._exchanges) if _is_step(each)]
-        found = {number for number, each in steps if each.id in among or each.operation == "updateApp"}
+        steps = [(number, each.entry) for number, each in enumerate(self._exchanges) if _is_step(each)]
+        found = {number for number, entry in steps if entry.id in self._among or entry.operation == "updateApp"}
         waiting = [*found]
         while waiting:
             number = waiting.pop()
             found.add(number)
-            needed = {id for text in request_ids(self._exchanges[number]) for id in self._origins(text)}
-            sources = {self._sources[id][0] for id in needed}
-            waiting += [source for source in sources - found if source < number]
+            for id in request_ids(self._exchanges[number]):
+                # A request shows the id itself, or else the closest of its owners that one shows leads to it.
+                shown = (self._sources[each] for each in (id, *self._reader.owners(id)) if each in self._sources)
+                source = next(shown, number)
+                waiting += [source] if source < number and source not in found else []
         return sorted(found)
-
-    def _origins(self, id: str) -> list[str]:
-        """Return the id itself if a request shows it, otherwise the closest of its owners that a request shows."""
-        shown = (each for each in (id, *self._reader.owners(id)) if each in self._sources)
-        return [*shown][:1]
 
     # -- steps
 
@@ -228,24 +202,27 @@ class Builder:
         for number, exchange in enumerate(self._exchanges):
             if not included or number < chosen[0]:
                 continue
-            is_move = exchange.operation == MOVE and exchange.status < 300
-            did_jobs = exchange.jobs_until is not None and exchange.jobs_until > time and exchange.operation != MOVE
-            if exchange.now > time and did_jobs:
+            is_move = exchange.entry.operation == MOVE
+            did_jobs = exchange.jobs_until is not None and exchange.jobs_until > time
+            if exchange.now > time and did_jobs and not is_move:
                 time = self._move({"to": exchange.now}, exchange.now)
-            if is_move:
+            if is_move and exchange.entry.status < 300:
                 following = self._exchanges[number + 1].now if number + 1 < len(self._exchanges) else self._now
                 time = self._moved(exchange, following) if following > exchange.now else time
             if number in included:
                 # Its own references come first: finding what they refer to may take another call.
-                call = self._calls[number] = self._call(exchange)
-                self._steps.append(call)
-        jobs_until = self._reader.jobs_until(self._reader.last_unit(len(self._exchanges)), self._done)
+                self._steps.append(call := self._call(exchange))
+                for path, id in reversed([*ids_in(exchange.answer)]):
+                    if self._sources.get(id) == number:
+                        self._answers[id] = call, path
+        last = max((each.entry.last_unit for each in self._exchanges), default=0)
+        jobs_until = self._reader.jobs_until(last, self._done)
         if included and jobs_until is not None and jobs_until > time:
             self._move({"to": self._now}, self._now)
 
     def _moved(self, exchange: Exchange, following: str) -> str:
         """Add a move as it was asked for, or, if it had not come there by the following request, as far as it came."""
-        is_whole, answer = exchange.status == 200, exchange.answer
+        is_whole, answer = exchange.entry.status == 200, exchange.answer
         target = answer["now" if is_whole else "to"]
         if is_whole or (target is not None and target <= following):
             return self._move(exchange.body, target)
@@ -256,8 +233,9 @@ class Builder:
         return reached
 
     def _call(self, exchange: Exchange) -> Call:
-        path, body, status = exchange.target, exchange.body, exchange.status
-        if exchange.operation is None and (paid := control_call(exchange.path, body)):
+        entry, body = exchange.entry, exchange.body
+        path, status = entry.target, entry.status
+        if entry.operation is None and (paid := control_call(entry.path, body)):
             (path, body), status = paid, 200
 
         def referring(value: Any) -> Any:
@@ -267,32 +245,22 @@ class Builder:
         referred = referring(path)
         headers = referring(self._headers(exchange))
         body = referring(with_test_values(body, self._cards))
-        if exchange.operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
+        if entry.operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
             body["url"] = self._inbox(str(exchange.body["url"]))
         kind = exchange.answer.get("object") if isinstance(exchange.answer, dict) else None
         kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
-        return Call(
-            method=exchange.method,
-            path=referred,
-            status=status,
-            kind=NAMES.get(kind, kind),
-            headers=headers,
-            body=body,
-        )
+        return Call(entry.method, referred, status, NAMES.get(kind, kind), headers, body)
 
     def _inbox(self, url: str) -> str | Text:
         """Return the URL of a webhook endpoint in a recording. An inbox of the emulator stays the one it is."""
-        path = url.removeprefix(self._reader.url)
+        path = url.removeprefix(self._reader.world.base_url)
         return joined([Reference(None), path if path.startswith(INBOXES) else f"{INBOXES}recorded"])
 
     def _headers(self, exchange: Exchange) -> dict[str, str]:
-        if not exchange.path.startswith("/v1/"):
-            return {}
-        kept = {name: exchange.headers[name] for name in HEADERS if name in exchange.headers}
-        key = exchange.headers.get("idempotency-key")
-        repeated = {"idempotency-key": key} if key is not None and key in self._repeated_keys else {}
-        text = {"content-type": exchange.headers["content-type"]} if isinstance(exchange.body, str) else {}
-        return {**text, **kept, **repeated}
+        sent = redacted_headers(exchange.entry.headers) if exchange.entry.path.startswith("/v1/") else {}
+        names = ["content-type"] if isinstance(exchange.body, str) else []
+        names += [*HEADERS, *(["idempotency-key"] if self._keys[sent.get("idempotency-key")] > 1 else [])]
+        return {name: sent[name] for name in names if name in sent}
 
     # -- references
 
@@ -300,21 +268,14 @@ class Builder:
         parts = ID.split(text)
         return joined(self._reference(part, place) if number % 2 else part for number, part in enumerate(parts))
 
-    def _is_added(self, id: str) -> bool:
-        return id in self._sources and self._sources[id][0] in self._calls
-
     def _reference(self, id: str, place: int) -> str | Reference:
         """Return where an earlier call answered an id, if necessary one that is added for it; an id of nothing stays."""
-        if self._is_added(id):
-            number, path = self._sources[id]
-            call = self._calls[number]
-        else:
-            if id not in self._listed and (listed := self._list(id, place)):
-                self._listed[id] = listed
-                self._steps.append(listed)
-            if id not in self._listed:
+        if id not in self._answers:
+            if (listed := self._list(id, place)) is None:
                 return id
-            call, path = self._listed[id], ("data", 0, "id")
+            self._answers[id] = listed, ("data", 0, "id")
+            self._steps.append(listed)
+        call, path = self._answers[id]
         call.used.add(path)
         return Reference(call, path)
 
@@ -327,39 +288,40 @@ class Builder:
         if found is None:
             return None
         path: list[str | Reference] = [f"/_emulator/objects?kind={found.kind}"]
-        if found.related:
-            path += [f"&{found.filter}=", self._reference(found.related, place)]
+        if found.owner:
+            path += ["&query=" if found.kind == "event" else "&related=", self._reference(found.owner, place)]
         # The newest one needs no paging.
-        path += [f"&page_size=1&page={found.index + 1}"] if found.index else []
-        return Call(method="GET", path=joined(path), status=200, kind=f"{NAMES.get(found.kind, found.kind)}s")
+        path += [f"&page_size=1&page={found.position + 1}"] if found.position else []
+        return Call("GET", joined(path), 200, f"{NAMES.get(found.kind, found.kind)}s")
 
-    def _found(self, id: str, place: int) -> ObjectList | None:
+    def _found(self, id: str, place: int) -> ListPlace | None:
         """Return the list in which an object is found: the one where it is the newest, if there is such a list.
 
         That is still so after other steps are left out. For this the owner may be looked up, too.
         """
         owners = self._reader.owners(id)
-        added = [owner for owner in owners if self._is_added(owner) or owner in self._listed]
+        added = [owner for owner in owners if owner in self._answers]
         lists = [found for owner in added if (found := self._reader.find(id, owner, place)) is not None]
-        if any(found.index == 0 for found in lists):
-            return min(lists, key=lambda found: found.index)
+        if any(found.position == 0 for found in lists):
+            return min(lists, key=lambda found: found.position)
         self._sought.add(id)
         for owner in owners:
             found = self._reader.find(id, owner, place)
             is_new = owner not in added and owner not in self._sought
-            if is_new and found is not None and found.index == 0 and self._reference(owner, place) != owner:
+            if is_new and found is not None and found.position == 0 and self._reference(owner, place) != owner:
                 return found
         return lists[0] if lists else self._reader.find(id, None, place)
 
 
 def _is_step(exchange: Exchange) -> bool:
-    if exchange.operation is None:
-        return control_call(exchange.path, exchange.body) is not None and exchange.status < 400
-    is_left_out = exchange.operation in NO_STEPS or exchange.operation == MOVE or exchange.status in (0, 401, 429)
-    return exchange.method != "GET" and not is_left_out and not _cuts(exchange)
+    entry = exchange.entry
+    if entry.operation is None:
+        return control_call(entry.path, exchange.body) is not None and entry.status < 400
+    is_left_out = entry.operation in NO_STEPS or entry.status in (0, 401, 429)
+    return entry.method != "GET" and not is_left_out and not _cuts(exchange)
 
 
 def _cuts(exchange: Exchange) -> bool:
     """Return whether it arranges a fault after which there is no response: what is recorded was answered."""
-    body = exchange.body if exchange.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
+    body = exchange.body if exchange.entry.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
     return isinstance(then := body.get("then"), dict) and not then.keys().isdisjoint(("drop", "hang_ms"))

@@ -40,7 +40,12 @@ def parts(text: str | Text) -> tuple[str | Reference, ...]:
     return text.parts if isinstance(text, Text) else (text,) if text else ()
 
 
-@dataclass(eq=False, kw_only=True)
+def dotted(path: Path) -> str:
+    """Return a path as JavaScript and jq write it: ``.data[0].id``."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+
+
+@dataclass(eq=False)
 class Call:
     """A request and the status it was answered with; ``path`` has the query. Its texts may have references.
 

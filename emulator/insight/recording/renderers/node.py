@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
-from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
-from emulator.insight.recording.renderers.code import Dialect, statements
+from emulator.insight.recording.model import Call, ClockMove, Recording, Reference, dotted
+from emulator.insight.recording.renderers.code import Dialect
 
 INDENT = 2
 
@@ -24,34 +23,31 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else _text(name)
 
 
-def _keys(path: Sequence[str | int]) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-
-
 def _variable(name: str) -> str:
     """Return a name in the style of JavaScript: ``subscription2``, ``paymentMethod``."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 def _expression(reference: Reference) -> str:
-    return f"{_variable(reference.call.name or '')}{_keys(reference.path)}" if reference.call else "payments.url"
+    return f"{_variable(reference.call.name or '')}{dotted(reference.path)}" if reference.call else "payments.url"
 
 
-def _template(found: Sequence[str | Reference]) -> str:
-    inner = [
-        f"${{{_expression(part)}}}"
-        if isinstance(part, Reference)
-        else part.replace("\\", "\\\\").replace("`", "\\`").replace("$", "\\$")
-        for part in found
-    ]
-    return f"`{''.join(inner)}`"
-
-
-JAVASCRIPT = Dialect(INDENT, " ", ("null", "true", "false"), _text, _key, _expression, _template)
+JAVASCRIPT = Dialect(
+    _text,
+    _key,
+    _expression,
+    inserted=lambda reference: f"${{{_expression(reference)}}}",
+    escaped=lambda part: re.sub(r"([\\`$])", r"\\\1", part),
+    quotes=("`", "`"),
+    indent=INDENT,
+    padding=" ",
+)
 
 
 def render(recording: Recording) -> str:
-    body = "\n".join(f"{' ' * INDENT}{line}" for line in statements(recording, _move, _call, _events))
+    lines = [_move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps]
+    lines += [] if recording.events is None else [_events(recording.events)]
+    body = "\n".join(f"{' ' * INDENT}{line}" for line in lines)
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}
     options |= {"settings": recording.settings} if recording.settings else {}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from emulator.insight.recording.model import Call, ClockMove, Recording, Reference
-from emulator.insight.recording.renderers.code import Dialect, statements
+from emulator.insight.recording.renderers.code import Dialect
 
 INDENT = 4
-
-
-def _keys(reference: Reference) -> str:
-    return "".join(f"[{_text(key) if isinstance(key, str) else key}]" for key in reference.path)
 
 
 def _text(text: str) -> str:
@@ -21,26 +16,27 @@ def _text(text: str) -> str:
 
 
 def _expression(reference: Reference) -> str:
-    return f"{reference.call.name}{_keys(reference)}" if reference.call else "payments.url"
+    keys = "".join(f"[{_text(key) if isinstance(key, str) else key}]" for key in reference.path)
+    return f"{reference.call.name}{keys}" if reference.call else "payments.url"
 
 
-def _template(found: Sequence[str | Reference]) -> str:
-    """Return an f-string: its literal parts escaped, with single quotes in its expressions, as Python before 3.12 needs."""
-    inner = [
-        f"{{{_expression(part)}}}".replace('"', "'")
-        if isinstance(part, Reference)
-        else _text(part)[1:-1].replace("{", "{{").replace("}", "}}")
-        for part in found
-    ]
-    return f'f"{"".join(inner)}"'
-
-
-PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expression, _template)
+PYTHON = Dialect(
+    _text,
+    _text,
+    _expression,
+    # With single quotes, as Python before 3.12 needs.
+    inserted=lambda reference: f"{{{_expression(reference)}}}".replace('"', "'"),
+    escaped=lambda part: _text(part)[1:-1].replace("{", "{{").replace("}", "}}"),
+    quotes=('f"', '"'),
+    constants=("None", "True", "False"),
+    indent=INDENT,
+)
 
 
 def render(recording: Recording) -> str:
-    body = statements(recording, _move, _call, _events)
-    text = "\n".join(f"{' ' * INDENT}{line}" for line in body)
+    lines = [_move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps]
+    lines += [] if recording.events is None else [_events(recording.events)]
+    text = "\n".join(f"{' ' * INDENT}{line}" for line in lines)
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
     if recording.settings:
         marker += f", settings={PYTHON.literal(recording.settings, 0, 90)}"
