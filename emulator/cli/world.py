@@ -97,7 +97,7 @@ def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) ->
     payments-emulator world export before-renewal > before-renewal.json
     payments-emulator world export before-renewal --share -o to-send.json
     """
-    exported = emulator.send("GET", f"/snapshots/{name}", query={"share": "true"} if share else None)
+    exported = emulator.send("GET", f"/snapshots/{name}", query={"share": "true" if share else None})
     output.write(exported.content + b"\n")
 
 

@@ -52,7 +52,7 @@ class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
     ``check`` is called before each request, and may raise. ``token`` is the control token, by default that of
-    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. Given ``connections`` stay open.
+    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. ``connections`` may be shared.
     """
 
     def __init__(
@@ -69,7 +69,6 @@ class Api:
         self._check = check
         self._params = params or {}
         self.connections: Connections = connections or Connections(url, timeouts)
-        self._owns_connections = connections is None
         self.url = url
         self.token: str | None = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
         headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token, "user-agent": HELPER}
@@ -114,17 +113,10 @@ class Api:
         return self.connections.exchange(self._prepared(method, path, **options), timeouts)
 
     def _prepared(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        **body: Any,
+        self, method: str, path: str, *, query: Mapping[str, Any] = {}, headers: Mapping[str, str] = {}, **body: Any
     ) -> ApiRequest:
-        given = {name: value for name, value in {**self._params, **(query or {})}.items() if value is not None}
-        own = {name.lower(): value for name, value in (headers or {}).items()}
-        return ApiRequest.of(method, path, query=given, headers={**self.headers, **own}, **body)
+        given = {name: value for name, value in {**self._params, **query}.items() if value is not None}
+        return ApiRequest.of(method, path, query=given, headers={**self.headers, **headers}, **body)
 
     def newest(self, path: str, *, size: int = PAGE, **query: Any) -> Iterator[Any]:
         """Yield all objects of a list, newest first, read page by page of a ``size`` as they are needed."""
@@ -138,16 +130,11 @@ class Api:
     def oldest(self, path: str, **query: Any) -> list[Any]:
         return list(self.newest(path, **query))[::-1]
 
-    def close(self) -> None:
-        """Close the connections, if they are the client's own."""
-        if self._owns_connections:
-            self.connections.disconnect()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.connections.disconnect()
 
 
 # -- payments

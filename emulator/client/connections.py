@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from socket import IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, getaddrinfo, socket
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -89,8 +89,9 @@ class Connections:
                 connection.close()
 
     def disconnect(self) -> None:
-        while connection := self._idle_one():
-            connection.close()
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def __del__(self) -> None:
         # A test that forgets its emulator is not to fail by the warning of an open socket.
@@ -117,12 +118,8 @@ class Connections:
             raise
 
     def _head(self, request: ApiRequest) -> bytes:
-        lines = [
-            f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(),
-            b"Host: " + self._name,
-        ]
-        for name, value in request.headers.items():
-            lines.append(name.encode() + b": " + (value if isinstance(value, bytes) else value.encode()))
+        lines = [f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(), b"Host: " + self._name]
+        lines += [name + b": " + value for name, value in request.header_lines]
         if request.body or request.method not in ("GET", "HEAD", "DELETE"):
             lines.append(b"Content-Length: %d" % len(request.body))
         for line in lines:
@@ -140,10 +137,10 @@ class Connections:
 
     def _free(self, timeouts: Timeouts) -> socket:
         """Return an idle connection that the server has not closed, or a new one. Raises :class:`NoConnection`."""
-        while connection := self._idle_one():
-            if _is_open(connection):
-                return connection
-            connection.close()
+        with suppress(IndexError):
+            while not _is_open(connection := self._idle.pop()):
+                connection.close()
+            return connection
         try:
             connection = _connected(self._host, self._port, timeouts.connect)
             if self._tls:
@@ -151,12 +148,6 @@ class Connections:
         except OSError as error:
             raise NoConnection(*error.args) from error
         return connection
-
-    def _idle_one(self) -> socket | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
 
 
 def _is_open(connection: socket) -> bool:
@@ -187,13 +178,10 @@ def _connected(host: bytes, port: int, timeout: float | None) -> socket:
             connected.settimeout(timeout)
             connected.connect(address)
             connected.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-        except BaseException as error:
-            connected.close()
-            if not isinstance(error, OSError):
-                raise
-            failure = failure or error
-        else:
             return connected
+        except OSError as error:
+            connected.close()
+            failure = failure or error
     raise failure or OSError(f"{host.decode()} has no address")
 
 

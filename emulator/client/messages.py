@@ -56,20 +56,27 @@ class ApiRequest(NamedTuple):
             target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())], doseq=True)
         return cls(method, target, sent, content)
 
+    @property
+    def header_lines(self) -> list[tuple[bytes, bytes]]:
+        """The headers as they are sent."""
+        return [
+            (name.encode(), value if isinstance(value, bytes) else value.encode())
+            for name, value in self.headers.items()
+        ]
+
 
 def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:
     name, value = parameter
     return name, str(value).lower() if isinstance(value, bool) else value
 
 
-class ApiResponse:
+class ApiResponse(NamedTuple):
     """What the emulator responded; names of ``headers`` are in lower case."""
 
-    def __init__(self, request: ApiRequest, status_code: int, headers: Mapping[str, str], content: bytes) -> None:
-        self.request = request
-        self.status_code = status_code
-        self.headers = headers
-        self.content = content
+    request: ApiRequest
+    status_code: int
+    headers: Mapping[str, str]
+    content: bytes
 
     @property
     def is_success(self) -> bool:

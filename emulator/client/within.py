@@ -19,13 +19,7 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
     """Return the response to a request, which the application takes for one to ``base_url``."""
     base = urlsplit(base_url)
     path, _, query = request.target.partition("?")
-    headers = [(b"host", base.netloc.encode())]
-    headers += [
-        (name.encode(), value if isinstance(value, bytes) else value.encode())
-        for name, value in request.headers.items()
-    ]
-    if request.body:
-        headers.append((b"content-length", b"%d" % len(request.body)))
+    length = [(b"content-length", b"%d" % len(request.body))] if request.body else []
     scope: dict[str, Any] = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -36,7 +30,7 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": headers,
+        "headers": [(b"host", base.netloc.encode()), *request.header_lines, *length],
         "server": (base.hostname, base.port),
         "client": CLIENT,
     }

@@ -41,13 +41,7 @@ def is_loopback(host: str) -> bool:
 
 def url_of(host: str, port: int, *, trust_network: bool) -> str:
     """Return where clients reach a server that listens on this address."""
-    return f"http://{_callable_host(host, trust_network=trust_network)}:{port}"
-
-
-def _callable_host(host: str, *, trust_network: bool) -> str:
-    if host in ("0.0.0.0", "::") and trust_network:  # noqa: S104  # as below
-        # The name by which neighbours on a network of containers find this one.
-        return socket.gethostname().lower()
     if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
+        # The name by which neighbours on a network of containers find this one, or loopback.
+        host = socket.gethostname().lower() if trust_network else "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -93,26 +93,20 @@ class Options:
     parts: Parts = field(default_factory=Parts)
 
 
-@dataclass
 class Sandbox:
     """Worlds, the engine that runs them, and the APIs and pages that show them."""
 
-    options: Options = field(default_factory=Options)
-
-    def __post_init__(self) -> None:
-        trusted = {"webhook_http": "any"} if self.options.trust_network else {}
-        calibrated = self.options.profile.chosen() if self.options.profile else {}
-        self.fixtures: Fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        trusted = {"webhook_http": "any"} if options.trust_network else {}
+        calibrated = options.profile.chosen() if options.profile else {}
+        self.fixtures: Fixtures = Fixtures(options.fixtures, options.assumptions, merged(calibrated, trusted))
         self.reference_data: ReferenceData = ReferenceData()
-        self.seed: str = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
-        self.store = open_store(self.options.state)
-        webhook_sender = self.options.parts.sender(self.options.answer_time)
+        self.seed: str = str(secrets.randbits(64) if options.seed is None else options.seed)
+        self.store = open_store(options.state)
+        sender = options.parts.sender(options.answer_time)
         self.engine: Engine = Engine(
-            self.build_world,
-            self.reference_data,
-            webhook_sender,
-            self.store,
-            max_worlds=self.options.max_worlds,
+            self.build_world, self.reference_data, sender, self.store, max_worlds=options.max_worlds
         )
         try:
             self.engine.open_persisted()

@@ -325,8 +325,7 @@ class RemoteServer:
             raise ValueError(f"no emulator answers at {self.url}: {error}") from None
 
     def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
-        with Api(self.url, key, connections=self.connections) as api:
-            return api.call(method, path, **options)
+        return Api(self.url, key, connections=self.connections).call(method, path, **options)
 
 
 AnyServer = LocalServer | RemoteServer
