@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from emulator.client.api import PATIENCE, RACING, Api, RequestRefused
 from emulator.engine.clock import FROZEN
 from emulator.testing import time_travel, world_parts
 from emulator.testing.factories import Factories
+from emulator.testing.in_process import running_loop
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
@@ -40,15 +40,6 @@ class Snapshot:
     def restore(self) -> None:
         """Restore the world, including its clock. Webhooks already sent are not recalled."""
         self._api.post(f"/_emulator/snapshots/{self.name}/restore")
-
-
-def _on_event_loop() -> bool:
-    """Return whether this thread runs an event loop at the moment."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 class BaseEmulator(Factories):
@@ -91,7 +82,7 @@ class BaseEmulator(Factories):
         inside a delivery that is waited for already. A move that the world cannot follow is an error of the next call,
         and is reported with a test that fails without one.
         """
-        if _on_event_loop():
+        if running_loop():
             return
         if passed := self.server.passed(self.key):
             self._not_followed = str(passed)

@@ -6,59 +6,43 @@ For asyncio every call is a coroutine, so that an application on the same loop c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
 from emulator.checks.app.scenario import AFTERWARDS, try_scenario
+from emulator.testing import awaited
 from emulator.testing.base_emulator import BaseEmulator, client_options
+from emulator.testing.in_process import running_loop
 
 if TYPE_CHECKING:
     from emulator.testing.objects import EventType
 
 
-class AsyncHelper:
-    """A helper whose methods, and properties, are coroutine functions: each call runs in a thread."""
-
-    def __init__(self, plain: Any) -> None:
-        self.plain = plain
-
-    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-        found = getattr(type(self.plain), name)
-        method: Callable[..., Any] = getattr(found, "fget", found)
-
-        @wraps(method)
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            return await asyncio.to_thread(method, self.plain, *args, **kwargs)
-
-        return call
-
-
-class AsyncWebhooks(AsyncHelper):
+class AsyncWebhooks(awaited.AsyncWebhooks):
     async def forward_to(self, target: Any, path: str = "/webhooks") -> None:
         """Forward deliveries as :meth:`Webhooks.forward_to` does; an ASGI application runs on this event loop."""
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.plain.forward_to, target, path, loop=loop)
 
 
-class AsyncEmulator(AsyncHelper):
+class AsyncEmulator(awaited.AsyncEmulator):
     """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
 
     It has the helpers and methods of :class:`Emulator`, such as ``await emulator.clock.advance("31d")``; ``client`` is an
     ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
     """
 
-    def __init__(self, plain: BaseEmulator) -> None:
+    def __init__(self, plain: Emulator) -> None:
         import httpx
 
         super().__init__(plain)
         self.url, self.key = plain.url, plain.key
-        self.api, self.clock, self.events = AsyncHelper(plain.api), AsyncHelper(plain.clock), AsyncHelper(plain.events)
-        self.emails, self.ledger = AsyncHelper(plain.emails), AsyncHelper(plain.ledger)
-        self.webhooks = AsyncWebhooks(plain.webhooks)
+        self.api, self.ledger = awaited.AsyncApi(plain.api), awaited.AsyncLedger(plain.ledger)
+        self.events, self.emails = awaited.AsyncEvents(plain.events), awaited.AsyncEmails(plain.emails)
+        self.clock, self.webhooks = awaited.AsyncWorldClock(plain.clock), AsyncWebhooks(plain.webhooks)
         self.client = httpx.AsyncClient(**client_options(plain))
 
     @asynccontextmanager
@@ -70,13 +54,11 @@ class AsyncEmulator(AsyncHelper):
         await asyncio.to_thread(expectation.__exit__, None, None, None)
 
     async def __aenter__(self) -> AsyncEmulator:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if running_loop() is None:
             raise RuntimeError(
                 "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread: "
                 "await trio.to_thread.run_sync(payments.clock.advance, '1d')"
-            ) from None
+            )
         return self
 
     async def __aexit__(self, *_: object) -> None:

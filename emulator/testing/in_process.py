@@ -31,6 +31,14 @@ TIME_LIMIT = 30
 """Seconds (real time) for the application to start, and to shut down."""
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop of asyncio that this thread runs at the moment."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
     """Return the forwarder to ``target``: a URL, or an application or its test client, called at ``path``.
 
@@ -74,10 +82,7 @@ class OnLoop(ForwardTarget):
     @property
     def is_running(self) -> bool:  # type: ignore[override]  # of the others it is an attribute
         """Whether the loop runs, and in another thread."""
-        try:
-            return self._loop.is_running() and self._loop is not asyncio.get_running_loop()
-        except RuntimeError:  # this thread runs none
-            return self._loop.is_running()
+        return self._loop.is_running() and self._loop is not running_loop()
 
     def send(self, delivery: Delivery) -> AppAnswer:
         if not self._loop.is_running():

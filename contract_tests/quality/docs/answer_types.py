@@ -1,22 +1,28 @@
 """The types of what the helpers of tests answer, for type checkers: ``python -m contract_tests.quality.docs.answer_types``.
 
 They are written from the two OpenAPI documents into ``emulator/testing/objects.pyi``, and from there into the package for Node
-(``objects.d.ts``): a misspelt field of an answer is an error of mypy, pyright and TypeScript.
+(``objects.d.ts``): a misspelt field of an answer is an error of mypy, pyright and TypeScript. What the helpers of
+``AsyncEmulator`` take and answer is written from the plain helpers into ``awaited.pyi``.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import keyword
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from contract_tests import ROOT
+from emulator.client.api import Api
 from emulator.document import bundles
+from emulator.testing import emulator
+from emulator.testing.webhooks import Webhooks
+from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 
 FOR_PYTHON = ROOT / "emulator" / "testing" / "objects.pyi"
 FOR_NODE = ROOT / "docs" / "examples" / "node" / "payments-emulator" / "objects.d.ts"
@@ -120,6 +126,58 @@ def for_python() -> str:
     return "\n".join([HEAD, *filter(None, types.declared.values())])
 
 
+# -- the helpers of tests, awaited
+
+
+FOR_ASYNCIO = ROOT / "emulator" / "testing" / "awaited.pyi"
+
+ASYNCIO_HEAD = (
+    '"""The helpers of AsyncEmulator, as type checkers know them. Written from the plain ones, not by hand."""'
+)
+
+HELPERS = (Api, WorldClock, Events, Emails, Ledger, Webhooks, emulator.Emulator)
+
+AWAITED = """
+class Async{0}:
+    plain: {0}
+    def __init__(self, plain: {0}) -> None: ...
+"""
+
+
+def for_asyncio() -> str:
+    """Return the types of the helpers of ``AsyncEmulator``: each method and property of the plain ones is a coroutine."""
+    known, classes = dict[str, str](), list[ast.ClassDef]()
+    for plain in HELPERS:
+        classes += ast.parse(AWAITED.format(plain.__name__)).body  # type: ignore[arg-type]  # it is a class
+        own = vars(getattr(emulator, classes[-1].name, object))
+        for base in plain.__mro__[-2::-1]:
+            for node in ast.walk(ast.parse(inspect.getsource(sys.modules[base.__module__]))):
+                match node:
+                    case ast.Import(names=names):
+                        known |= {each.asname or each.name: f"import {ast.unparse(each)}" for each in names}
+                    case ast.ImportFrom(module=module, names=names):
+                        known |= {each.name: f"from {module} import {each.name}" for each in names}
+                    case ast.ClassDef(name=name, body=body):
+                        known[name] = f"from {base.__module__} import {name}"
+                        methods = body if name == base.__name__ else []
+                        classes[-1].body += [each for node in methods for each in _awaited(node, own, plain.__name__)]
+    used = {node.id for each in classes for node in ast.walk(each) if isinstance(node, ast.Name)}
+    return "\n".join([ASYNCIO_HEAD, *sorted(known[name] for name in used & known.keys()), *map(ast.unparse, classes)])
+
+
+def _awaited(node: ast.stmt, own: Container[str], plain: str) -> Iterator[ast.AsyncFunctionDef]:
+    """Yield a public method or property as a coroutine function, of which only the docstring is left."""
+    match node:
+        case ast.FunctionDef(name=name, decorator_list=[] | [ast.Name("property")], args=given) if name[0] != "_":
+            for values in (given.defaults, given.kw_defaults):
+                values[:] = [each if isinstance(each, ast.Constant | None) else ast.Constant(...) for each in values]
+            body = node.body[:1] if ast.get_docstring(node) else [ast.Expr(ast.Constant(...))]
+            is_self = isinstance(node.returns, ast.Name) and node.returns.id == "Self"
+            changed = {"body": body, "returns": ast.Name(plain) if is_self else node.returns, "decorator_list": []}
+            if name not in own:
+                yield ast.AsyncFunctionDef(**{**vars(node), **changed})
+
+
 # -- the same in TypeScript
 
 
@@ -175,13 +233,14 @@ def _type(node: Any) -> str:
 
 
 def files() -> Iterator[tuple[Path, str]]:
-    """Yield each file, and what is to be in it, before that of Python is formatted."""
+    """Yield each file, and what is to be in it, before those of Python are formatted."""
     python = for_python()
     yield FOR_PYTHON, python
+    yield FOR_ASYNCIO, for_asyncio()
     yield FOR_NODE, for_node(python)
 
 
 if __name__ == "__main__":
     for file, text in files():
         file.write_text(text, "utf-8")
-    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", FOR_PYTHON], check=True)
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", FOR_PYTHON, FOR_ASYNCIO], check=True)

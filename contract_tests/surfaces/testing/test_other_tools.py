@@ -220,6 +220,17 @@ def buy(payments: Emulator, session: CheckoutSession) -> int:
     return payments.invoice(customer=payments.customer())["total"]
 
 
+async def awaited(payments: Emulator, session: CheckoutSession) -> None:
+    async with payments as emulator, emulator.expect("invoice.paid"):
+        paid = await emulator.pay(session["url"], phone="+24177000000")
+        await emulator.webhooks.forward_to("http://127.0.0.1:8000")
+        print((await emulator.clock.datetime()).year, paid["transaction"], (await emulator.invoice())["total"])
+        await emulator.events.last("invoice.payed")  # type: ignore[arg-type]
+        await emulator.clock.advnce("31d")  # type: ignore[attr-defined]
+        emulator.ledger.assert_balanced()  # type: ignore[unused-coroutine]
+        print((await emulator.customer(emial="awa@example.com"))["nme"])  # type: ignore[call-arg, typeddict-item]
+
+
 def mistakes(payments: Emulator, session: CheckoutSession) -> None:
     print(session["amout_total"])  # type: ignore[typeddict-item]
     print(payments.subscription()["status"] == "activ")  # type: ignore[comparison-overlap]
