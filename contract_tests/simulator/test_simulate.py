@@ -50,14 +50,16 @@ def test_a_seed_decides_everything(state: str) -> None:
 
 
 EVENTFUL = {
-    1: "reviewed refunds",
-    2: "paid by transaction",
-    3: "slow operator",
-    4: "no retries",
-    6: "reviewed refunds",
-    7: "very slow operator",
-    8: "defaults",
-    12: "defaults",
+    620: "very slow operator",
+    1199: "paid by transaction",
+    1508: "slow operator",
+    2159: "paid by transaction",
+    2420: "tax",
+    4051: "no retries",
+    4583: "very slow operator",
+    6147: "defaults",
+    6914: "reviewed refunds",
+    8981: "reviewed refunds",
 }
 """Seeds and settings of worlds in which, together, all happens that a life cycle allows."""
 
@@ -76,7 +78,7 @@ def test_stories_break_no_invariant_and_make_every_transition() -> None:
     stories = {file.stem: search.read(file) for file in Path(__file__).with_name("stories").glob("*.json")}
     stories |= {f"seed {seed}": draw_story(seed, 80) for seed in SEEDS}
     for seed, variant in EVENTFUL.items():
-        stories[f"eventful {seed}"] = draw_story(seed, 400, "memory", EVENTS)._replace(settings=VARIANTS[variant])
+        stories[f"eventful {seed}"] = draw_story(seed, 250, "memory", EVENTS)._replace(settings=VARIANTS[variant])
     outcomes = {name: search.played(story) for name, story in stories.items()}
     assert {name: outcome.violation for name, outcome in outcomes.items() if outcome.violation} == {}
     every = {(kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]}

@@ -212,6 +212,7 @@ for each in threads:
 """
 
 
+@pytest.mark.long
 def test_servers_that_start_at_once_do_not_crash(tmp_path: Path) -> None:
     """As commands with several runs start them. msgspec prepares a type on its first use: two threads ended in SIGSEGV."""
     fixture = tmp_path / "fixture.json"

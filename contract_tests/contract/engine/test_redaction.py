@@ -296,7 +296,7 @@ PLACES: dict[str, Callable[[World], str]] = {
     "the lines of serve": lambda world: "\n".join(text_line(each) for each in world.lines),
     **{
         f"a request as {form}": lambda world, form=form: "".join(
-            world.text(f"/_emulator/requests/{id}", **{"as": form}) for id in world.requests[::2]
+            world.text(f"/_emulator/requests/{id}", **{"as": form}) for id in world.requests[::4]
         )
         for form in CODE
     },
@@ -305,7 +305,7 @@ PLACES: dict[str, Callable[[World], str]] = {
         for form in RECORDINGS
     },
     "the console's pages of requests": lambda world: "".join(
-        world.text(f"/_emulator/console/requests/{id}", app="spellings") for id in world.requests[::9]
+        world.text(f"/_emulator/console/requests/{id}", app="spellings") for id in world.requests[::20]
     ),
     "a shared snapshot": _shared,
     "the requests of the stream": lambda world: "".join(

@@ -36,7 +36,7 @@ def test_a_burst_may_come_and_no_more(sandbox: Sandbox, live: Sandbox) -> None:
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 2})
     assert statuses(sandbox, 3) == [200, 200, 429], "a changed limit applies at once"
     sandbox.settings(rate_limit=None)
-    assert statuses(sandbox, 100) == [200] * 100
+    assert statuses(sandbox, 20) == [200] * 20
 
 
 def test_every_operation_counts_and_the_limit_comes_after_key_and_profile(sandbox: Sandbox) -> None:
@@ -59,7 +59,7 @@ def test_real_time_fills_the_bucket_and_the_world_s_clock_does_not(sandbox: Sand
     sandbox.advance("31d")
     assert statuses(sandbox, 1) == [429]
     sandbox.settings(rate_limit={"per_second": 200, "burst": 1})
-    assert statuses(sandbox, 200).count(200) > 2
+    assert statuses(sandbox, 60).count(200) > 2
 
 
 @contextmanager

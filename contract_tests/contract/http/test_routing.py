@@ -24,7 +24,7 @@ def documented(name: str) -> list[tuple[str, frozenset[str]]]:
 
 SERVICE = documented("service")
 CONTROL = documented("control")
-PAGES = (b"/docs/", b"/openapi.json", b"/openapi.yaml", b"/openapi-pages-3.1.json", b"/_emulator/openapi.json")
+PAGES = (b"/docs/", b"/openapi.json", b"/openapi-pages-3.1.json", b"/_emulator/openapi.json")
 
 
 def actual(path: str) -> str:
