@@ -65,6 +65,7 @@ def wait_until_open(server: RunningServer, *names: str) -> None:
     for _ in range(500):
         if open_worlds(server) == set(names):
             return
+        time.sleep(0.02)
     raise AssertionError(f"open are {open_worlds(server)}, not {names}")
 
 

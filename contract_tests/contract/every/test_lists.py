@@ -69,7 +69,7 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_has_the_newest_first_and_the_order_that_it_is_asked_for(filled: Filled, path: str) -> None:
+def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(filled: Filled, path: str) -> None:
     """B-17: of one instant the order of creation, which an order reverses with the rest; what is null comes first."""
     at = filled.path(path)
     newest_first = filled.all(at)
@@ -90,13 +90,12 @@ def test_a_list_has_the_newest_first_and_the_order_that_it_is_asked_for(filled: 
         ascending = sorted(oldest_first, key=lambda each, field=field: (each[field] is not None, each[field] or 0))
         listed = filled.all(at, ordering=ordering)
         assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
+    check_pages(filled, at, newest_first)
 
 
-@pytest.mark.parametrize("path", LISTS)
-def test_the_pages_of_a_list_are_its_parts(filled: Filled, path: str) -> None:
+def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
     """B-19: absolute links that can be followed; a page past the end is empty, and the one before it is the last."""
-    api, at = filled.sandbox.api, filled.path(path)
-    everything = filled.all(at)
+    api = filled.sandbox.api
     for size in (1, 2, len(everything), 100):
         assert list(api.pages(at, page_size=size)) == everything, size
     whole = api.get(at, page_size=len(everything))["pagination"]

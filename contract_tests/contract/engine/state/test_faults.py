@@ -9,6 +9,7 @@ import re
 import resource
 import sqlite3
 import stat
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -180,6 +181,7 @@ def creating(sandbox: Sandbox, until: int) -> httpx.Response:
         if answer.status_code == until:
             return answer
         assert answer.status_code in (201, 500), answer.text
+        time.sleep(0.02)
 
 
 def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: str, tmp_path: Path) -> None:
@@ -261,11 +263,12 @@ def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) 
         made, numbers = [], count()
         while (answer := make(next(numbers))).is_success:
             made.append(answer.json()["id"])
+            time.sleep(0.02)
         assert answer.json()["code"] == "DATABASE_ERROR"
         assert known() == made[:100]
         limited(emulator, resource.RLIM_INFINITY)
         while not (answer := make(next(numbers))).is_success:
-            pass
+            time.sleep(0.02)
         made.append(answer.json()["id"])
         assert emulator.stop() == 0
     assert not list(tmp_path.glob(".*.part"))

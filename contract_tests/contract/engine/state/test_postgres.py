@@ -83,6 +83,7 @@ def until(ask: Callable[[], httpx.Response], status: int) -> httpx.Response:
         assert response.json()["code"] == "DATABASE_ERROR"
         assert (response.headers.get("retry-after") == "1") == (response.status_code == 503)
         assert time.monotonic() < deadline, response.text
+        time.sleep(0.02)
     return response
 
 

@@ -224,7 +224,7 @@ def test_a_page_is_missing_only_once_all_stored_worlds_are_known(tmp_path: Path)
                 links[name] = sandbox.link()["id"]
 
     async def look() -> None:
-        parts, store = Parts(), Distant(path)
+        parts, store = Parts(Options()), Distant(path)
         engine = Engine(parts.build_world, parts.reference_data, store=store)
         with pytest.raises(Away):
             await engine.owner(links["near"], "near")
