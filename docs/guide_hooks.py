@@ -18,7 +18,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from emulator.document.bundles import load  # a build finds the package only in the tree
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import FIXTURES
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
@@ -127,7 +127,7 @@ def _served() -> Iterator[tuple[str, str, str]]:
 
 
 def _fixture(name: str) -> Any:
-    text = (fixtures_folder() / f"{name}.yaml").read_text("utf-8")
+    text = (FIXTURES / f"{name}.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both loaders are the safe one
 
 

@@ -122,7 +122,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as site, sync_playwright() as playwright:
         build(load_config(str(Path(__file__).parent / "mkdocs.yml"), site_dir=site))
-        reference.guide_folder = lambda: Path(site)
+        reference.GUIDE = Path(site)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with Emulator(key="sk_test_Okoume", clock="2026-01-01T09:00:00Z", seed=7) as payments:
             for name, picture in pictures(make_world(payments)).items():

@@ -12,9 +12,8 @@ from contract_tests.simulator import world_rules
 from contract_tests.simulator.server import Server
 from contract_tests.simulator.surroundings import Disk, Network, VirtualTime
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.jobs import Job
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import Event, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.clock import FROZEN
 from emulator.engine.outbox import TRIES

@@ -9,9 +9,9 @@ from typing import Any
 
 from contract_tests.support.sandbox import START, compare_events
 from emulator.core import calendar
-from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.engine.reference_data import ReferenceData
 from emulator.resources.app.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from emulator.cli.groups import LazyGroup
-from emulator.document.paths import skill_file
+from emulator.document.paths import SKILL
 
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"
 """What is between these lines is the emulator's; everything else in a file stays as it is."""
@@ -53,7 +53,7 @@ def setup(skills: Path) -> None:
     They go into this folder. Run it again after an update: only what stands between its own marks is replaced.
     """
     skill = skills / "payments-emulator" / "SKILL.md"
-    text = skill_file().read_text("utf-8")
+    text = SKILL.read_text("utf-8")
     for path, front, block in (
         (skill, FRONT, text),
         (Path("AGENTS.md"), "", POINTER.format(skill=skill.as_posix())),

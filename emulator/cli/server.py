@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.options import writing
 from emulator.core.limits import CONNECTIONS
-from emulator.document.paths import guide_folder
+from emulator.document.paths import GUIDE
 
 if TYPE_CHECKING:
     from emulator.document.profile import Profile
@@ -27,7 +27,7 @@ def introduce(url: str, keys: str, profile: Profile | None) -> None:
     click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {url}/_emulator/")
     click.echo(f"API reference   {url}/docs/   (the document: {url}/openapi.json)")
-    if guide_folder().is_dir():  # a checkout has it once it is built
+    if GUIDE.is_dir():  # a checkout has it once it is built
         click.echo(f"Guide           {url}/docs/guide/")
     if profile is not None:
         click.echo(f"The profile     {profile.sentence()}")

@@ -15,10 +15,10 @@ import msgspec
 
 from emulator.control import requests
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
 from emulator.core.handlers import Page, Query, scan
 from emulator.core.slices import Slices
 from emulator.core.tables import Table
+from emulator.core.unit_of_work import Event
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import KINDS, Message, Subscriber, restarted

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from emulator.control.clock import after
+from emulator.control.objects import clearing, listing
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Body, Page
+from emulator.core.handlers import Body
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -120,16 +121,4 @@ def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
         raise invalid_field(name, str(error)) from None
 
 
-async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:
-    """GET /faults: those that are not used up."""
-    paging = {name: value for name, value in query.items() if name != "app"}
-    page: Page[Fault] = await runtime.read(faults.index, {"query": paging})
-    return page
-
-
-async def clear(engine: Engine, runtime: Runtime, query: Body) -> None:
-    """DELETE /faults."""
-    await runtime.serve(faults.clear, {"id": query.get("id")}, None)
-
-
-OPERATIONS = {"arrangeFault": arrange, "listFaults": index, "clearFaults": clear}
+OPERATIONS = {"arrangeFault": arrange, "listFaults": listing(Fault), "clearFaults": clearing(Fault)}

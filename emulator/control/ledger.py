@@ -11,9 +11,8 @@ import msgspec
 
 from emulator.control.objects import page_of
 from emulator.core import calendar
-from emulator.core.events import Event
 from emulator.core.handlers import Body, Page, Query
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import Event, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure, LoggedRequest

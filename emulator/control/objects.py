@@ -15,10 +15,10 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.events import Event
-from emulator.core.handlers import Body, Page, Query, scan
+from emulator.core.handlers import Body, Page, Query, list_handler, scan
 from emulator.core.records import Record, folded, hidden_fields, to_wire
 from emulator.core.tables import Table
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -134,6 +134,31 @@ def page_of(rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda 
     """Return the page of a list that a query asks for, each row as it is sent."""
     page, size = query["page"], query["page_size"]
     return Page([*map(shown, rows[(page - 1) * size : page * size])], len(rows), page, size)
+
+
+def listing(kind: type[Record]) -> Callable[..., Any]:
+    """Return the handler of a GET of all records of a kind, newest first."""
+    index = list_handler(kind)
+
+    async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
+        paging = {name: value for name, value in query.items() if name != "app"}
+        return await runtime.read(index, {"query": paging})
+
+    return show
+
+
+def clearing(kind: type[Record]) -> Callable[..., Any]:
+    """Return the handler of a DELETE of all records of a kind, or of the one with this id, which may be gone already."""
+
+    def clear(world: World, id: str | None) -> None:
+        for record in world.table(kind):
+            if id in (None, record.id):
+                world.remove(record)
+
+    async def delete(engine: Engine, runtime: Runtime, query: Query) -> None:
+        await runtime.serve(clear, {"id": query.get("id")}, None)
+
+    return delete
 
 
 async def explain(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emulator.control.objects import page_of
+from emulator.control.objects import clearing, listing, page_of
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
@@ -30,18 +30,6 @@ async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -
     """POST /outcomes: the next matching payments, refunds or deliveries have this outcome."""
     outcome: Outcome = await runtime.serve(operator.arrange, {"body": body}, None)
     return outcome
-
-
-async def list_outcomes(engine: Engine, runtime: Runtime, query: Query) -> Page[Outcome]:
-    """GET /outcomes: those that are not used up."""
-    paging = {name: value for name, value in query.items() if name != "app"}
-    page: Page[Outcome] = await runtime.read(operator.arranged, {"query": paging})
-    return page
-
-
-async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
-    """DELETE /outcomes."""
-    await runtime.serve(operator.clear_arranged, {"id": query.get("id")}, None)
 
 
 def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., Any]:
@@ -112,8 +100,8 @@ def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any
 
 OPERATIONS = {
     "arrangeOutcome": arrange,
-    "listOutcomes": list_outcomes,
-    "clearOutcomes": clear,
+    "listOutcomes": listing(Outcome),
+    "clearOutcomes": clearing(Outcome),
     "answerPaymentIntent": answering(payment_intents.answer_now, "payment"),
     "answerCheckoutSession": answering(hosted_payments.answer_now, "payment"),
     "answerRefund": answering(refunds.answer_now, "refund"),

@@ -219,19 +219,13 @@ def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
         "method": entry.method,
         "path": entry.target,
         "status": entry.status,
-        "error": error_code(entry),
+        "error": entry.error_code,
         "duration_ms": entry.duration_ms,
         "about": about(entry.path, entry.answer),
         "events_count": sum(len(unit.events) for unit in journal.units_of(entry)),
         "seconds_ago": round(time.perf_counter() - entry.began, 1),
         "created_at": entry.checkpoint.now,
     }
-
-
-def error_code(entry: LoggedRequest) -> str | None:
-    """Return the code of the error that a request was answered with, in any shape; None for a success or another body."""
-    found = _CODE_IN_ANSWER.search(entry.answer) if entry.status >= 400 else None
-    return found[1].decode() if found else None
 
 
 def about(path: str, answer: bytes) -> str | None:
@@ -243,7 +237,6 @@ def about(path: str, answer: bytes) -> str | None:
 
 
 _ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")
-_CODE_IN_ANSWER = re.compile(rb'"code":\s?"(\w{1,60})"')
 _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 

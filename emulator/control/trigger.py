@@ -12,10 +12,10 @@ import msgspec
 from emulator.control.objects import field_name
 from emulator.core import calendar
 from emulator.core.errors import CODES, ApiError, invalid_field, nest
-from emulator.core.events import Event
 from emulator.core.handlers import Body, get_or_404
 from emulator.core.jobs import Job
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
@@ -140,7 +140,7 @@ def pay_invoice(world: World, invoice: Invoice, code: str | None) -> None:
 
 def let_fall_due(world: World, invoice: Invoice, code: str | None) -> None:
     """Move the due date to yesterday at the latest, and run the job that finds the invoice overdue."""
-    yesterday = calendar.day_plus(calendar.day(world.now), -1)
+    yesterday = calendar.day_plus(world.now, -1)
     opened = finalized(world, invoice)
     run_now(world, "invoice.overdue", world.replace(opened, due_date=min(opened.due_date or yesterday, yesterday)))
 

@@ -18,13 +18,12 @@ from emulator.control.objects import invalid_subject, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.events import Event
 from emulator.core.handlers import Body, Page, Query
-from emulator.core.idempotency import StoredResponse
 from emulator.core.ids import LENGTH
 from emulator.core.jobs import Job
 from emulator.core.limits import SNAPSHOTS
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
 from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
@@ -35,6 +34,7 @@ from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
 from emulator.insight.names import documented
 from emulator.presentation.languages.catalogs import languages
 from emulator.resources.app.clients import Key
+from emulator.resources.app.idempotency import StoredResponse
 from emulator.resources.app.settings import OLDER_SETTINGS, changed, settings, values_of_assumptions
 from emulator.resources.faults import TRACES
 from emulator.resources.simulation.emails import Email

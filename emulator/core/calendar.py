@@ -63,14 +63,12 @@ def normalise(instant: str) -> Timestamp:
 
 
 def _date(text: str) -> date:
-    ordinal = _ORDINAL_DATE.fullmatch(text)
-    if ordinal is None:
+    if (ordinal := _ORDINAL_DATE.fullmatch(text)) is None:
         return date.fromisoformat(text)
-    first = date(int(ordinal[1]), 1, 1)
-    found = first.toordinal() + int(ordinal[2]) - 1
-    if date.fromordinal(found).year != first.year:
+    found = date.fromordinal(date(int(ordinal[1]), 1, 1).toordinal() + int(ordinal[2]) - 1)
+    if found.year != int(ordinal[1]):
         raise ValueError(f"{text!r} is no day of its year")
-    return date.fromordinal(found)
+    return found
 
 
 def from_epoch(seconds: float) -> Timestamp:
@@ -130,9 +128,9 @@ def day(instant: Timestamp) -> Date:
 
 @lru_cache(maxsize=4096)
 def day_plus(day: Date, days: int) -> Date:
-    """Return the day that many days later, or the last day of the calendar."""
+    """Return the day that many days after a day, or that of an instant; or the last day of the calendar."""
     try:
-        return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+        return (date.fromisoformat(day[:10]) + timedelta(days=days)).isoformat()
     except OverflowError:
         return LAST[:10]
 

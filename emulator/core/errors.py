@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-AUTHENTICATION = "AUTHENTICATION_ERROR"
-PERMISSION = "PERMISSION_ERROR"
-NOT_FOUND = "NOT_FOUND_ERROR"
-CONFLICT = "CONFLICT_ERROR"
-VALIDATION = "VALIDATION_ERROR"
-RATE_LIMIT = "RATE_LIMIT_ERROR"
-API = "API_ERROR"
+CATEGORIES = {
+    401: "AUTHENTICATION_ERROR",
+    403: "PERMISSION_ERROR",
+    404: "NOT_FOUND_ERROR",
+    409: "CONFLICT_ERROR",
+    429: "RATE_LIMIT_ERROR",
+    500: "API_ERROR",
+}
+"""The category of the codes of each status; that of any other status is a validation error."""
 
 
 class ErrorSpec(NamedTuple):
-    """What one code means: its category, its HTTP status and its default message."""
+    """What one code means: its HTTP status and its default message."""
 
-    category: str
     status: int
     message: str
     flat: str | None = None
@@ -25,120 +26,105 @@ class ErrorSpec(NamedTuple):
     public_code: str | None = None
     """For an error that the service's error model has no code for: the code that clients are sent."""
 
+    @property
+    def category(self) -> str:
+        return CATEGORIES.get(self.status, "VALIDATION_ERROR")
+
 
 ERRORS: dict[str, ErrorSpec] = {
-    # 401: not authenticated.
-    "MISSING_API_KEY": ErrorSpec(AUTHENTICATION, 401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
-    "INVALID_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key is not known or was revoked."),
-    "EXPIRED_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key has expired."),
+    "MISSING_API_KEY": ErrorSpec(401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
+    "INVALID_API_KEY": ErrorSpec(401, "This API key is not known or was revoked."),
+    "EXPIRED_API_KEY": ErrorSpec(401, "This API key has expired."),
     "INVALID_TOKEN": ErrorSpec(
-        AUTHENTICATION,
         401,
         "Not a valid API key format: use sk_test_NAME or sk_prod_NAME, "
         "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
-    "AUTHENTICATION_FAILED": ErrorSpec(
-        AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."
-    ),
-    # 403: authenticated, but not allowed.
-    "PERMISSION_DENIED": ErrorSpec(PERMISSION, 403, "This action is not allowed."),
-    "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
-    "APP_DISABLED": ErrorSpec(PERMISSION, 403, "This App is disabled."),
-    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet: its KYC is pending."),
-    "INSUFFICIENT_PERMISSIONS": ErrorSpec(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
-    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys only: sk_test_NAME."),
-    "CURRENCY_NOT_IN_PLAN": ErrorSpec(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
-    "COMPANY_BLACKLISTED": ErrorSpec(PERMISSION, 403, "The company is blacklisted."),
-    "COMPANY_PAYMENTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payments are disabled for the company."),
-    "COMPANY_PAYOUTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payouts and refunds are disabled for the company."),
-    "COMPANY_SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "The company may use the sandbox only."),
-    "COMPANY_KYC_REQUIRED": ErrorSpec(PERMISSION, 403, "The company must complete its KYC file first."),
-    # 404: not found.
-    "NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no such resource."),
-    "CUSTOMER_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no customer {id}."),
-    "PRODUCT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no product {id}."),
-    "PAYMENT_INTENT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment intent {id}."),
-    "TRANSACTION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no transaction {id}."),
-    "REFUND_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no refund {id}."),
-    "INVOICE_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no invoice {id}."),
-    "SUBSCRIPTION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no subscription {id}."),
-    "CHECKOUT_SESSION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no checkout session {id}."),
-    "PAYMENT_METHOD_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment method {id}."),
-    "PAYMENT_LINK_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment link {id}."),
-    "RECEIPT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no receipt {id}."),
-    "WEBHOOK_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no webhook endpoint {id}."),
-    "SEARCH_NO_RESULTS": ErrorSpec(NOT_FOUND, 404, "The search found nothing."),
-    "PDF_NOT_AVAILABLE": ErrorSpec(NOT_FOUND, 404, "A draft has no PDF; finalize the invoice first."),
-    "METHOD_NOT_ALLOWED": ErrorSpec(VALIDATION, 405, "The method {method} is not allowed here; allowed: {allow}."),
-    # 409: conflict with the present state.
+    "AUTHENTICATION_FAILED": ErrorSpec(401, "The Authorization header must read 'Bearer' followed by an API key."),
+    "PERMISSION_DENIED": ErrorSpec(403, "This action is not allowed."),
+    "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(403, "A public key cannot be used here; use the secret key."),
+    "APP_DISABLED": ErrorSpec(403, "This App is disabled."),
+    "APP_NOT_VERIFIED": ErrorSpec(403, "This App is not verified yet: its KYC is pending."),
+    "INSUFFICIENT_PERMISSIONS": ErrorSpec(403, "The key or the pricing plan does not permit this action."),
+    "SANDBOX_ONLY": ErrorSpec(403, "This route is for sandbox keys only: sk_test_NAME."),
+    "CURRENCY_NOT_IN_PLAN": ErrorSpec(403, "The currency {currency} is not enabled on this App."),
+    "COMPANY_BLACKLISTED": ErrorSpec(403, "The company is blacklisted."),
+    "COMPANY_PAYMENTS_DISABLED": ErrorSpec(403, "Payments are disabled for the company."),
+    "COMPANY_PAYOUTS_DISABLED": ErrorSpec(403, "Payouts and refunds are disabled for the company."),
+    "COMPANY_SANDBOX_ONLY": ErrorSpec(403, "The company may use the sandbox only."),
+    "COMPANY_KYC_REQUIRED": ErrorSpec(403, "The company must complete its KYC file first."),
+    "NOT_FOUND": ErrorSpec(404, "There is no such resource."),
+    "CUSTOMER_NOT_FOUND": ErrorSpec(404, "There is no customer {id}."),
+    "PRODUCT_NOT_FOUND": ErrorSpec(404, "There is no product {id}."),
+    "PAYMENT_INTENT_NOT_FOUND": ErrorSpec(404, "There is no payment intent {id}."),
+    "TRANSACTION_NOT_FOUND": ErrorSpec(404, "There is no transaction {id}."),
+    "REFUND_NOT_FOUND": ErrorSpec(404, "There is no refund {id}."),
+    "INVOICE_NOT_FOUND": ErrorSpec(404, "There is no invoice {id}."),
+    "SUBSCRIPTION_NOT_FOUND": ErrorSpec(404, "There is no subscription {id}."),
+    "CHECKOUT_SESSION_NOT_FOUND": ErrorSpec(404, "There is no checkout session {id}."),
+    "PAYMENT_METHOD_NOT_FOUND": ErrorSpec(404, "There is no payment method {id}."),
+    "PAYMENT_LINK_NOT_FOUND": ErrorSpec(404, "There is no payment link {id}."),
+    "RECEIPT_NOT_FOUND": ErrorSpec(404, "There is no receipt {id}."),
+    "WEBHOOK_NOT_FOUND": ErrorSpec(404, "There is no webhook endpoint {id}."),
+    "SEARCH_NO_RESULTS": ErrorSpec(404, "The search found nothing."),
+    "PDF_NOT_AVAILABLE": ErrorSpec(404, "A draft has no PDF; finalize the invoice first."),
+    "METHOD_NOT_ALLOWED": ErrorSpec(405, "The method {method} is not allowed here; allowed: {allow}."),
     "IDEMPOTENCY_CONFLICT": ErrorSpec(
-        CONFLICT, 409, "This Idempotency-Key was used with another request, or its request is still running."
+        409, "This Idempotency-Key was used with another request, or its request is still running."
     ),
-    "DUPLICATE_EMAIL": ErrorSpec(CONFLICT, 409, "A customer with this email exists already."),
-    "DUPLICATE_SKU": ErrorSpec(CONFLICT, 409, "A product with this sku exists already."),
+    "DUPLICATE_EMAIL": ErrorSpec(409, "A customer with this email exists already."),
+    "DUPLICATE_SKU": ErrorSpec(409, "A product with this sku exists already."),
     "PLAN_IN_USE": ErrorSpec(
-        CONFLICT, 409, "This plan still has active or trialing subscriptions.", public_code="INVALID_STATUS_TRANSITION"
+        409, "This plan still has active or trialing subscriptions.", public_code="INVALID_STATUS_TRANSITION"
     ),
     "DELIVERY_UNDER_WAY": ErrorSpec(
-        CONFLICT,
         409,
         "The delivery {delivery} is still waiting for your response, so the clock cannot move. Respond first, or advance "
         "with 'Prefer: respond-async'.",
         public_code="INVALID_STATUS_TRANSITION",
     ),
-    "customer_email_exists": ErrorSpec(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
+    "customer_email_exists": ErrorSpec(409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
     "transaction_not_refundable": ErrorSpec(
-        CONFLICT,
-        409,
-        "Only a completed transaction with an unrefunded balance can be refunded.",
-        "INVALID_STATUS_TRANSITION",
+        409, "Only a completed transaction with an unrefunded balance can be refunded.", "INVALID_STATUS_TRANSITION"
     ),
     "refund_amount_exceeds_available": ErrorSpec(
-        VALIDATION, 400, "The amount exceeds the refundable balance of {available}.", "AMOUNT_TOO_LARGE"
+        400, "The amount exceeds the refundable balance of {available}.", "AMOUNT_TOO_LARGE"
     ),
-    # 422: invalid.
-    "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Invalid fields: {fields}."),
-    "MISSING_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is required."),
-    "INVALID_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is wrong."),
-    "INVALID_FILTER_PARAM": ErrorSpec(VALIDATION, 422, "The query parameter {field} is wrong."),
-    "INVALID_CURRENCY": ErrorSpec(VALIDATION, 422, "The currency must be an ISO 4217 code in upper case."),
-    "AMOUNT_TOO_SMALL": ErrorSpec(VALIDATION, 422, "The amount must be at least {minimum}."),
-    "AMOUNT_TOO_LARGE": ErrorSpec(VALIDATION, 422, "The amount must be at most {maximum}."),
-    "INVALID_STATUS_TRANSITION": ErrorSpec(VALIDATION, 422, "This {object} is {status}: it cannot {trigger}."),
-    "PAYMENT_INTENT_UNCANCELABLE": ErrorSpec(VALIDATION, 422, "A payment intent that is {status} cannot be canceled."),
-    "PAYMENT_INTENT_NOT_CONFIRMABLE": ErrorSpec(
-        VALIDATION, 422, "A payment intent that is {status} cannot be confirmed."
-    ),
-    "PAYMENT_INTENT_NOT_CAPTURABLE": ErrorSpec(
-        VALIDATION, 422, "A payment intent that is {status} cannot be captured."
-    ),
-    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": ErrorSpec(
-        VALIDATION, 422, "The amount is more than the {available} authorised."
-    ),
-    "CHECKOUT_SESSION_EXPIRED": ErrorSpec(VALIDATION, 422, "The checkout session has expired."),
-    "SUBSCRIPTION_ALREADY_CANCELED": ErrorSpec(VALIDATION, 422, "The subscription is canceled already."),
-    "INVOICE_NOT_DRAFTABLE": ErrorSpec(VALIDATION, 422, "Only a draft invoice can be changed; this one is {status}."),
-    # 422: the payment failed (B-14).
-    "INSUFFICIENT_FUNDS": ErrorSpec(VALIDATION, 422, "The buyer's funds are insufficient."),
-    "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(VALIDATION, 422, "The payment method is not supported or was declined."),
-    "MOBILE_MONEY_TIMEOUT": ErrorSpec(VALIDATION, 422, "The buyer did not confirm on the phone in time."),
-    "MOBILE_MONEY_REJECTED": ErrorSpec(VALIDATION, 422, "The buyer rejected the payment on the phone."),
-    "MOBILE_MONEY_NUMBER_INVALID": ErrorSpec(VALIDATION, 422, "The mobile money number is not valid."),
-    "MOBILE_MONEY_LIMIT_REACHED": ErrorSpec(VALIDATION, 422, "The buyer's mobile money limit is reached."),
-    "CUSTOMER_BLACKLISTED": ErrorSpec(VALIDATION, 422, "The customer is blacklisted or blocked."),
-    # 422: a third party failed (B-14).
-    "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(VALIDATION, 422, "The webhook signature does not match."),
+    "VALIDATION_ERROR": ErrorSpec(422, "Invalid fields: {fields}."),
+    "MISSING_FIELD": ErrorSpec(422, "The field {field} is required."),
+    "INVALID_FIELD": ErrorSpec(422, "The field {field} is wrong."),
+    "INVALID_FILTER_PARAM": ErrorSpec(422, "The query parameter {field} is wrong."),
+    "INVALID_CURRENCY": ErrorSpec(422, "The currency must be an ISO 4217 code in upper case."),
+    "AMOUNT_TOO_SMALL": ErrorSpec(422, "The amount must be at least {minimum}."),
+    "AMOUNT_TOO_LARGE": ErrorSpec(422, "The amount must be at most {maximum}."),
+    "INVALID_STATUS_TRANSITION": ErrorSpec(422, "This {object} is {status}: it cannot {trigger}."),
+    "PAYMENT_INTENT_UNCANCELABLE": ErrorSpec(422, "A payment intent that is {status} cannot be canceled."),
+    "PAYMENT_INTENT_NOT_CONFIRMABLE": ErrorSpec(422, "A payment intent that is {status} cannot be confirmed."),
+    "PAYMENT_INTENT_NOT_CAPTURABLE": ErrorSpec(422, "A payment intent that is {status} cannot be captured."),
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": ErrorSpec(422, "The amount is more than the {available} authorised."),
+    "CHECKOUT_SESSION_EXPIRED": ErrorSpec(422, "The checkout session has expired."),
+    "SUBSCRIPTION_ALREADY_CANCELED": ErrorSpec(422, "The subscription is canceled already."),
+    "INVOICE_NOT_DRAFTABLE": ErrorSpec(422, "Only a draft invoice can be changed; this one is {status}."),
+    # The payment failed (B-14).
+    "INSUFFICIENT_FUNDS": ErrorSpec(422, "The buyer's funds are insufficient."),
+    "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(422, "The payment method is not supported or was declined."),
+    "MOBILE_MONEY_TIMEOUT": ErrorSpec(422, "The buyer did not confirm on the phone in time."),
+    "MOBILE_MONEY_REJECTED": ErrorSpec(422, "The buyer rejected the payment on the phone."),
+    "MOBILE_MONEY_NUMBER_INVALID": ErrorSpec(422, "The mobile money number is not valid."),
+    "MOBILE_MONEY_LIMIT_REACHED": ErrorSpec(422, "The buyer's mobile money limit is reached."),
+    "CUSTOMER_BLACKLISTED": ErrorSpec(422, "The customer is blacklisted or blocked."),
+    # A third party failed (B-14).
+    "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(422, "The webhook signature does not match."),
     "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
-        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}."
+        422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}."
     ),
-    "TERMINAL_OFFLINE": ErrorSpec(VALIDATION, 422, "The terminal is offline."),
-    # 429: too many requests.
-    "RATE_LIMIT_EXCEEDED": ErrorSpec(RATE_LIMIT, 429, "Rate limit reached; wait {retry_after} s."),
-    "TOO_MANY_REQUESTS": ErrorSpec(RATE_LIMIT, 429, "Too many requests of this key at once; wait {retry_after} s."),
-    # 5xx: an error of the service.
-    "INTERNAL_ERROR": ErrorSpec(API, 500, "Something went wrong inside the service."),
-    "DATABASE_ERROR": ErrorSpec(API, 500, "The database failed."),
-    "UPSTREAM_ERROR": ErrorSpec(API, 500, "The payment operator failed."),
+    "TERMINAL_OFFLINE": ErrorSpec(422, "The terminal is offline."),
+    # The service itself refuses or fails.
+    "RATE_LIMIT_EXCEEDED": ErrorSpec(429, "Rate limit reached; wait {retry_after} s."),
+    "TOO_MANY_REQUESTS": ErrorSpec(429, "Too many requests of this key at once; wait {retry_after} s."),
+    "INTERNAL_ERROR": ErrorSpec(500, "Something went wrong inside the service."),
+    "DATABASE_ERROR": ErrorSpec(500, "The database failed."),
+    "UPSTREAM_ERROR": ErrorSpec(500, "The payment operator failed."),
 }
 
 
@@ -185,14 +171,6 @@ class ApiError(Exception):
         self.headers: dict[str, str] = dict(headers or {})
         self.retry_after = retry_after
         super().__init__(f"{code}: {self.message}")
-
-
-def public_code(answer: object) -> str:
-    """Return the code in the JSON of an error response, flat or nested (B-10), or an empty text."""
-    nested = answer.get("error") if isinstance(answer, dict) else None
-    error = nested if isinstance(nested, dict) else answer
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, str) else ""
 
 
 def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiError:

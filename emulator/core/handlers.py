@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from heapq import merge
 from inspect import isgenerator
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from emulator.core.errors import ApiError, combine
+from emulator.core.errors import ERRORS, ApiError, combine
 from emulator.core.records import R, Record, merge_metadata, no_metadata
-from emulator.core.slices import STEP, Slices, completed
+from emulator.core.slices import STEP, Slices, steps
 from emulator.core.tables import Slot, Table
 from emulator.core.world import World
 
@@ -53,15 +53,12 @@ class Violations:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        if error is None:
-            return False
         if isinstance(error, ApiError):
             if error.errors and error.status in REPORTED:
                 self._errors.append(error)
             else:
                 self._later = self._later or error
-            return True
-        return isinstance(error, InvalidFieldRead)
+        return isinstance(error, (ApiError, InvalidFieldRead))
 
     def done(self) -> None:
         """Raise one error for all violations; if there are none, the first error about another object (B-05)."""
@@ -161,13 +158,10 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 Query = Mapping[str, Any]
 Filter = Callable[[Any, Any], bool]
 
-PAGING = frozenset({"page", "page_size", "ordering"})
+Filters = Mapping[str, Filter]
+NO_FILTERS: Filters = {}
 
-BOUNDS: dict[str, Filter] = {
-    "created_after": lambda record, bound: record.created_at >= bound,
-    "created_before": lambda record, bound: record.created_at <= bound,
-}
-"""Filters by creation that every list has; both bounds are inclusive (list query parameters of transactions; B-20)."""
+PAGING = frozenset({"page", "page_size", "ordering"})
 
 
 class Page(msgspec.Struct, Generic[R], frozen=True):
@@ -188,10 +182,14 @@ def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -
 
 
 def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError:
+    """Return the 404 of a kind (B-15), such as ``CUSTOMER_NOT_FOUND``; an endpoint's code is ``WEBHOOK_NOT_FOUND``."""
     errors = {param: [f"there is no {id}"]} if param else None
+    code = f"{kind.kind.removesuffix('_endpoint').upper()}_NOT_FOUND"
+    if code in ERRORS:
+        return ApiError(code, id=id, param=param, errors=errors)
     # Kinds without a code of their own share one, which cannot name them.
-    message = f"There is no {kind.kind.replace('_', ' ')} {id}." if kind.not_found_code == "NOT_FOUND" else None
-    return ApiError(kind.not_found_code, id=id, param=param, errors=errors, message=message)
+    message = f"There is no {kind.kind.replace('_', ' ')} {id}."
+    return ApiError("NOT_FOUND", param=param, errors=errors, message=message)
 
 
 def get_handler(kind: type[R]) -> Callable[..., R]:
@@ -266,55 +264,40 @@ def sublist_handler(
     return index
 
 
-def clear_handler(kind: type[Record]) -> Callable[..., None]:
-    """Return the handler that removes all records of a kind, or the one with this id, which may be gone already."""
-
-    def clear(world: World, id: str | None = None) -> None:
-        for record in world.table(kind):
-            if id in (None, record.id):
-                world.remove(record)
-
-    return clear
-
-
-def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Slices[Page[R]]]:
-    """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
-
-    A parameter named in ``filters`` or :data:`BOUNDS` is decided by its function. Any other one filters by the field of
-    its name: the field equals the value or, for a comma-separated list, one of the values.
-    """
-    named = {**BOUNDS, **(filters or {})}
+def list_handler(kind: type[R], filters: Filters = NO_FILTERS) -> Callable[..., Slices[Page[R]]]:
+    """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20)."""
 
     def index(world: World, query: Query) -> Slices[Page[R]]:
-        return scan(world.table(kind), query, named)
+        return scan(world.table(kind), query, filters)
 
     return index
 
 
-def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
-    """Return what :func:`scan` does, at once: for small tables."""
-    return completed(scan(table, query, filters))
-
-
-def scan(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Slices[Page[R]]:
+def scan(table: Table[R], query: Query, filters: Filters = NO_FILTERS) -> Slices[Page[R]]:
     """Return one page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
+
+    ``created_after`` and ``created_before`` are inclusive (list query parameters of transactions; B-20). A parameter
+    named in ``filters`` is decided by its function. Any other one filters by the field of its name: the field equals the
+    value or, for a comma-separated list, one of the values.
 
     In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
     page alone. Otherwise it yields now and then, for other work; the page is that of the table at the beginning.
     """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
+    after, before = wanted.pop("created_after", None), wanted.pop("created_before", None)
     yield from table.ordered()
     # No index serves a filter with a function of its own, because that does not compare the field's value.
     indexed = [field for field in wanted.keys() - filters.keys() if field in table.kind.indexes]
     for field in indexed:
         yield from table.indexed(field)
     lists, rest = _best_index(table, wanted, indexed)
-    runs, rest = _in_bounds(lists, rest, filters)
+    runs = [_between(slots, after, before) for slots in lists]
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
     if not rest and ordering == "-created_at" and (len(runs) == 1 or first < STEP):
-        return Page([slot.record for slot in _newest(runs, first + size)][first:], sum(map(len, runs)), page, size)
+        newest = _records([Run(run.slots, max(run.start, run.stop - first - size), run.stop) for run in runs])
+        return Page([*islice(newest, first, first + size)], sum(map(len, runs)), page, size)
     matches = yield from _matches(runs, rest, filters)
     if ordering == "-created_at":
         return Page(matches[first : first + size], len(matches), page, size)
@@ -337,43 +320,30 @@ class Run(NamedTuple, Generic[R]):
 
 
 def _best_index(
-    table: Table[R], wanted: Mapping[str, Any], indexed: list[str]
+    table: Table[R], wanted: dict[str, Any], indexed: list[str]
 ) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
     """Return the lists of slots that the most selective index finds for one filter, and the filters that remain."""
-    best: tuple[int, list[list[Slot[R]]], str | None] = (len(table), [table.order], None)
+    if not indexed:
+        return [table.order], wanted
+    found = {}
     for field in indexed:
         values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-        lists = [table.index(field).run(value) for value in dict.fromkeys(values)]
-        best = min(best, (sum(map(len, lists)), lists, field), key=lambda choice: (choice[0], choice[2] is None))
-    return best[1], {name: value for name, value in wanted.items() if name != best[2]}
+        found[field] = [table.index(field).run(value) for value in dict.fromkeys(values)]
+    best = min(found, key=lambda field: sum(map(len, found[field])))
+    return found.pop(best), {name: value for name, value in wanted.items() if name != best}
 
 
-def _in_bounds(
-    lists: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
-) -> tuple[list[Run[R]], dict[str, Any]]:
-    """Return the parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
-    bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
-    after, before = bounds.get("created_after"), bounds.get("created_before")
-    within = []
-    for slots in lists:
-        start = 0 if after is None else bisect_left(slots, after, key=_created_at)
-        stop = len(slots) if before is None else bisect_right(slots, before, key=_created_at)
-        within.append(Run(slots, start, max(start, stop)))
-    return within, {name: value for name, value in wanted.items() if name not in bounds}
+def _between(slots: list[Slot[R]], after: str | None, before: str | None) -> Run[R]:
+    """Return the part of an ordered list that was created between two instants."""
+    start = 0 if after is None else bisect_left(slots, after, key=_created_at)
+    stop = len(slots) if before is None else bisect_right(slots, before, key=_created_at)
+    return Run(slots, start, max(start, stop))
 
 
-def _created_at(slot: Slot[Any]) -> str:
-    created_at: str = slot.record.created_at
-    return created_at
+_created_at = attrgetter("record.created_at")
 
 
-def _newest(runs: list[Run[R]], most: int) -> Iterator[Slot[R]]:
-    """Return the newest slots of several ordered lists, newest first."""
-    ends = [reversed(run.slots[max(run.start, run.stop - most) : run.stop]) for run in runs]
-    return ends[0] if len(ends) == 1 else islice(merge(*ends, reverse=True), most)
-
-
-def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Mapping[str, Filter]) -> Slices[list[R]]:
+def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Filters) -> Slices[list[R]]:
     """Return the records in ordered lists that fit, newest first."""
     records = _records(runs)
     found: list[R] = []
@@ -399,21 +369,22 @@ def _sorted(records: list[R], ordering: str) -> Slices[Iterator[R]]:
     They are sorted in parts, which are merged only as far as they are read. Where the order is descending, that of equal
     values is reversed as well (B-17).
     """
-    key: Any = attrgetter(ordering.lstrip("-"))
+    field = ordering.lstrip("-")
+
+    def key(record: R) -> tuple[bool, Any]:
+        value = getattr(record, field)
+        return value is not None, value
+
     parts: list[list[R]] = []
-    nulls: list[R] = []
-    for at in range(0, len(records), STEP):
-        step = records[at : at + STEP]
-        nulls += [record for record in step if key(record) is None]
-        parts.append(sorted((record for record in step if key(record) is not None), key=key))
+    for step in steps(records):
+        parts.append(sorted(step, key=key))
         yield
     if ordering.startswith("-"):
-        descending = merge(*(reversed(part) for part in reversed(parts)), key=key, reverse=True)
-        return chain(descending, reversed(nulls))
-    return chain(nulls, merge(*parts, key=key))
+        return merge(*(reversed(part) for part in reversed(parts)), key=key, reverse=True)
+    return merge(*parts, key=key)
 
 
-def _fits(record: Any, wanted: Mapping[str, Any], filters: Mapping[str, Filter]) -> bool:
+def _fits(record: Any, wanted: Mapping[str, Any], filters: Filters) -> bool:
     return all(
         filters[name](record, value) if name in filters else _equals(getattr(record, name), value)
         for name, value in wanted.items()

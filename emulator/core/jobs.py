@@ -11,7 +11,8 @@ import msgspec
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
 from emulator.core.slices import Slices
-from emulator.core.tables import Earlier, Table
+from emulator.core.tables import Table
+from emulator.core.unit_of_work import Change
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -61,22 +62,23 @@ class JobQueue(Table[Job]):
         super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copying(self, earlier: Mapping[str, Earlier]) -> Slices[JobQueue]:
+    def copying(self, earlier: Mapping[str, Change]) -> Slices[JobQueue]:
         heap = self._heap.copy()
         duplicate = yield from super().copying(earlier)
         duplicate._heap = heap
-        for before in earlier.values():
-            if before.record is not None:
-                duplicate._push(before.record)
+        for change in earlier.values():
+            if isinstance(change.old, Job):
+                duplicate._push(change.old)
         return duplicate
 
     def add(self, record: Job, number: int) -> None:
         super().add(record, number)
         self._push(record)
 
-    def replace(self, old: Job, new: Job, changed: Collection[str] | None = None) -> None:
-        super().replace(old, new, changed)
+    def replace(self, old: Job, new: Job, changed: Collection[str] | None = None) -> int:
+        number = super().replace(old, new, changed)
         self._push(new)
+        return number
 
     def next(self) -> Job | None:
         """Return the job that is due first, or None. Of jobs due at the same instant it is the one planned first."""

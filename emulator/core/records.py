@@ -34,11 +34,8 @@ def folded(text: str) -> str:
 # -- records
 
 
-class _Hidden:
-    """Marks a field that is never sent to clients: ``secret: Annotated[str, HIDDEN]``."""
-
-
-HIDDEN: Final = _Hidden()
+HIDDEN: Final = "hidden"
+"""Marks a field that is never sent to clients: ``secret: Annotated[str, HIDDEN]``."""
 
 Metadata = Mapping[str, str | int | float | bool]
 
@@ -58,7 +55,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     * ``kind``: the kind of object, as in its field ``object``;
     * ``prefix``: the beginning of its ids;
-    * ``not_found_code``: the code of the 404 for an id that does not exist (B-15);
     * ``names``: what one and several are called in the console, marked for translation; None for what it does not list;
     * ``indexes``: fields by whose value lists are filtered without a search;
     * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those of them that are
@@ -74,7 +70,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     kind: ClassVar[str]
     prefix: ClassVar[str]
-    not_found_code: ClassVar[str] = "NOT_FOUND"
     names: ClassVar[tuple[str, str] | None] = None
     indexes: ClassVar[tuple[str, ...]] = ()
     unique: ClassVar[tuple[str, ...]] = ()

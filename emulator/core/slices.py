@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,6 +12,11 @@ Slices = Generator[None, None, T]
 
 STEP = 1000
 """Records that are looked at between two pauses, which takes some milliseconds."""
+
+
+def steps(values: list[T]) -> Iterator[list[T]]:
+    """Yield the values of a list, some at a time."""
+    return (values[at : at + STEP] for at in range(0, len(values), STEP))
 
 
 def completed(slices: Slices[T]) -> T:

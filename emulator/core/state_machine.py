@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple
 
 from emulator.core.errors import ApiError
+from emulator.core.handlers import NO_BODY, Body, new_record
 from emulator.core.jobs import Job
 from emulator.core.records import R
 from emulator.core.world import JobFunction, World
@@ -65,10 +66,10 @@ class StateMachine(Generic[R]):
             )
         return row
 
-    def create(self, world: World, trigger: str, record: R) -> R:
-        """Add a new record, whose ``status`` must be the state that the trigger leads to, and emit the event."""
+    def create(self, world: World, trigger: str, body: Body = NO_BODY, /, **computed: Any) -> R:
+        """Add a new record (:func:`new_record`) in the state that the trigger leads to, and emit the event."""
         row = self._transitions[None, trigger]
-        assert record.status == row.target, f"{row}: {record.status}"  # type: ignore[attr-defined]  # records with a state machine have a status
+        record = new_record(world, self.kind, body, status=row.target, **computed)
         return self._emit(world, row, world.add(record))
 
     def transition(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
 from itertools import chain
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import msgspec
 
-from emulator.core.records import R, Record
-from emulator.core.slices import STEP, Slices, completed
+from emulator.core.records import R
+from emulator.core.slices import Slices, completed, steps
+from emulator.core.unit_of_work import Change
 
 # -- a mapping in parts
 
@@ -73,9 +73,6 @@ class PartedDict(dict[K, V | None]):
     def all_keys(self) -> Iterator[K]:
         return chain.from_iterable((*self.older, self))
 
-    def size(self) -> int:
-        return len(self) + sum(map(len, self.older))
-
 
 # -- tables
 
@@ -89,13 +86,6 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
     def __lt__(self, other: Slot[R]) -> bool:
         here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
         return self.number < other.number if here == there else here < there
-
-
-class Earlier(NamedTuple):
-    """A record as it was, None where there was none, and its number in the order of creation."""
-
-    record: Any
-    number: int
 
 
 class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
@@ -137,16 +127,6 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
             self.discard(value)
 
 
-def _filed(order: list[Slot[R]], field: str) -> Slices[Index[R]]:
-    """Return the index of a field, made of all slots of a table."""
-    index: Index[R] = Index()
-    for at in range(0, len(order), STEP):
-        for slot in order[at : at + STEP]:
-            index.add(getattr(slot.record, field), slot)
-        yield
-    return index
-
-
 _NONE: dict[str, Any] = {}
 """The unique values of a kind that has none. Nothing is ever put into it."""
 
@@ -159,25 +139,11 @@ class Table(Generic[R]):
     ``order``. A world has a table of each kind it holds, so that an empty table is small.
     """
 
-    __slots__ = (
-        "_order",
-        "_slot_fields",
-        "changes",
-        "checked",
-        "checks_additions",
-        "indexes",
-        "kind",
-        "slots",
-        "stamped",
-        "unique",
-    )
+    __slots__ = ("_order", "changes", "indexes", "kind", "slots", "stamped", "unique")
 
     def __init__(self, kind: type[R]) -> None:
         self.kind: type[R] = kind
-        self.stamped: bool
-        self.stamped, self._slot_fields = _traits(kind)
-        self.checked: frozenset[str] = kind.checked
-        self.checks_additions: bool = "id" in kind.checked
+        self.stamped: bool = "updated_at" in kind.__struct_fields__
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
         self.indexes: dict[str, Index[R]] = {}
         self.changes: int = 0
@@ -186,26 +152,25 @@ class Table(Generic[R]):
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
 
-    def copy(self) -> Self:
-        """Return a table of the same records; changes to one table do not reach the other."""
-        return completed(self.copying({}))
+    def copying(self, earlier: Mapping[str, Change]) -> Slices[Self]:
+        """Return a table of the same records, made in slices; changes to one table do not reach the other.
 
-    def copying(self, earlier: Mapping[str, Earlier]) -> Slices[Self]:
-        """Return such a table, made in slices; ``earlier`` is what has changed in this one since the first slice, by id."""
+        ``earlier`` are the first changes of records since the first slice, by id.
+        """
         duplicate = type(self)(self.kind)
         copied = duplicate.slots
-        for slots in _steps(self.slots):
-            if len(copied) + STEP > PART:
+        for slots in steps([*self.slots.all_values()]):
+            if len(copied) + len(slots) > PART:
                 copied.begin_part()
             for slot in slots:
                 record = slot.record
                 copied[record.id] = Slot(slot.number, record)
             yield
-        for id, before in earlier.items():
-            duplicate.put_back(id, before)
+        for change in earlier.values():
+            duplicate.put_back(change)
         for field, found in duplicate.unique.items():
-            for slots in _steps(copied):
-                if len(found) + STEP > PART:
+            for slots in steps([*copied.all_values()]):
+                if len(found) + len(slots) > PART:
                     found.begin_part()
                 for slot in slots:
                     if (key := self._key(field, getattr(slot.record, field))) is not None:
@@ -213,16 +178,13 @@ class Table(Generic[R]):
                 yield
         return duplicate
 
-    def put_back(self, id: str, before: Earlier) -> None:
-        """Make a record in an unfinished copy what it was before: neither order nor indexes are there yet."""
-        if before.record is None:
-            self.slots.discard(id)
-        elif (slot := self.slots[id]) is not None:
-            slot.record = before.record
-        else:
+    def put_back(self, change: Change) -> None:
+        """Undo a change in an unfinished copy: neither order nor indexes are there yet."""
+        self.slots.discard(change.record.id)
+        if change.old is not None:
             if len(self.slots) >= PART:
                 self.slots.begin_part()
-            self.slots[id] = Slot(before.number, before.record)
+            self.slots[change.old.id] = Slot(change.number, cast("R", change.old))
 
     def ordered(self) -> Slices[list[Slot[R]]]:
         """Return every slot, in order of creation; at once if the table changes meanwhile."""
@@ -231,7 +193,7 @@ class Table(Generic[R]):
         before = self.changes
         order: list[Slot[R]] = []
         is_sorted = True
-        for slots in _steps(self.slots):
+        for slots in steps([*self.slots.all_values()]):
             step = sorted(slots)
             is_sorted = is_sorted and (not order or order[-1] < step[0])
             order += step
@@ -248,7 +210,11 @@ class Table(Generic[R]):
         """Return the index of a field, made if it is not there yet; at once if the table changes meanwhile."""
         if field not in self.indexes:
             order, before = (yield from self.ordered()), self.changes
-            index = yield from _filed(order, field)
+            index: Index[R] = Index()
+            for slots in steps(order):
+                for slot in slots:
+                    index.add(getattr(slot.record, field), slot)
+                yield
             if before != self.changes:
                 return self.index(field)
             # Only now: a snapshot is exported in a thread, while requests may read it, too.
@@ -260,7 +226,7 @@ class Table(Generic[R]):
         return completed(self.indexed(field))
 
     def __len__(self) -> int:
-        return self.slots.size() if self.slots.older else len(self.slots)
+        return len(self.slots) + sum(map(len, self.slots.older))
 
     def __iter__(self) -> Iterator[R]:
         return iter([slot.record for slot in self.order])
@@ -288,10 +254,7 @@ class Table(Generic[R]):
         """Return all that the table consists of, so that a large one can be let go of piece by piece."""
         mappings: list[PartedDict[Any, Any]] = [self.slots, *self.indexes.values(), *self.unique.values()]
         older = chain.from_iterable(mapping.older for mapping in mappings)
-        return [*_steps(self.slots), self._order, *mappings, *older]
-
-    def oldest(self) -> R | None:
-        return self.order[0].record if self.order else None
+        return [*steps([*self.slots.all_values()]), self._order, *mappings, *older]
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records whose indexed field has this value, oldest first; null is not indexed."""
@@ -328,30 +291,30 @@ class Table(Generic[R]):
                 found.begin_part()
             found[key] = slot
 
-    def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
-        """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
+    def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> int:
+        """Put a record in the place of ``old`` and return its number; ``changed`` names the fields that may differ.
 
-        ``changed`` names the fields that may differ; by default, all may. Raises ``RuntimeError``, as :meth:`remove`
-        does, if ``old`` is not, or no longer, the record of that id.
+        It gets a new slot if ``created_at`` or a unique value differs. Raises ``RuntimeError``, as :meth:`remove` does,
+        if ``old`` is not, or no longer, the record of that id.
         """
         slot = self.place(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
-        if not self._slot_fields.isdisjoint(fields) and any(
-            getattr(old, field, None) != getattr(new, field, None) for field in self._slot_fields
-        ):
+        moving = {"created_at", *self.unique}.intersection(fields)
+        if moving and any(getattr(old, name) != getattr(new, name) for name in moving):
             self._free_keys(new)
             self.remove(old)
             self.add(new, slot.number)
-            return
+            return slot.number
         self.changes += 1
         for field, index in self.indexes.items():
             if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
                 index.remove(before, slot)
                 index.add(after, slot)
         slot.record = new
+        return slot.number
 
     def remove(self, record: R) -> int:
-        """Remove a record; returns its number in the order of creation."""
+        """Remove a record and return its number in the order of creation."""
         slot = self.place(record)
         self.changes += 1
         self.slots.discard(record.id)
@@ -381,18 +344,6 @@ class Table(Generic[R]):
             if key is not None:
                 keys[field] = key
         return keys
-
-
-def _steps(slots: PartedDict[str, Slot[R]]) -> Iterator[list[Slot[R]]]:
-    """Return the slots that there are now, some at a time."""
-    every = [*slots.all_values()]
-    return (every[at : at + STEP] for at in range(0, len(every), STEP))
-
-
-@cache
-def _traits(kind: type[Record]) -> tuple[bool, frozenset[str]]:
-    """Return whether a kind has ``updated_at``, and the fields whose change gives a record a new slot."""
-    return "updated_at" in kind.__struct_fields__, frozenset((*kind.unique, "created_at"))
 
 
 def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:

@@ -1,14 +1,55 @@
 """A unit of work: what one request or one job does to a world, committed or undone as a whole.
 
-Effects are values that say what to send out of the world. The engine performs them after the commit.
+It consists of changes of records, of events, which record what happened, each with its object as it was at that moment
+(B-80), and of effects: values that say what to send out of the world. The engine performs them after the commit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
 import msgspec
 
-from emulator.core.events import Event
-from emulator.core.records import Record
+from emulator.core.calendar import Timestamp
+from emulator.core.records import N_, Record, to_wire
+
+# -- events
+
+
+class EventData(msgspec.Struct, frozen=True, gc=False):
+    """The object of an event and, for some types, the metadata of related objects (B-80)."""
+
+    object: Any
+    metadata: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """Something that happened to an object. ``request`` is the id of the request that caused it; null for a job."""
+
+    kind: ClassVar[str] = "event"
+    prefix: ClassVar[str] = "evt"
+    names: ClassVar[tuple[str, str] | None] = (N_("Event"), N_("Events"))
+    indexes: ClassVar[tuple[str, ...]] = ("type",)
+
+    object: str = "event"
+    type: str
+    api_version: str = "v1"
+    app: str
+    livemode: bool
+    created_at: Timestamp
+    request: str | None
+    data: EventData
+
+    @property
+    def about(self) -> str:
+        subject = self.data.object
+        return str(subject["id"] if isinstance(subject, dict) else subject.id)
+
+    def public_view(self) -> Self:
+        """Return the event as it is sent, its object without hidden fields."""
+        return self.replace(data=EventData(to_wire(self.data.object), self.data.metadata))
+
 
 # -- effects
 
@@ -68,8 +109,8 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, gc=False):
     """One record before and after: ``old`` is None for a record that was added, ``new`` for one that was removed.
 
-    ``number`` is the record's number in the order of creation if it was added or removed. Changes hold records and
-    nothing else, so the garbage collector need not track them either (see :class:`~emulator.core.records.Record`).
+    ``number`` is the record's number in the order of creation. Changes hold records and nothing else, so the garbage
+    collector need not track them either (see :class:`~emulator.core.records.Record`).
     """
 
     old: Record | None
@@ -79,9 +120,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     @property
     def record(self) -> Record:
         """The record after the change; for one that was removed, the record before."""
-        record = self.new or self.old
-        assert record is not None
-        return record
+        return self.new or self.old  # type: ignore[return-value]  # one of the two is a record
 
 
 class UnitOfWork(msgspec.Struct, gc=False):

@@ -66,10 +66,10 @@ this:
     >>> from emulator.core.state_machine import StateMachine
 
     >>> class Coupon(Record, frozen=True, kw_only=True):
-    ...     kind: ClassVar[str] = "coupon"
-    ...     prefix: ClassVar[str] = "coup"
+    ...     kind = "coupon"
+    ...     prefix = "coup"
     ...     percent_off: int
-    ...     status: str = "valid"
+    ...     status: str
     ...     created_at: Timestamp
 
     >>> STATE_MACHINE = StateMachine(
@@ -77,9 +77,9 @@ this:
     ... )
 
     >>> def create(world: World, body: dict[str, Any]) -> Coupon:
-    ...     coupon = Coupon(id=world.new_id(Coupon), percent_off=body["percent_off"], created_at=world.now)
+    ...     coupon = STATE_MACHINE.create(world, "create", body)
     ...     world.schedule(calendar.plus(world.now, days=30), "coupon.expire", coupon)
-    ...     return STATE_MACHINE.create(world, "create", coupon)
+    ...     return coupon
 
     >>> def expire(world: World, job: Job) -> None:
     ...     STATE_MACHINE.transition(world, world.require(Coupon, job.about), "expire")
@@ -104,41 +104,30 @@ The engine does the rest, here by a request on New Year's Day and an advance of 
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, NoReturn, Self, cast
 from urllib.parse import urlencode
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event, EventData
 from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
-from emulator.core.records import Record, to_wire
-from emulator.core.repository import Repository, no_unit_of_work
-from emulator.core.unit_of_work import CheckFailed, Effect, UnitOfWork
+from emulator.core.records import R, Record, to_wire
+from emulator.core.slices import Slices
+from emulator.core.tables import Slot, Table
+from emulator.core.unit_of_work import Change, CheckFailed, Effect, Event, EventData, UnitOfWork
 
-_OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
-"""The kinds of record that every world has, whatever its registry."""
+Reaction = Callable[["World", Any], None]
+"""What follows at once, in the same unit of work, from what happened to a record, which it is given as it was then."""
 
-
-@cache
-def _all_kinds(kinds: tuple[type[Record], ...]) -> tuple[type[Record], ...]:
-    """Return the kinds of a world whose registry has these; worlds share the tuple."""
-    return (*_OWN_KINDS, *kinds)
-
-
-Reaction = Callable[["World", Event], None]
-SignalListener = Callable[["World", Any], None]
 JobFunction = Callable[["World", Job], None]
-
-
-def told(listener: SignalListener) -> Reaction:
-    """Return the reaction in which a listener of a signal is told of an event's object."""
-    return lambda world, event: listener(world, event.data.object)
-
 
 CommitCheck = Callable[["World", UnitOfWork], CheckFailed | None]
 """Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client.
@@ -147,19 +136,48 @@ It is called only where ``unit.checked`` has a change."""
 
 
 class Registry(NamedTuple):
-    """The rules that a world runs by; reactions and listeners in the order in which they run.
+    """The rules that a world runs by; reactions in the order in which they run.
 
-    A reaction to ``*`` is one to every event. Jobs are found by their names.
+    Reactions are found by the type of an event or by the name of a signal, jobs by their names. Those to ``*`` are given
+    every event itself.
     """
 
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
-    signals: Mapping[str, tuple[SignalListener, ...]] = {}
     checks: tuple[CommitCheck, ...] = ()
 
 
-class World(Repository):
+class Tables(dict[type[Record], Table[Any]]):
+    """The tables of a world by kind, each made with its first record: most worlds hold records of a few kinds.
+
+    Kinds without records share one empty table, to which nothing is ever added.
+    """
+
+    def __init__(self, kinds: tuple[type[Record], ...]) -> None:
+        super().__init__()
+        self.empty = _empty(kinds)
+        self.jobs: JobQueue = JobQueue()
+        self[Job] = self.jobs
+
+    def __missing__(self, kind: type[Record]) -> Table[Any]:
+        return self.empty[kind]
+
+    def make(self, kind: type[Record]) -> Table[Any]:
+        """Return the table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
+        table = self[kind] = Table(self.empty[kind].kind)
+        return table
+
+
+@cache
+def _empty(kinds: tuple[type[Record], ...]) -> dict[type[Record], Table[Any]]:
+    """Return an empty table of each of these kinds, and of those that every world has."""
+    own: tuple[type[Record], ...] = (Job, FailedJob, Event)
+    return {kind: Table(kind) for kind in (*own, *kinds)}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class World:
     """The test side or the live side of one App: its records, jobs, events and counters, and its instant ``now``.
 
     The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
@@ -169,45 +187,127 @@ class World(Repository):
     ``strict``: a unit of work that fails a check of the registry is undone; otherwise the failure is noted in the unit.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        livemode: bool,
-        registry: Registry,
-        reference_data: Any,
-        seed: str,
-        now: Timestamp,
-        base_url: str,
-        strict: bool = True,
-        names_app: bool = False,
-    ) -> None:
-        super().__init__(_all_kinds(registry.kinds), now)
-        self.reference_data = reference_data
-        self.name = name
-        self.seed = seed
-        self.livemode = livemode
-        self.base_url = base_url
-        self._names_app = names_app
-        self.strict = strict
-        self.registry = registry
-        self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
-        self.app: str = IdSource(name).id("app", int(livemode))
-        self.jobs: JobQueue = JobQueue()
-        self._tables[Job] = self.jobs
+    name: str
+    livemode: bool
+    registry: Registry
+    reference_data: Any
+    seed: str
+    now: Timestamp
+    base_url: str
+    strict: bool = True
+    names_app: bool = False
 
-    def after_copying(self) -> None:
-        self.jobs = cast("JobQueue", self._tables[Job])
+    def __post_init__(self) -> None:
+        self._ids = IdSource(f"{self.seed}/{self.name}/{'live' if self.livemode else 'test'}")
+        self.app: str = IdSource(self.name).id("app", int(self.livemode))
+        self.counters: dict[str, int] = {}
+        self._unit: UnitOfWork | None = None
+        self._tables = Tables(self.registry.kinds)
+        self.jobs: JobQueue = self._tables.jobs
 
     def emptied(self) -> Self:
-        duplicate = super().emptied()
-        duplicate.jobs = duplicate._tables[Job] = JobQueue()
+        """Return a world without records that is otherwise in the same state."""
+        duplicate = copy.copy(self)
+        duplicate.counters = self.counters.copy()
+        duplicate._tables = Tables(self.registry.kinds)
+        duplicate.jobs = duplicate._tables.jobs
         return duplicate
+
+    # -- reading
+
+    @property
+    def kinds(self) -> tuple[type[Record], ...]:
+        return tuple(self._tables.empty)
+
+    def table(self, kind: type[R]) -> Table[R]:
+        return self._tables[kind]
+
+    def tables(self) -> list[Table[Any]]:
+        """Return the tables in which there is something, or was, in the order of the kinds."""
+        return [self._tables[kind] for kind in self._tables.empty if kind in self._tables]
+
+    def holds(self, kind: type[Record]) -> bool:
+        """Return whether there is a record of this kind, or was one."""
+        return kind in self._tables
+
+    def get(self, kind: type[R], id: str | None) -> R | None:
+        slot = self._tables[kind].slots[id]  # type: ignore[index]  # None may be looked up; no record has it as its id
+        return None if slot is None else slot.record
+
+    def require(self, kind: type[R], id: str | None) -> R:
+        """Return the record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
+        slot: Slot[R] | None = self._tables[kind].slots[id]  # type: ignore[index]  # as above
+        if slot is None:
+            raise KeyError(id)
+        return slot.record
 
     def link(self, path: str, **query: str) -> str:
         """Return the URL of a public page; where several servers share the worlds, it names the App."""
-        named = query | {"app": self.name} if self._names_app else query
+        named = query | {"app": self.name} if self.names_app else query
         return f"{self.base_url}{path}{'?' if named else ''}{urlencode(named)}"
+
+    # -- changing, inside a unit of work
+
+    def add(self, record: R, number: int | None = None) -> R:
+        """Add a new record at the end of the order of creation, or at the given ``number`` in it."""
+        if number is None:
+            number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
+        unit = self._unit or no_unit_of_work()
+        # If the table raises, it has changed nothing, and there must be no change to undo.
+        if (table := self._tables.get(type(record))) is None:
+            table = self._tables.make(type(record))
+        table.add(record, number)
+        unit.changes.append(change := Change(None, record, number))
+        if "id" in table.kind.checked:
+            unit.checked.append(change)
+        return record
+
+    def replace(self, record: R, /, **changes: Any) -> R:
+        """Replace a record by a copy with some fields changed, and with ``updated_at`` set if it has that field.
+
+        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very record: a change that
+        was made since would be lost.
+        """
+        return self.change(record, changes)
+
+    def change(self, record: R, changes: dict[str, Any]) -> R:
+        """Do what :meth:`replace` does, with the changes in a dict, which may be modified."""
+        unit = self._unit or no_unit_of_work()
+        table = self._tables[type(record)]
+        if table.stamped:
+            changes.setdefault("updated_at", self.now)
+        changed = msgspec.structs.replace(record, **changes)
+        unit.changes.append(change := Change(record, changed, table.replace(record, changed, changes)))
+        if not table.kind.checked.isdisjoint(changes):
+            unit.checked.append(change)
+        return changed
+
+    def remove(self, record: Record) -> None:
+        unit = self._unit or no_unit_of_work()
+        table = self._tables[type(record)]
+        unit.changes.append(change := Change(record, None, table.remove(record)))
+        if "id" in table.kind.checked:
+            unit.checked.append(change)
+
+    def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
+        """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
+        tables = [table for table in self.tables() if table.kind not in keep]
+        removed = {table.kind: len(table) for table in tables}
+        (self._unit or no_unit_of_work()).cleared = True
+        for table in tables:
+            # From the newest to the oldest, so that each removal takes the end of a list.
+            for record in reversed(list(table)):
+                self.remove(record)
+        return removed
+
+    def arrange(self) -> None:
+        """Note that the running unit of work sets fields directly, past the rules; no check is made of it."""
+        (self._unit or no_unit_of_work()).is_arranged = True
+
+    def count(self, name: str) -> int:
+        """Return the next number of a counter; the first is 1."""
+        number = self.counters[name] = self.counters.get(name, 0) + 1
+        return number
 
     def new_id(self, kind: type[Record]) -> str:
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
@@ -221,6 +321,8 @@ class World(Repository):
     def secret(self, prefix: str) -> str:
         """Return ``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
         return self._ids.secret(prefix, self.count("draw"))
+
+    # -- what follows from a change: later, at once, or outside
 
     def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
         """Plan the job ``name`` for an instant (for ``now`` if that has passed), for the record ``about``, if any."""
@@ -245,15 +347,15 @@ class World(Repository):
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Record an event about a record and run the reactions to it, in the same unit of work."""
         event = self.record_event(type, EventData(record, metadata or msgspec.UNSET))
-        reactions = self.registry.reactions
-        for reaction in (*reactions.get("*", ()), *reactions.get(type, ())):
-            reaction(self, event)
+        for name, about in (("*", event), (type, record)):
+            for reaction in self.registry.reactions.get(name, ()):
+                reaction(self, about)
         return event
 
     def signal(self, name: str, record: Record) -> None:
-        """Run the listeners to what just happened to a record, where the service has no event for it."""
-        for listener in self.registry.signals.get(name, ()):
-            listener(self, record)
+        """Run the reactions to what just happened to a record, where the service has no event for it."""
+        for reaction in self.registry.reactions.get(name, ()):
+            reaction(self, record)
 
     def record_event(self, type: str, data: EventData) -> Event:
         """Record an event without reactions."""
@@ -282,18 +384,49 @@ class World(Repository):
 
     # -- units of work
 
-    def unit_of_work(self, cause: str | None = None) -> UnitOfWorkContext:
-        """Return a context in which the world may change; an exception that leaves it undoes every change made in it.
+    @contextmanager
+    def unit_of_work(self, cause: str | None = None) -> Iterator[UnitOfWork]:
+        """Let the world change while the context lasts; an exception that leaves it undoes every change made in it.
 
         ``cause`` is the id of the request. Raises ``RuntimeError`` inside another unit of work.
         """
         if self._unit is not None:
             raise RuntimeError("a unit of work is running; units of work do not nest")
-        return UnitOfWorkContext(self, UnitOfWork(cause, self.counters.copy()))
+        unit = self._unit = UnitOfWork(cause, self.counters.copy())
+        try:
+            yield unit
+            if unit.checked:
+                self._check(unit)
+        except BaseException:
+            self.undo(unit)
+            raise
+        finally:
+            self._unit = None
+
+    def _check(self, unit: UnitOfWork) -> None:
+        """Check the changes that the rules made; not a reset, nor what was set directly."""
+        for check in () if unit.cleared or unit.is_arranged else self.registry.checks:
+            if (failure := check(self, unit)) is not None:
+                unit.failed_checks.append(failure)
+                if self.strict:
+                    failure.unit = unit
+                    raise failure
+
+    def undo(self, unit: UnitOfWork) -> None:
+        """Undo every change of a unit of work: of one that raised, or of the last one committed."""
+        for change in reversed(unit.changes):
+            table = self._tables[type(change.record)]
+            if change.old is None:
+                table.remove(change.record)
+            elif change.new is None:
+                table.add(change.record, change.number)
+            else:
+                table.replace(change.new, change.old)
+        self.counters = unit.counters
 
     def run(self, job: Job) -> UnitOfWork:
         """Run a job as a unit of work at its own instant. What it raises is raised, after its changes are undone."""
-        self.now: Timestamp = max(self.now, job.due)
+        self.now = max(self.now, job.due)
         with self.unit_of_work() as unit:
             self.remove(job)
             self.registry.jobs[job.name](self, job)
@@ -308,35 +441,29 @@ class World(Repository):
         return unit
 
 
-class UnitOfWorkContext(msgspec.Struct):
-    world: World
-    unit: UnitOfWork
+class Copying:
+    """A world that is copied in slices as it is now, though it changes meanwhile: :meth:`note` is told how."""
 
-    def __enter__(self) -> UnitOfWork:
-        self.world._unit = self.unit
-        return self.unit
+    def __init__(self, original: World) -> None:
+        if original._unit is not None:
+            raise RuntimeError("a unit of work is running; a world is copied between two of them")
+        self._tables = [*original._tables.items()]
+        self._copy = original.emptied()
+        self._earlier: defaultdict[type[Record], dict[str, Change]] = defaultdict(dict)
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        try:
-            if kind is None:
-                self._check()
-            else:
-                self.world.undo(self.unit)
-        finally:
-            self.world._unit = None
+    def note(self, unit: UnitOfWork) -> None:
+        for change in unit.changes:
+            self._earlier[type(change.record)].setdefault(change.record.id, change)
 
-    def _check(self) -> None:
-        """Check the changes that the rules made; not a reset, nor what was set directly."""
-        if not self.unit.checked or self.unit.cleared or self.unit.is_arranged:
-            return
-        for check in self.world.registry.checks:
-            if (failure := check(self.world, self.unit)) is None:
-                continue
-            self.unit.failed_checks.append(failure)
-            if self.world.strict:
-                self.world.undo(self.unit)
-                failure.unit = self.unit
-                raise failure
+    def slices(self) -> Slices[World]:
+        for kind, table in self._tables:
+            self._copy._tables[kind] = yield from table.copying(self._earlier[kind])
+        self._copy.jobs = cast("JobQueue", self._copy._tables[Job])
+        return self._copy
+
+
+def no_unit_of_work() -> NoReturn:
+    raise RuntimeError("a world changes only inside a unit of work")
 
 
 def encode(value: Any) -> bytes:

@@ -6,7 +6,8 @@ Lists, bounds and null are written once for all: it puts them in where they belo
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +20,29 @@ from emulator.document.tree import (
     Node,
     Pointer,
     Schema,
-    at,
-    exists,
     fragment,
+    look_up,
+    map_parts,
     operations,
     pointer_of,
     properties,
     resolve,
     with_links,
+    without,
 )
 
 # -- lists: one page of objects
-
-
-ENDING = "List"
-PAGINATION = "../schemas/Pagination.yaml"
 
 
 def listed_item(name: str, written: Schema | None) -> str | None:
     """Return the schema of the items of a list schema: ``x-list-of`` says so or, if nothing is written, its name."""
     if written is not None:
         return written.get("x-list-of")
-    return name.removesuffix(ENDING) if name.endswith(ENDING) else None
+    return name.removesuffix("List") if name.endswith("List") else None
 
 
 def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
     """Return a page of items, in the envelope that all lists have (B-19), and what is written about this list alone."""
-    about = {key: value for key, value in (written or {}).items() if key != "x-list-of"}
     return {
         "type": "object",
         "description": f"A page of {plural(item)}.",
@@ -53,9 +50,9 @@ def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
         "properties": {
             "object": {"type": "string", "enum": ["list"], "description": "The kind of this object."},
             "data": {"type": "array", "description": "The objects of this page.", "items": {"$ref": reference}},
-            "pagination": {"$ref": PAGINATION},
+            "pagination": {"$ref": "../schemas/Pagination.yaml"},
         },
-        **about,
+        **without(written or {}, "x-list-of"),
     }
 
 
@@ -97,7 +94,7 @@ def resource_schema(name: str, written: Schema) -> Schema:
     }
     own, required = written["properties"], written["required"]
     made = {**first, **own, **{field: schema for field, schema in last.items() if field in required}, **own}
-    return {**{key: value for key, value in written.items() if key != ID_PREFIX}, "properties": made}
+    return without(written, ID_PREFIX) | {"properties": made}
 
 
 # -- bounds of every array and string of a request that has none
@@ -119,8 +116,7 @@ def bound_requests(document: Document) -> None:
 
 
 def _bound(schema: Any, document: Document, seen: set[int]) -> None:
-    while "$ref" in schema:
-        schema = at(document, pointer_of(schema["$ref"]))
+    schema = resolve(document, schema)
     if id(schema) in seen:
         return
     seen.add(id(schema))
@@ -148,30 +144,22 @@ def _parts(schema: Document) -> Iterator[Any]:
 # -- null in requests, where the answer of its operation can show it
 
 
-WRITING_METHODS = ("post", "patch")
-
-
 def allow_nulls(document: Document) -> None:
     """Make the fields of request bodies nullable that take null, in place.
 
     A field that a POST requires does not, nor one that says ``nullable: false``: a PATCH cannot take it away.
     """
     for _, method, operation in operations(document):
-        if method in WRITING_METHODS:
-            for body in _schemas(document, operation.get("requestBody", {})):
-                for answer in _answers(document, operation):
-                    _allow(document, body, answer)
+        if method in ("post", "patch"):
+            answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+            bodies = _schemas(document, [operation.get("requestBody", {})])
+            for body, answer in product(bodies, _schemas(document, answers)):
+                _allow(document, body, answer)
 
 
-def _answers(document: Document, operation: Node) -> Iterator[Node]:
-    for status, answer in operation["responses"].items():
-        if status.startswith("2"):
-            yield from _schemas(document, answer)
-
-
-def _schemas(document: Document, owner: Node) -> list[Node]:
-    media = resolve(document, owner).get("content", {}).get("application/json")
-    return [media["schema"]] if media else []
+def _schemas(document: Document, owners: Iterable[Node]) -> list[Node]:
+    contents = [resolve(document, owner).get("content", {}) for owner in owners]
+    return [content["application/json"]["schema"] for content in contents if "application/json" in content]
 
 
 def _allow(document: Document, body: Node, answer: Node) -> None:
@@ -187,13 +175,9 @@ def _allow(document: Document, body: Node, answer: Node) -> None:
         if name not in shown:
             continue
         takes_null = field.get("nullable", True) and name not in body.get("required", ())
-        if _is_nullable(document, shown[name]) and takes_null:
+        if resolve(document, shown[name]).get("nullable") and takes_null:
             body["properties"][name] = _nullable(document, field)
         _allow(document, field, shown[name])
-
-
-def _is_nullable(document: Document, schema: Node) -> bool:
-    return bool(resolve(document, schema).get("nullable"))
 
 
 def _nullable(document: Document, schema: Node) -> Node:
@@ -280,13 +264,10 @@ class _Bundler:
 
     def walk(self, node: Any, here: Path) -> Any:
         """Return a copy of what stands in the file ``here``, its references turned to point into the one document."""
-        if isinstance(node, list):
-            return [self.walk(item, here) for item in node]
-        if not isinstance(node, dict):
-            return node
-        if isinstance(node.get("$ref"), str):
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
             return self.follow(node, here)
-        return with_links({key: self.walk(value, here) for key, value in node.items()})
+        copy = map_parts(node, lambda part: self.walk(part, here))
+        return with_links(copy) if isinstance(copy, dict) else copy
 
     def follow(self, node: Document, here: Path) -> Any:
         """Return a reference to a component, which is walked when it is first met, or what stands under another key."""
@@ -334,13 +315,21 @@ class _Bundler:
 
     def written(self, target: Path, place: Pointer) -> Any:
         """Return what is written at a place; None where nothing is."""
-        is_written = target.is_file() and exists(self.read(target), place)
-        return at(self.read(target), place) if is_written else None
+        return look_up(self.read(target), place, None) if target.is_file() else None
 
     def read(self, file: Path) -> Document:
         if file not in self.files:
-            self.files[file] = _read(file, self.name(file))
+            self.files[file] = self.parsed(file)
         return self.files[file]
+
+    def parsed(self, file: Path) -> Document:
+        try:
+            content = yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # it is a safe loader, made below
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise DocumentError(f"{self.name(file)}: {error}") from error
+        if not isinstance(content, dict):
+            raise DocumentError(f"{self.name(file)}: a file of the document holds a mapping")
+        return content
 
     def error(self, here: Path, ref: str, why: str) -> DocumentError:
         return DocumentError(f"{self.name(here)}: {ref}: {why}")
@@ -348,16 +337,6 @@ class _Bundler:
     def name(self, file: Path) -> str:
         folder = self.root.parent
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
-
-
-def _read(file: Path, name: str) -> Document:
-    try:
-        content = yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # it is a safe loader, made below
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DocumentError(f"{name}: {error}") from error
-    if not isinstance(content, dict):
-        raise DocumentError(f"{name}: a file of the document holds a mapping")
-    return content
 
 
 class _JsonYaml(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):

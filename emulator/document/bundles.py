@@ -17,9 +17,19 @@ from typing import NamedTuple
 
 from emulator.core.event_types import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
-from emulator.document.paths import PACKAGE, fixtures_folder, openapi_folder
-from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits
-from emulator.document.tree import Document, Node, operations, properties, resolve, with_if, with_kinds, with_not
+from emulator.document.paths import FIXTURES, OPENAPI, PACKAGE
+from emulator.document.published import limited, published, to_openapi_3_0, to_openapi_3_1
+from emulator.document.tree import (
+    Document,
+    Node,
+    depend,
+    forbid,
+    map_schemas,
+    operations,
+    properties,
+    resolve,
+    with_kinds,
+)
 
 # -- bundles
 
@@ -32,29 +42,29 @@ OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
 def load(name: str) -> Document:
     """Return a document as it is written, such as ``service``, or as it is served, such as ``service-3.0``."""
     # By Python's own module: a build of the package, which reads them for the guide, has nothing that is compiled.
-    document: Document = json.loads(_not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes())
+    document: Document = json.loads(_not_written(OPENAPI).get(name) or _dist(f"{name}.json").read_bytes())
     return document
 
 
-def bundle_file(name: str) -> Path:
-    return openapi_folder() / "dist" / f"{name}.json"
+def _dist(name: str) -> Path:
+    return OPENAPI / "dist" / name
 
 
 def write_bundles() -> list[Path]:
     """Make the bundles from the YAML files and write them; the paths that were written."""
     made_from = _fingerprint()
-    files = {bundle_file(name): text for name, text in fresh_bundles().items()}
+    files = {_dist(f"{name}.json"): text for name, text in fresh_bundles().items()}
     for path, text in files.items():
         _write(path, text)
-    _write(_stamp(), made_from)
+    _write(_dist("made-from.sha256"), made_from)  # last, for it says that the others are current
     return list(files)
 
 
 def fresh_bundles() -> dict[str, str]:
     originals = fresh_documents()
     served = {name: with_kinds(published(document)) for name, document in originals.items()}
-    strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(with_if(document)) for name, document in served.items()}
+    strict = {name + OPENAPI_3_0: to_openapi_3_0(map_schemas(document, forbid)) for name, document in served.items()}
+    twins = {name + OPENAPI_3_1: to_openapi_3_1(map_schemas(document, depend)) for name, document in served.items()}
     return {name: _text(document) for name, document in (originals | strict | twins).items()}
 
 
@@ -63,7 +73,7 @@ def fresh_documents() -> dict[str, Document]:
     # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
     from emulator.document.bundle import bundle
 
-    service, control, pages = (with_limits(bundle(openapi_folder() / f"{name}.yaml")) for name in SOURCES)
+    service, control, pages = (map_schemas(bundle(OPENAPI / f"{name}.yaml"), limited) for name in SOURCES)
     values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
     return {
         "service": with_enumerations(with_events(service), values),
@@ -87,20 +97,15 @@ def _not_written(folder: Path) -> Mapping[str, str]:
 
 def _is_current() -> bool:
     with suppress(OSError):
-        return _stamp().read_text(encoding="utf-8") == _fingerprint()
+        return _dist("made-from.sha256").read_text(encoding="utf-8") == _fingerprint()
     return False
-
-
-def _stamp() -> Path:
-    """Return the file beside the bundles that says what they were made from. It is written after them."""
-    return openapi_folder() / "dist" / "made-from.sha256"
 
 
 def _fingerprint() -> str:
     """Return the hash of every file that the bundles are made from, names included."""
-    root = openapi_folder()
+    root = OPENAPI
     makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
-    codes = [fixtures_folder() / f"{name}.yaml" for name in ("countries", "currencies")]
+    codes = [FIXTURES / f"{name}.yaml" for name in ("countries", "currencies")]
     digest = sha256()
     for file in sorted([*root.rglob("*.yaml"), *makers, *codes]):
         digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())
@@ -123,25 +128,14 @@ def _text(document: Document) -> str:
 # -- operations
 
 
-class FieldNames(NamedTuple):
-    """The fields of an object, and the fields of those that are objects; for a list, the fields of its items."""
-
-    names: Mapping[str, None] = {}
-    nested: Mapping[str, FieldNames] = {}
-
-    def dotted(self, before: str = "") -> Iterator[str]:
-        """Yield their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
-        for name in self.names:
-            yield before + name
-            if name in self.nested:
-                yield from self.nested[name].dotted(f"{before}{name}.")
-
-
 class OperationSpec(NamedTuple):
-    """What the document says of one operation: statuses, fields of the body and parameters of the query."""
+    """What the document says of one operation: statuses, fields of the body and parameters of the query.
+
+    The fields of objects and of items of lists have dots: ``retry_policy.max_attempts``.
+    """
 
     statuses: tuple[int, ...]
-    fields: FieldNames
+    fields: Mapping[str, None]
     parameters: tuple[str, ...]
 
 
@@ -165,12 +159,12 @@ def _operation_spec(document: Document, item: Node, operation: Node) -> Operatio
     content = resolve(document, operation.get("requestBody", {})).get("content", {})
     return OperationSpec(
         statuses=tuple(map(int, operation["responses"])),
-        fields=_fields(document, content.get("application/json", {}).get("schema", {})),
+        fields=dict.fromkeys(_fields(document, content.get("application/json", {}).get("schema", {}))),
         parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
     )
 
 
-def _fields(document: Document, schema: Node) -> FieldNames:
-    declared = properties(document, schema)
-    nested = {name: own for name, part in declared.items() if (own := _fields(document, part)).names}
-    return FieldNames(dict.fromkeys(declared), nested)
+def _fields(document: Document, schema: Node, before: str = "") -> Iterator[str]:
+    for name, part in properties(document, schema).items():
+        yield before + name
+        yield from _fields(document, part, f"{before}{name}.")

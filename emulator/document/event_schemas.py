@@ -10,7 +10,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from emulator.core.event_types import EVENTS, EventSpec
-from emulator.document.tree import Document, DocumentError, Node, resolve, with_links
+from emulator.document.tree import Document, DocumentError, Node, map_parts, resolve, with_links, without
 
 MODEL = "webhook.test"
 JSON = "application/json"
@@ -38,8 +38,7 @@ def with_events(document: Document) -> Document:
         example = _example(document, type, shown, letter)
         hooks[type] = {"post": _webhook(model, type, spec, example)}
         schemas[_schema_name(type)] = _schema(schemas[_schema_name(MODEL)], type, spec, shown)
-    return {
-        **{key: part for key, part in document.items() if key != EXAMPLES},
+    return without(document, EXAMPLES) | {
         "x-webhooks": hooks | document["x-webhooks"],
         "components": {**components, "schemas": dict(sorted(schemas.items()))},
     }
@@ -88,12 +87,8 @@ def _example_of(document: Document, type: str, shown: Node) -> Node:
 
 def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
     """Return a copy in which an entry such as ``x-each-event`` of an enumeration is replaced by what it stands for."""
-    if isinstance(node, list):
-        return [with_enumerations(item, values) for item in node]
-    if not isinstance(node, dict):
-        return node
-    copy = {key: with_enumerations(value, values) for key, value in node.items()}
-    if isinstance(copy.get("enum"), list):
+    copy = map_parts(node, lambda part: with_enumerations(part, values))
+    if isinstance(copy, dict) and isinstance(copy.get("enum"), list):
         copy["enum"] = [value for entry in copy["enum"] for value in values.get(entry, [entry])]
     return copy
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from emulator.document import references
-from emulator.document.paths import fixture, fixtures_folder
+from emulator.document.paths import FIXTURES, fixture
 
 OBJECTS = "probes/objects"
 """The file of the objects that probes share, and of how created objects are removed again."""
@@ -138,25 +138,20 @@ def step_fields(step: ProbeStep) -> list[Any]:
 @cache
 def collected() -> Collected:
     """Return all probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
-    common = msgspec.convert(_named(fixture(OBJECTS)), Collected)
-    files = sorted(f"probes/{file.stem}" for file in (fixtures_folder() / "probes").glob("*.yaml"))
-    probes = [msgspec.convert(_named(fixture(file)), dict[str, Probe]) for file in files if file != OBJECTS]
-    together = {name: probe for each in probes for name, probe in each.items()}
-    return msgspec.structs.replace(common, probes=dict(sorted(together.items(), key=lambda each: each[1].number)))
+    common = fixture(OBJECTS)
+    objects = {name: _step(name, step, needed=True) for name, step in common["objects"].items()}
+    files = sorted(f"probes/{file.stem}" for file in (FIXTURES / "probes").glob("*.yaml"))
+    probes = [(name, _probe(each)) for file in files if file != OBJECTS for name, each in fixture(file).items()]
+    in_order = dict(sorted(probes, key=lambda each: str(each[1]["number"])))
+    return msgspec.convert({**common, "objects": objects, "probes": in_order}, Collected)
 
 
-def _named(node: Any) -> Any:
-    """Return the content of a file as the structs have it. In files steps are mappings by name, and outcomes may be short."""
-    if isinstance(node, dict):
-        node = {key: _named(value) for key, value in node.items()}
-        if "asks" in node:
-            node["steps"] = [_step(name, step) for name, step in node.get("steps", {}).items()]
-            outcomes = [node["confirms"], *node.get("otherwise", ())]
-            outcomes = [each if "when" in each else {"when": each} for each in outcomes]
-            node |= {"confirms": outcomes[0], "otherwise": outcomes[1:]}
-        if "objects" in node:
-            node["objects"] = {name: _step(name, step, needed=True) for name, step in node["objects"].items()}
-    return node
+def _probe(written: dict[str, Any]) -> dict[str, Any]:
+    """Return a probe as its struct has it. In files steps are mappings by name, and outcomes may be short."""
+    steps = [_step(name, step) for name, step in written.get("steps", {}).items()]
+    outcomes = (written["confirms"], *written.get("otherwise", ()))
+    confirms, *otherwise = (each if "when" in each else {"when": each} for each in outcomes)
+    return {**written, "steps": steps, "confirms": confirms, "otherwise": otherwise}
 
 
 def _step(name: str, step: Any, **more: Any) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from emulator.document.tree import map_parts
+
 # -- profiles
 
 
@@ -120,18 +122,12 @@ def with_marks(node: Any, marks: Marks) -> Any:
 
     Where all is confirmed ``x-confirmed`` is the date; what was refuted stands in ``x-refuted`` beside it.
     """
-    if isinstance(node, list):
-        return [with_marks(part, marks) for part in node]
-    if not isinstance(node, dict):
-        return node
-    marked = {name: with_marks(part, marks) for name, part in node.items() if name != ASSUMPTION}
-    if ASSUMPTION not in node:
+    marked = map_parts(node, lambda part: with_marks(part, marks))
+    if not isinstance(node, dict) or ASSUMPTION not in node:
         return marked
-    cited = node[ASSUMPTION] if isinstance(node[ASSUMPTION], list) else [node[ASSUMPTION]]
+    written = marked.pop(ASSUMPTION)
+    cited = written if isinstance(written, list) else [written]
     left = [number for number in cited if number not in marks.confirmed]
     refuted = [number for number in cited if number in marks.refuted]
-    if not left:
-        marked[CONFIRMED] = marks.date
-    else:
-        marked[ASSUMPTION] = left if isinstance(node[ASSUMPTION], list) else left[0]
-    return {**marked, REFUTED: refuted} if refuted else marked
+    shown = {ASSUMPTION: left if isinstance(written, list) else left[0]} if left else {CONFIRMED: marks.date}
+    return marked | shown | ({REFUTED: refuted} if refuted else {})

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from emulator.document.event_schemas import camel
 from emulator.document.iso_codes import countries, currencies
-from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Node, Schema, map_schemas, resolve
+from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Schema, map_schemas, operations, resolve, without
 
 # -- for every reader
 
@@ -27,14 +26,16 @@ def published(document: Document) -> Document:
     """Return the document as it is served, still in the form of 3.0 that the YAML files have."""
     whole = map_schemas(document, lambda schema: _default(_instant(schema)))
     whole["info"] = {**whole["info"], "contact": {"name": "payments-emulator"}}
-    whole["paths"] = _with_marks(whole)
-    return with_any_event(whole) if WEBHOOKS in whole else whole
+    _mark(whole)
+    if WEBHOOKS in whole:
+        _add_any_event(whole)
+    return whole
 
 
 def _default(schema: Schema) -> Schema:
     """Leave the default of a field that is an object to the schema it refers to: openapi-python-client rejects such a field."""
     is_field = isinstance(schema.get("default"), dict) and "allOf" in schema
-    return {key: value for key, value in schema.items() if key != "default"} if is_field else schema
+    return without(schema, "default") if is_field else schema
 
 
 def _instant(schema: Schema) -> Schema:
@@ -45,52 +46,35 @@ def _instant(schema: Schema) -> Schema:
     if schema.get("format") != "date-time":
         return schema
     if "pattern" in schema:
-        return {key: value for key, value in schema.items() if key != "pattern"}
-    rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
-    return rest | {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}
+        return without(schema, "pattern")
+    formats = [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]
+    return without(schema, "type", "format") | {"anyOf": formats}
 
 
-def _with_marks(document: Document) -> Node:
-    """Return the paths, with the mark of a sandbox extension on each operation and not only on its tag."""
+def _mark(document: Document) -> None:
+    """Put the mark of a sandbox extension on each operation, not only on its tag, in place."""
     marks = {tag["name"]: tag for tag in document.get("tags", ()) if tag.get("x-sandbox-only")}
-    return {
-        path: {key: _marked(value, marks) for key, value in item.items()} for path, item in document["paths"].items()
-    }
+    for _, _, operation in operations(document):
+        for tag in (marks[name] for name in operation.get("tags", ()) if name in marks):
+            sentence = f"For sandbox keys only. {tag.get(INSTEAD, '')}".strip()
+            about = f"{operation.get('description', '').strip()}\n\n{sentence}".strip()
+            operation.update({"description": about, "x-sandbox-only": True})
+            operation.update({INSTEAD: tag[INSTEAD]} if INSTEAD in tag else {})
 
 
-def _marked(operation: Any, marks: Node) -> Any:
-    tags = operation.get("tags", ()) if isinstance(operation, dict) else ()
-    for tag in (marks[name] for name in tags if name in marks):
-        sentence = f"For sandbox keys only. {tag.get(INSTEAD, '')}".strip()
-        about = f"{operation.get('description', '').strip()}\n\n{sentence}".strip()
-        mark = {"description": about, "x-sandbox-only": True}
-        return operation | mark | ({INSTEAD: tag[INSTEAD]} if INSTEAD in tag else {})
-    return operation
-
-
-def with_any_event(document: Document) -> Document:
-    """Return the document with a schema for any event, with ids for the webhooks, and with the callback of createWebhook."""
-    hooks = {
-        type: {"post": {"operationId": "on" + camel(type.replace(".", "_"))} | item["post"]}
-        for type, item in document[WEBHOOKS].items()
-    }
+def _add_any_event(document: Document) -> None:
+    """Add a schema for any event, ids for the webhooks, and the callback of createWebhook, in place."""
+    hooks, components = document[WEBHOOKS], document["components"]
+    for type, item in hooks.items():
+        item["post"] = {"operationId": "on" + camel(type.replace(".", "_"))} | item["post"]
     refs = {type: item["post"]["requestBody"]["content"]["application/json"]["schema"] for type, item in hooks.items()}
-    mapping = {type: ref["$ref"] for type, ref in refs.items()}
     any_event = {
         "description": "Any event, as it is delivered; `type` says which.",
         "oneOf": list(refs.values()),
-        "discriminator": {"propertyName": "type", "mapping": mapping},
+        "discriminator": {"propertyName": "type", "mapping": {type: ref["$ref"] for type, ref in refs.items()}},
     }
-    components = document["components"]
-    schemas = dict(sorted((components["schemas"] | {ANY_EVENT: any_event}).items()))
-    return document | {
-        WEBHOOKS: hooks,
-        "components": components | {"schemas": schemas},
-        "paths": _with_callback(document["paths"], next(iter(hooks.values()))["post"]),
-    }
-
-
-def _with_callback(paths: Node, model: Node) -> Node:
+    components["schemas"] = dict(sorted((components["schemas"] | {ANY_EVENT: any_event}).items()))
+    model = next(iter(hooks.values()))["post"]
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ANY_EVENT}"}}}
     receive = model | {
         "operationId": "receiveEvent",
@@ -99,10 +83,8 @@ def _with_callback(paths: Node, model: Node) -> Node:
         "requestBody": {"required": True, "content": content},
         "responses": model["responses"] | {"4XX": {"description": "The delivery failed."}},
     }
-    receive = {key: value for key, value in receive.items() if key != "x-assumption"}
-    path = "/webhooks/"
-    create = paths[path]["post"] | {"callbacks": {"event": {"{$request.body#/url}": {"post": receive}}}}
-    return paths | {path: paths[path] | {"post": create}}
+    receive.pop("x-assumption", None)
+    document["paths"]["/webhooks/"]["post"]["callbacks"] = {"event": {"{$request.body#/url}": {"post": receive}}}
 
 
 # -- formats of our own, and of emails and URLs, in keywords that every validator knows
@@ -120,7 +102,7 @@ Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000`
 
 URL = {"pattern": f"^https?{_AFTER_SCHEME}"}
 
-LIMITS: dict[str, Node] = {
+LIMITS: dict[str, Schema] = {
     "domain": {"pattern": rf"^{_LABEL}(\.{_LABEL})*$", "maxLength": 253},
     "e164": {"pattern": r"^\+[1-9][0-9]{6,14}$"},
     "email": {"maxLength": 254},
@@ -138,11 +120,7 @@ CODES: dict[str, Callable[[], Iterable[str]]] = {"country": countries, "currency
 """The formats that are one of a list of codes."""
 
 
-def with_limits(document: Document) -> Document:
-    return map_schemas(document, _limited)
-
-
-def _limited(schema: Schema) -> Schema:
+def limited(schema: Schema) -> Schema:
     format = schema.get("format", "")
     # Their tables are read where documents are made: a server that finds them made reads no YAML.
     limits = {"enum": sorted(CODES[format]())} if format in CODES else LIMITS.get(format, {})
@@ -183,25 +161,32 @@ def _schema(schema: Schema) -> Schema:
 
 def _nullable(schema: Schema) -> Schema:
     """Make null a type, or an alternative to the rest: ``nullable`` allows it whatever else the schema says."""
-    rest = {key: value for key, value in schema.items() if key != "nullable"}
+    rest = without(schema, "nullable")
     if not schema.get("nullable"):
         return rest
     return _alternative(rest) if any(key in rest for key in (*SCHEMA_LISTS, "not")) else _with_null(rest)
 
 
 def _with_null(schema: Schema) -> Schema:
-    null: Schema = {}
-    if "type" in schema:
-        null["type"] = [schema["type"], "null"]
-    if "enum" in schema:
-        null["enum"] = [*(value for value in schema["enum"] if value is not None), None]
-    return schema | null
+    whole = _with_null_in_enum(schema)
+    return whole | {"type": [schema["type"], "null"]} if "type" in schema else whole
+
+
+def _with_null_in_enum(schema: Schema) -> Schema:
+    if "enum" not in schema or None in schema["enum"]:
+        return schema
+    return schema | {"enum": [*schema["enum"], None]}
 
 
 def _alternative(schema: Schema) -> Schema:
-    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
-    rule = {key: value for key, value in schema.items() if key not in about}
+    about, rule = _parted(schema)
     return about | {"anyOf": [*_choices(rule), {"type": "null"}]}
+
+
+def _parted(schema: Schema) -> tuple[Schema, Schema]:
+    """Return the part of a schema that describes and the part that validates."""
+    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
+    return about, without(schema, "nullable", *about)
 
 
 def _choices(rule: Schema) -> list[Schema]:
@@ -216,7 +201,7 @@ def _choices(rule: Schema) -> list[Schema]:
 
 def _bounds(schema: Schema) -> Schema:
     """Make an exclusive bound a number of its own, as 3.1 has it, not a flag on the inclusive one."""
-    changed = {key: value for key, value in schema.items() if key not in EXCLUSIVE}
+    changed = without(schema, *EXCLUSIVE)
     for exclusive, bound in EXCLUSIVE.items():
         if schema.get(exclusive) and bound in changed:
             changed[exclusive] = changed.pop(bound)
@@ -227,8 +212,7 @@ def _binary(schema: Schema) -> Schema:
     """Describe binary content by its media type, as 3.1 does."""
     if schema.get("format") != "binary":
         return schema
-    rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
-    return rest | {"contentMediaType": "application/octet-stream"}
+    return without(schema, "type", "format") | {"contentMediaType": "application/octet-stream"}
 
 
 def _keys(schema: Schema) -> Schema:
@@ -256,8 +240,8 @@ def to_openapi_3_0(document: Document) -> Document:
 
     def change(schema: Schema) -> Schema:
         if target := _nullable_target(document, schema):
-            about = {key: value for key, value in schema.items() if key != "allOf"}
-            strict: Schema = map_schemas({"schemas": {"": {**target, **about}}}, change)["schemas"][""]
+            whole = target | without(schema, "allOf")
+            strict: Schema = map_schemas({"schemas": {"": whole}}, change)["schemas"][""]
             return strict
         schema = _strict_bounds(schema)
         return _strict(schema) if schema.get("nullable") else schema
@@ -283,7 +267,7 @@ def _referred(document: Document) -> set[str]:
 def _strict_bounds(schema: Schema) -> Schema:
     """Return an exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
     excluded = [schema[bound] for exclusive, bound in EXCLUSIVE.items() if schema.get(exclusive)]
-    rest = {key: value for key, value in schema.items() if key not in EXCLUSIVE}
+    rest = without(schema, *EXCLUSIVE)
     return rest | {"not": {"enum": excluded}} if excluded else rest
 
 
@@ -303,15 +287,9 @@ def _nullable_target(document: Document, schema: Schema) -> Schema | None:
 def _strict(schema: Schema) -> Schema:
     if not any(key in schema for key in SCHEMA_LISTS):
         return _with_null_in_enum(schema)
-    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
-    match {key: value for key, value in schema.items() if key not in about and key != "nullable"}:
+    about, valid = _parted(schema)
+    match valid:
         case {"anyOf": [first, *others]} if "type" in first:
             return about | {"anyOf": [_with_null_in_enum(first | {"nullable": True}), *others]}
         case rule:
             return about | {"anyOf": [rule, NULL]}
-
-
-def _with_null_in_enum(schema: Schema) -> Schema:
-    if "enum" not in schema or None in schema["enum"]:
-        return schema
-    return schema | {"enum": [*schema["enum"], None]}

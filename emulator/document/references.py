@@ -23,20 +23,13 @@ Computed = Mapping[str, Callable[[Any, LookUp], Any]]
 
 _REFERENCE = re.compile(r"\{([a-z_][\w -]*(?:\.[\w-]+)*)\}")
 
-MISSING = object()
-"""What a path leads to where nothing is."""
-
 
 def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({})) -> Any:
     """Return a JSON value with its references replaced; a text that is one reference becomes the value itself."""
-    if isinstance(value, dict):
-        if len(value) == 1 and (word := next(iter(value))) in computed:
-            return computed[word](value[word], look_up)
-        return {name: filled(part, look_up, computed) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [filled(part, look_up, computed) for part in value]
+    if isinstance(value, dict) and len(value) == 1 and (word := next(iter(value))) in computed:
+        return computed[word](value[word], look_up)
     if not isinstance(value, str):
-        return value
+        return tree.map_parts(value, lambda part: filled(part, look_up, computed))
     if whole := _REFERENCE.fullmatch(value):
         return look_up(whole[1])
     return _REFERENCE.sub(lambda found: str(look_up(found[1])), value)
@@ -44,10 +37,7 @@ def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({}
 
 def value_at(answers: Mapping[str, Any], path: str) -> Any:
     """Return the value that a dotted path leads to, or ``MISSING``."""
-    try:
-        return tree.at(answers, tuple(path.split(".")))
-    except (LookupError, TypeError, ValueError):
-        return MISSING
+    return tree.look_up(answers, tuple(path.split(".")))
 
 
 def names(value: Any) -> Iterator[str]:

@@ -38,21 +38,32 @@ def at(node: Any, pointer: Pointer) -> Any:
     return node
 
 
+MISSING = object()
+"""What a pointer leads to where nothing is."""
+
+
+def look_up(node: Any, pointer: Pointer, default: Any = MISSING) -> Any:
+    """Return the value at a pointer, or the default where nothing is."""
+    try:
+        return at(node, pointer)
+    except (LookupError, TypeError, ValueError):
+        return default
+
+
+def without(node: Node, *keys: str) -> Node:
+    return {key: part for key, part in node.items() if key not in keys}
+
+
+def map_parts(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an object or a list with each of its parts replaced by what ``change`` makes of it; any other value itself."""
+    if isinstance(node, dict):
+        return {name: change(part) for name, part in node.items()}
+    return [change(part) for part in node] if isinstance(node, list | tuple) else node
+
+
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
     """Return a JSON value with each text replaced by what ``change`` makes of it; names of fields stay."""
-    if isinstance(value, dict):
-        return {name: map_texts(part, change) for name, part in value.items()}
-    if isinstance(value, list):
-        return [map_texts(part, change) for part in value]
-    return change(value) if isinstance(value, str) else value
-
-
-def exists(node: Any, pointer: Pointer) -> bool:
-    try:
-        at(node, pointer)
-    except (LookupError, TypeError, ValueError):
-        return False
-    return True
+    return change(value) if isinstance(value, str) else map_parts(value, lambda part: map_texts(part, change))
 
 
 def resolve(document: Document, node: Any) -> Any:
@@ -71,11 +82,8 @@ def operations(document: Document) -> Iterator[tuple[str, str, Node]]:
 
 def inlined(document: Document, node: Any) -> Any:
     """Return the node with every reference in it replaced by what it leads to. The document has no circles of references."""
-    if isinstance(node, list):
-        return [inlined(document, part) for part in node]
-    if not isinstance(node, dict):
-        return node
-    return {name: inlined(document, part) for name, part in resolve(document, node).items()}
+    found = resolve(document, node) if isinstance(node, dict) else node
+    return map_parts(found, lambda part: inlined(document, part))
 
 
 def properties(document: Document, schema: Node) -> dict[str, Node]:
@@ -84,9 +92,8 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
     if "items" in schema:
         return properties(document, schema["items"])
     found: dict[str, Node] = {}
-    for word in SCHEMA_LISTS:
-        for part in schema.get(word, ()):
-            found |= properties(document, part)
+    for part in (each for word in SCHEMA_LISTS for each in schema.get(word, ())):
+        found |= properties(document, part)
     found |= schema.get("properties", {})
     return found
 
@@ -191,7 +198,7 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
         foreign = {each for part in excluded for each in part["required"]}
         properties = {each: part for each, part in schema["properties"].items() if each not in foreign}
         properties[field] = {"description": properties[field]["description"], "type": "string", "enum": [value]}
-        kinds[name + value.title().replace("_", "")] = _plain(schema) | {
+        kinds[name + value.title().replace("_", "")] = without(schema, CONDITIONS, REQUIRED_UNLESS) | {
             "description": f"The form of `{name}` whose `{field}` is `{value}`.",
             "required": [*schema["required"], *needed],
             "properties": properties,
@@ -206,19 +213,10 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
     return {name: union} | kinds
 
 
-def with_not(document: Document) -> Document:
-    """Return the document with its conditions within ``not``, as OpenAPI 3.0 can say them."""
-    return map_schemas(document, forbid)
-
-
-def with_if(document: Document) -> Document:
-    """Return the document with its conditions as ``dependentSchemas`` and ``if``, as OpenAPI 3.1 can say them."""
-    return map_schemas(document, _depend)
-
-
 def forbid(schema: Schema) -> Schema:
+    """Write conditions within ``not``, as OpenAPI 3.0 can say them."""
     broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
-    return _plain(schema) | {"not": {"anyOf": broken}} if broken else schema
+    return without(schema, CONDITIONS, REQUIRED_UNLESS) | {"not": {"anyOf": broken}} if broken else schema
 
 
 def _broken(condition: Condition) -> Schema:
@@ -234,39 +232,37 @@ def _broken(condition: Condition) -> Schema:
             return when | {"not": then}
 
 
-def _depend(schema: Schema) -> Schema:
-    """Write conditions of one field's presence as ``dependentSchemas``, the others as a chain of ``if``, ``then`` and ``else``.
+def depend(schema: Schema) -> Schema:
+    """Write conditions as OpenAPI 3.1 can say them: of one field's presence as ``dependentSchemas``, others as ``if``.
 
     Each ``if`` of a chain excludes the others. ``allOf`` would need no chain, but generators make types of it.
     """
     dependent: Schema = {}
     chain: Schema = {}
     for when, condition in reversed(_conditions(schema)):
-        then = _open(_given(schema, condition))
+        then = _given(schema, condition)
+        if "properties" in then:  # open explicitly: Redocly closes a schema with properties when it checks examples
+            then["additionalProperties"] = True
         match when:
             case {"required": [name], **others} if not others:
-                dependent = {name: _unless_null(schema, name, then)} | dependent
+                given = {"if": {"properties": {name: _not_null(schema, name)}}, "then": then}
+                dependent = {name: given if _is_nullable(schema, name) else then} | dependent
             case _:
                 chain = {"if": _given(schema, when), "then": then} | ({"else": chain} if chain else {})
-    return _plain(schema) | ({"dependentSchemas": dependent} if dependent else {}) | chain
+    return without(schema, CONDITIONS, REQUIRED_UNLESS) | ({"dependentSchemas": dependent} if dependent else {}) | chain
 
 
 def _given(schema: Schema, condition: Any) -> Any:
     """Return a condition on the fields of an object in which a field that is null does not count as given."""
-    if isinstance(condition, list):
-        return [_given(schema, part) for part in condition]
+    own = map_parts(condition, lambda part: _given(schema, part))
     if not isinstance(condition, dict):
-        return condition
-    own = {key: _given(schema, part) for key, part in condition.items() if key != "properties"}
+        return own
+    own.pop("properties", None)
     other_than_null = {
         name: _not_null(schema, name) for name in condition.get("required", ()) if _is_nullable(schema, name)
     }
     properties = other_than_null | condition.get("properties", {})
     return own | ({"properties": properties} if properties else {})
-
-
-def _unless_null(schema: Schema, name: str, then: Schema) -> Schema:
-    return {"if": {"properties": {name: _not_null(schema, name)}}, "then": then} if _is_nullable(schema, name) else then
 
 
 def _not_null(schema: Schema, name: str) -> Schema:
@@ -277,15 +273,6 @@ def _not_null(schema: Schema, name: str) -> Schema:
 
 def _is_nullable(schema: Schema, name: str) -> bool:
     return bool(schema.get("properties", {}).get(name, {}).get("nullable"))
-
-
-def _open(then: Schema) -> Schema:
-    """Return the schema, open to more properties explicitly: Redocly closes each that has some when it checks examples."""
-    return then | {"additionalProperties": True} if "properties" in then else then
-
-
-def _plain(schema: Schema) -> Schema:
-    return {key: value for key, value in schema.items() if key not in (CONDITIONS, REQUIRED_UNLESS)}
 
 
 def _conditions(schema: Schema) -> list[Condition]:

@@ -8,6 +8,7 @@ follows the world gets each request and each event as a message.
 from __future__ import annotations
 
 import asyncio
+import re
 import string
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -20,13 +21,12 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import ERRORS, ApiError, public_code
-from emulator.core.events import Event
+from emulator.core.errors import ERRORS, ApiError
 from emulator.core.limits import STREAMS
 from emulator.core.records import Record
-from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.core.unit_of_work import Change, CheckFailed, Event, UnitOfWork
 from emulator.core.world import json_or_text
-from emulator.document.bundles import FieldNames, operation_specs
+from emulator.document.bundles import operation_specs
 from emulator.engine.redaction import redact, redact_header
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
@@ -89,6 +89,15 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def target(self) -> str:
         path = self.path.encode()
         return redacted_text(path + b"?" + self.query if self.query else path)
+
+    @property
+    def error_code(self) -> str | None:
+        """The code of the error that it was answered with, in any shape (B-10); None for a success or another body."""
+        found = _CODE_IN_ANSWER.search(self.answer) if self.status >= 400 else None
+        return found[1].decode() if found else None
+
+
+_CODE_IN_ANSWER = re.compile(rb'"code":\s?"(\w{1,60})"')
 
 
 def redacted_body(body: bytes) -> bytes:
@@ -164,7 +173,7 @@ class Coverage:
     """How much of the document was used. It outlasts the journal, and holds names alone, no value that was sent.
 
     ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
-    succeeded, by operation; the fields within a field by both names: ``createWebhook retry_policy``. ``transitions``
+    succeeded, by operation; the fields within a field with a dot: ``retry_policy.max_attempts``. ``transitions``
     are changes of status, whatever caused them: the kind of record, the former status (None of a new record) and the
     new one. ``took_time``: a payment was answered later than in the second in which it began.
     """
@@ -216,21 +225,20 @@ class Coverage:
             names = (pair.partition("=")[0] for pair in entry.query.decode("latin-1").split("&"))
             self.parameters[operation].update(map(unquote_plus, names))
 
-    def _note_fields(self, within: str, fields: FieldNames, sent: Any) -> None:
+    def _note_fields(self, operation: str, known: Collection[str], sent: Any, before: str = "") -> None:
         if isinstance(sent, dict):
-            noted = self.fields[within]
-            if not noted.issuperset(sent):
-                noted.update(sent.keys() & fields.names.keys())
-            for name in fields.nested.keys() & sent.keys():
-                self._note_fields(f"{within} {name}", fields.nested[name], sent[name])
+            for name in sent:
+                if (path := before + name) in known:
+                    self.fields[operation].add(path)
+                    if isinstance(sent[name], dict | list):
+                        self._note_fields(operation, known, sent[name], f"{path}.")
         elif isinstance(sent, list):
             for each in sent:
-                self._note_fields(within, fields, each)
+                self._note_fields(operation, known, each, before)
 
     def _note_error(self, entry: LoggedRequest) -> None:
-        code = public_code(_parsed(entry.answer)) if entry.operation in operation_specs() else ""
-        # An injected fault may answer with any code.
-        if code in CODES:
+        code = entry.error_code if entry.operation in operation_specs() else None
+        if code in CODES:  # an injected fault may answer with any code
             self.errors.add(CODES[code])
 
     def _note_failure(self, event: Event) -> None:

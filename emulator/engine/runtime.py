@@ -11,10 +11,9 @@ from inspect import isgenerator
 from typing import Any, TypeVar, cast
 
 from emulator.core.errors import ApiError
-from emulator.core.repository import Copying
 from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
-from emulator.core.world import World
+from emulator.core.world import Copying, World
 from emulator.engine.advances import Advances
 from emulator.engine.clock import PATIENCE, Clock, ClockMode, Command, Scheduler, TimeSlice, UnitRunner, let_go
 from emulator.engine.http_client import WebhookSender

@@ -33,12 +33,6 @@ def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
     return ((key, value) for key, own in values.items() for value in own)
 
 
-def _fields(coverage: Coverage) -> Iterator[str]:
-    for within, name in _pairs(coverage.fields):
-        operation, *names = within.split()
-        yield f"{operation} {'.'.join([*names, name])}"
-
-
 def _moves(rows: Iterable[tuple[type[Record], str | None, str]]) -> Iterator[str]:
     """Yield the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
     return (f"{kind.kind} {source or 'new'} → {target}" for kind, source, target in rows if source != target)
@@ -57,7 +51,10 @@ GROUPS: Mapping[str, Group] = {
         lambda seen: (f"{operation} {status}" for operation, status in seen.answers),
     ),
     # Nested ones with a dot: createWebhook retry_policy.max_attempts.
-    "fields": Group(_own_points(lambda own: own.fields.dotted()), _fields),
+    "fields": Group(
+        _own_points(lambda own: own.fields),
+        lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.fields)),
+    ),
     "parameters": Group(
         _own_points(lambda own: own.parameters),
         lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.parameters)),

@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.engine import inbox
 from emulator.insight.names import name_of, paid_with, price

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture

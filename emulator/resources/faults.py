@@ -14,13 +14,12 @@ import msgspec
 from msgspec import UNSET
 
 from emulator.core import calendar
-from emulator.core.events import Event
-from emulator.core.handlers import clear_handler, list_handler, new_record
-from emulator.core.idempotency import StoredResponse
+from emulator.core.handlers import new_record
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import HIDDEN, Record
-from emulator.core.unit_of_work import DeliverWebhook
+from emulator.core.unit_of_work import DeliverWebhook, Event
 from emulator.core.world import World
+from emulator.resources.app.idempotency import StoredResponse
 from emulator.resources.app.settings import Settings
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import loopback
@@ -215,13 +214,6 @@ def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool
     """Return whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
     named = (table.get(id) for id in ids for table in world.tables())
     return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
-
-
-index = list_handler(Fault)
-"""GET /_emulator/faults: those that are not used up, newest first."""
-
-clear = clear_handler(Fault)
-"""DELETE /_emulator/faults."""
 
 
 # -- the reset

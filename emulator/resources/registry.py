@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import JobFunction, Reaction, Registry, SignalListener, told
+from emulator.core.world import JobFunction, Reaction, Registry
 from emulator.resources import faults, ledger
 from emulator.resources.app import security_profiles, settings
+from emulator.resources.app.idempotency import StoredResponse
 from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
 from emulator.resources.catalog import (
     plans,
@@ -72,13 +72,13 @@ STATE_MACHINES: tuple[StateMachine[Any], ...] = tuple(
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
     "payment_intent.succeeded": (payment_intents.paid,),
-    "transaction.succeeded": (refunds.issue_receipt, emails.receipt, payment_intents.paid),
-    "payment_intent.failed": (told(renewals.attempt_ended), told(hosted_payments.attempt_ended)),
+    "transaction.succeeded": (refunds.issue_receipt, emails.receipt, payment_intents.collected),
+    "payment_intent.failed": (renewals.attempt_ended, hosted_payments.attempt_ended),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
     "subscription.trial_will_end": (emails.trial_ending,),
     "subscription.canceled": (emails.canceled,),
-    "invoice.paid": (told(renewals.settle),),
+    "invoice.paid": (renewals.settle,),
     "invoice.payment_overdue": (renewals.mark_past_due,),
     "customer.deleted": (
         subscriptions.end_with_customer,
@@ -86,9 +86,7 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
         checkout_sessions.release_customer,
         customer_records.delete_for_customer,
     ),
-}
-
-SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
+    # What happens to a record and has no event of the service.
     "invoice sent": (emails.invoice,),
     "invoice voided": (renewals.settle,),
     "payment received": (invoices.payment_received,),
@@ -96,7 +94,6 @@ SIGNALS: Mapping[str, tuple[SignalListener, ...]] = {
     "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),
     "payment method removed": (subscriptions.release_method,),
 }
-"""What happens to a record and has no event of the service, and who goes on at once because of it, in the same unit of work."""
 
 REGISTRY = Registry(
     kinds=(
@@ -124,6 +121,5 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
-    signals=SIGNALS,
     checks=(ledger.check,),
 )

@@ -14,7 +14,7 @@ import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.core.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_field
+from emulator.core.errors import CODES, ERRORS, ApiError, invalid_field
 from emulator.core.limits import BODY
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
@@ -24,6 +24,9 @@ from emulator.web.context import RequestContext, Response, disconnected, send_re
 from emulator.web.operation import fields
 
 HEADER = "Emulator-Answer"
+
+TOO_MANY_REQUESTS = 429
+"""The status that always comes with ``Retry-After`` (Errors)."""
 
 RETRY_AFTER = 1
 """Seconds that a forced 429 asks the client to wait."""
@@ -45,17 +48,13 @@ def forced(code: str, context: RequestContext) -> ApiError:
     return ApiError(
         code,
         headers={"Allow": "OPTIONS"} if row.status == 405 else {},
-        retry_after=RETRY_AFTER if row.category == RATE_LIMIT else None,
+        retry_after=RETRY_AFTER if row.status == TOO_MANY_REQUESTS else None,
         method=context.method,
         allow="OPTIONS",
     )
 
 
 # -- by an injected fault
-
-
-TOO_MANY_REQUESTS = 429
-"""The status that always comes with ``Retry-After`` (Errors)."""
 
 
 class FaultInjection:

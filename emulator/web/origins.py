@@ -65,7 +65,7 @@ class OriginGuard:
 
     def _problem(self, context: RequestContext) -> str | None:
         is_open = context.path == self._open_path
-        if _is_cross_origin(context) and not ((is_open or self._pages) and is_link_from_elsewhere(context)):
+        if is_cross_origin(context) and not ((is_open or self._pages) and is_link_from_elsewhere(context)):
             return "Pages of other origins may not use the emulator's own API."
         if is_open:
             return None
@@ -128,7 +128,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _is_cross_origin(context: RequestContext) -> bool:
+def is_cross_origin(context: RequestContext) -> bool:
     """Return whether a browser says that another site's page sends this. Only browsers send these headers.
 
     An origin with our host and port is ours under any scheme: a proxy in front may terminate TLS.

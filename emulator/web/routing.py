@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
 from emulator.document import bundles
-from emulator.document.tree import Document, at, operations, pointer_of
+from emulator.document.tree import Document, at, map_parts, operations, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import as_api_error
@@ -102,10 +102,8 @@ def definitions(document: Document) -> dict[str, Definition]:
         return resolved(at(document, pointer_of(reference)))
 
     def resolved(node: Any) -> Any:
-        if isinstance(node, list):
-            return [resolved(part) for part in node]
         if not isinstance(node, dict):
-            return node
+            return map_parts(node, resolved)
         if "$ref" in node:
             return component(node["$ref"])
         whole = {key: resolved(part) for key, part in node.items() if key not in _PROSE and key != "properties"}

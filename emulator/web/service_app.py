@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
-from emulator.core.idempotency import lookup, store
 from emulator.core.world import World, encode
 from emulator.document import bundles
 from emulator.document.tree import Document, operations
@@ -26,6 +25,7 @@ from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
+from emulator.resources.app.idempotency import lookup, store
 from emulator.resources.app.security_profiles import SecurityProfile, check_request, in_force, opens_to
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice

@@ -23,6 +23,7 @@ from emulator.core.errors import ERRORS, ApiError, named
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.document.iso_codes import countries, currencies
 from emulator.document.published import CODES, LIMITS
+from emulator.document.tree import map_parts
 from emulator.web import url_formats
 
 # -- strict JSON (B-12)
@@ -325,10 +326,8 @@ def to_draft4(node: Any) -> Any:
 
     ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
     """
-    if isinstance(node, list):
-        return [to_draft4(part) for part in node]
     if not isinstance(node, dict):
-        return node
+        return map_parts(node, to_draft4)
     schema = {key: to_draft4(value) for key, value in node.items() if key not in _ANNOTATIONS and key != "properties"}
     if "properties" in node:
         schema["properties"] = {name: to_draft4(part) for name, part in node["properties"].items()}

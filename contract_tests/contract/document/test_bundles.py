@@ -93,7 +93,7 @@ def test_a_checkout_that_may_only_be_read_has_its_documents(monkeypatch: pytest.
 
     monkeypatch.setattr(bundles, "_write", forbidden)
     monkeypatch.setattr(bundles, "fresh_bundles", lambda: {"service": '{"openapi": "3.0.3"}\n'})
-    monkeypatch.setattr(bundles, "openapi_folder", lambda: tmp_path)
+    monkeypatch.setattr(bundles, "OPENAPI", tmp_path)
     assert bundles.load("service") == {"openapi": "3.0.3"}
 
 

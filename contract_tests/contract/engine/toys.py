@@ -21,7 +21,6 @@ class Toy(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "toy"
     prefix: ClassVar[str] = "toy"
-    not_found_code: ClassVar[str] = "NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("colour", "status")
     unique: ClassVar[tuple[str, ...]] = ("label",)
 

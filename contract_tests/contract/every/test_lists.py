@@ -14,7 +14,7 @@ from contract_tests.contract.every.conftest import factory_in
 from contract_tests.contract.every.values import SERVICE, of_service, query_of
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.object_factory import PREREQUISITES, CannotCreate, documented
-from emulator.core import handlers
+from emulator.core import handlers, slices
 from emulator.document import bundles
 
 LISTS = {operation.path: query_of(operation) for operation in of_service("GET") if "page" in query_of(operation)}
@@ -54,7 +54,8 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
     made: list[str] = []
     kinds = [*PREREQUISITES, *documented(SERVICE)]
     with server.world("every-list") as sandbox, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handlers, "STEP", 3)
+        for module in (handlers, slices):
+            patch.setattr(module, "STEP", 3)
         factory = factory_in(sandbox, hook)
         shared = factory.object("customer", {})
         for day in (0, 1):

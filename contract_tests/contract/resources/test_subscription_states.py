@@ -8,7 +8,7 @@ from typing import Any
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
+from emulator.core.unit_of_work import Event
 from emulator.resources.billing import renewals
 from emulator.resources.billing.subscriptions import Subscription
 

@@ -111,6 +111,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reference, "guide_folder", lambda: site)
+        patch.setattr(reference, "GUIDE", site)
         with RunningServer() as server:
             yield f"{server.url}/docs/guide/"

@@ -21,7 +21,7 @@ import pytest
 
 from contract_tests.support.servers import CLIENT
 from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
-from emulator.document.paths import guide_folder
+from emulator.document.paths import GUIDE
 
 START = "frozen@2026-01-01T00:00:00Z"
 
@@ -91,7 +91,7 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert file.read_text() == f"{port}\n"
     assert list(tmp_path.iterdir()) == [file]
     named = [url.removeprefix(served.url) for url in re.findall(r"http://[^\s)]+", "\n".join(served.said))]
-    guide = ["/docs/guide/"] if guide_folder().is_dir() else []
+    guide = ["/docs/guide/"] if GUIDE.is_dir() else []
     assert named == ["/v1/", "/_emulator/", "/docs/", "/openapi.json", *guide]
     assert {served.get(path).status_code for path in named[1:]} == {200}
     assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"

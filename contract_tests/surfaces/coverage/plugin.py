@@ -16,9 +16,9 @@ import pytest
 from contract_tests.contract.document.judges import StrictJudge
 from contract_tests.surfaces.coverage.points import Point, Points
 from contract_tests.surfaces.coverage.watch import WATCH
-from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.state_machine import StateMachine, Transition
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 
 OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"

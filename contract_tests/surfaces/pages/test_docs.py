@@ -100,7 +100,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
     (tmp_path / "site" / "renewals").mkdir(parents=True)
     (tmp_path / "site" / "renewals" / "index.html").write_text("<h1>Test renewals</h1>", "utf-8")
     (tmp_path / "secret.txt").write_text("not for you", "utf-8")
-    monkeypatch.setattr(reference, "guide_folder", lambda: tmp_path / "site")
+    monkeypatch.setattr(reference, "GUIDE", tmp_path / "site")
     with RunningServer() as server, http_client(base_url=server.url) as client:
         yield client
 
@@ -114,7 +114,7 @@ def test_a_page_of_the_guide_is_served_and_nothing_around_it(
     assert served.get("/docs/guide").headers["Location"] == "/docs/guide/"
     for path in ("nothing/", "%2e%2e/secret.txt", "..%2fsecret.txt", "%00"):
         assert served.get(f"/docs/guide/{path}").json()["code"] == "NOT_FOUND", path
-    monkeypatch.setattr(reference, "guide_folder", lambda: Path("/nowhere"))
+    monkeypatch.setattr(reference, "GUIDE", Path("/nowhere"))
     with RunningServer() as server, http_client(base_url=server.url, follow_redirects=True) as client:
         places = {page: client.get(f"/docs/guide/{page}").url.path for page in ("", "renewals/")}
     assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}, "where the site was not built"

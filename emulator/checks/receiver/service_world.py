@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from emulator.control.trigger import trigger_event
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.events import Event, EventData
 from emulator.core.records import to_wire
-from emulator.core.unit_of_work import DeliverWebhook, HttpResult, PingEndpoint, UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.resources.app.clients import Key
 from emulator.resources.webhooks import deliveries

@@ -13,7 +13,8 @@ import msgspec
 from emulator.checks.service.service import EventReceiver, Evidence, NoAnswer, Service, holds, resolved
 from emulator.checks.service.verdicts import Answered, Verdict
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
-from emulator.document.references import MISSING, value_at
+from emulator.document.references import value_at
+from emulator.document.tree import MISSING
 
 SHARED = "shared objects"
 """The owner of what probes share; it is removed last."""

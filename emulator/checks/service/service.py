@@ -22,7 +22,8 @@ import httpx
 import msgspec
 
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.document.references import MISSING, Computed, filled
+from emulator.document.references import Computed, filled
+from emulator.document.tree import MISSING
 
 # -- references to values of an answer, and the conditions that values are held against
 

@@ -13,10 +13,10 @@ import msgspec
 
 from emulator.checks.receiver.service_world import unsigned
 from emulator.core import calendar
-from emulator.core.events import Event
 from emulator.core.handlers import PAGING
 from emulator.core.jobs import Job
 from emulator.core.records import Record, hidden_fields
+from emulator.core.unit_of_work import Event
 from emulator.core.world import Reaction, World
 from emulator.document.paths import fixture
 from emulator.document.references import filled
@@ -149,9 +149,8 @@ def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
     return MutationPoint.REACTED, change
 
 
-def _issue_and_collect_again(world: World, event: Event) -> None:
-    refunds.issue_receipt(world, event)
-    first: Transaction = event.data.object
+def _issue_and_collect_again(world: World, first: Transaction) -> None:
+    refunds.issue_receipt(world, first)
     second = transactions.open_deposit(
         world,
         first.amount,

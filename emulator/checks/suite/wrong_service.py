@@ -13,10 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, ServiceAnswer
 from emulator.core.errors import ApiError
-from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import DeliverWebhook, UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.http_client import WebhookSender
@@ -105,10 +104,10 @@ class WrongWorld(World):
         data = EventData(record, metadata or msgspec.UNSET)
         emitted = self._passed(MutationPoint.EMITTED, type, record)
         event = self.record_event(type, data) if emitted else self.event(type, data)
-        everyone = self.registry.reactions.get("*", ()) if emitted else ()
-        for reaction in (*everyone, *self.registry.reactions.get(type, ())):
-            if (passed := self._passed(MutationPoint.REACTED, reaction, self, event)) is not None:
-                passed(self, event)
+        for name, about in ((emitted and "*", event), (type, record)):
+            for reaction in self.registry.reactions.get(name, ()):
+                if (passed := self._passed(MutationPoint.REACTED, reaction, self, event)) is not None:
+                    passed(self, about)
         return event
 
     def schedule(self, due: str, name: str, about: Record | None = None, /, **data: str) -> Job:

@@ -18,9 +18,8 @@ from msgspec import Meta
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.records import Record
-from emulator.core.unit_of_work import Change
+from emulator.core.unit_of_work import Change, Event
 from emulator.core.world import World
 from emulator.engine.redaction import Scrubber
 from emulator.resources.app.clients import SECRET, Key
@@ -99,9 +98,7 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
     numbers: dict[tuple[type[Record], str], set[int]] = {}
     for change in changes:
         record = change.record
-        known = numbers.setdefault((type(record), record.id), set())
-        if change.number:  # a record that was only changed has the one it had
-            known.add(change.number)
+        numbers.setdefault((type(record), record.id), set()).add(change.number)
     for (kind, id), former in numbers.items():
         slot = world.table(kind).slots[id]
         for number in former - ({slot.number} if slot else set()):

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from emulator.core.events import Event
+from emulator.core.unit_of_work import Event
 from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.engine.journal import MAX_REQUESTS

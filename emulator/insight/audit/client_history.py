@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.core import calendar
-from emulator.core.errors import public_code
 from emulator.core.world import World, json_object
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.journal import LoggedRequest, redacted_text
@@ -56,7 +55,7 @@ class Request:
 
     @property
     def code(self) -> str:
-        return public_code(self.answer).upper()
+        return (self.entry.error_code or "").upper()
 
     @property
     def content(self) -> Hashable:

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import Change, UnitOfWork
+from emulator.core.unit_of_work import Change, Event, UnitOfWork
 from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.simulation.emails import Email
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.handlers import scan
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.slices import Slices
+from emulator.core.unit_of_work import Event
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts

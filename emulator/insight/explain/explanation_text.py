@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.core.events import Event
 from emulator.core.jobs import FailedJob
 from emulator.core.records import N_, Record, hidden_fields
-from emulator.core.unit_of_work import Change
+from emulator.core.unit_of_work import Change, Event
 from emulator.engine.journal import LoggedRequest
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import MONEY_FIELDS, failure_cause

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.core.events import Event
 from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
 from emulator.engine.journal import LoggedRequest, readable
 from emulator.engine.runtime import Runtime

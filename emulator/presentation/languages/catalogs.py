@@ -78,7 +78,7 @@ def errors(
     """Yield the messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
     from babel.messages.extract import extract_python
 
-    for line, _, (_, _, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
+    for line, _, (_, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
         yield line, "gettext", message, []
 
 

@@ -11,7 +11,7 @@ from unicodedata import bidirectional, category, normalize
 
 import uharfbuzz
 
-from emulator.document.paths import fixtures_folder
+from emulator.document.paths import FIXTURES
 
 # -- fonts: the characters each covers, and text as glyphs
 
@@ -51,7 +51,7 @@ class Face:
     def __init__(self, file: str) -> None:
         self.name = file.partition(".")[0]
         self.fallback = file in FALLBACKS
-        self._face = uharfbuzz.Face(uharfbuzz.Blob.from_file_path(str(fixtures_folder() / "fonts" / file)))
+        self._face = uharfbuzz.Face(uharfbuzz.Blob.from_file_path(str(FIXTURES / "fonts" / file)))
         self._font = uharfbuzz.Font(self._face)
         self._font.scale = (EM, EM)
 

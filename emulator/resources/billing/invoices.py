@@ -10,16 +10,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    check_metadata,
-    get_handler,
-    get_or_404,
-    list_handler,
-    new_record,
-    with_rules,
-)
+from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -99,7 +90,6 @@ class Invoice(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"
     names: ClassVar[tuple[str, str] | None] = (N_("Invoice"), N_("Invoices"))
-    not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
     checked: ClassVar[frozenset[str]] = frozenset({"amount_paid"})
 
@@ -158,20 +148,18 @@ def draft(
     world: World, customer: Customer, lines: InvoiceLines, currency: str, *, id: str | None = None, **fields: Any
 ) -> Invoice:
     """Create a draft with its number and its totals. ``fields`` are those that a merchant may give, and its subscription."""
-    invoice = new_record(
+    return STATE_MACHINE.create(
         world,
-        Invoice,
+        "create",
         fields,
         id=id,
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
-        status="draft",
         customer=customer.id,
         customer_email=customer.email,
         currency=currency,
         line_items=lines,
         **totals(world, lines),
     )
-    return STATE_MACHINE.create(world, "create", invoice)
 
 
 def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
@@ -195,7 +183,7 @@ def require_addressee(world: World, invoice: Invoice) -> None:
 
 def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
-    due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
+    due_date = invoice.due_date or calendar.day_plus(world.now, DAYS_TO_PAY)
     token = world.draw("token")
     invoice = STATE_MACHINE.transition(
         world,

@@ -10,7 +10,6 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
@@ -136,9 +135,9 @@ def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
     return [calendar.plus(subscription.failed_at or world.now, days=each) for each in days]
 
 
-def mark_past_due(world: World, event: Event) -> None:
+def mark_past_due(world: World, invoice: Invoice) -> None:
     """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
-    subscription = world.get(Subscription, world.require(Invoice, event.data.object.id).subscription)
+    subscription = world.get(Subscription, invoice.subscription)
     if subscription is None or subscription.collection_method != "send_invoice":
         return
     if STATE_MACHINE.allows(subscription, "fall behind"):

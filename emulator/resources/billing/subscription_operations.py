@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Body, Violations, get_or_404, new_record, with_rules
+from emulator.core.handlers import Body, Violations, get_or_404, with_rules
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -55,11 +55,10 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
     """Return a new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
     trial_days = agreed["trial_period_days"]
     trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
-    subscription = new_record(
+    subscription = STATE_MACHINE.create(
         world,
-        Subscription,
+        "start trial" if trial_end else "start",
         agreed,
-        status="trialing" if trial_end else "active",
         current_period_start=world.now,
         current_period_end=trial_end or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
         trial_start=world.now if trial_end else None,
@@ -68,7 +67,6 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
         period=0 if trial_end else 1,
         **fields,
     )
-    subscription = STATE_MACHINE.create(world, "start trial" if trial_end else "start", subscription)
     subscriptions.schedule_expiry(world, subscription)
     if trial_end:
         subscriptions.schedule_trial_notice(world, subscription)

@@ -12,7 +12,6 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.events import Event
 from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
@@ -47,7 +46,6 @@ class Subscription(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "subscription"
     prefix: ClassVar[str] = "sub"
     names: ClassVar[tuple[str, str] | None] = (N_("Subscription"), N_("Subscriptions"))
-    not_found_code: ClassVar[str] = "SUBSCRIPTION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "plan")
 
     object: str = "subscription"
@@ -136,9 +134,9 @@ def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
     return STATE_MACHINE.transition(world, subscription, trigger, **changes)
 
 
-def end_with_customer(world: World, event: Event) -> None:
+def end_with_customer(world: World, customer: Customer) -> None:
     """Reaction to ``customer.deleted``: its live subscriptions are canceled (B-32)."""
-    for subscription in world.table(Subscription).where("customer", event.data.object.id):
+    for subscription in world.table(Subscription).where("customer", customer.id):
         if STATE_MACHINE.allows(subscription, "end"):
             end(world, subscription, "end")
 

@@ -33,7 +33,6 @@ class Product(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "product"
     prefix: ClassVar[str] = "prod"
     names: ClassVar[tuple[str, str] | None] = (N_("Product"), N_("Products"))
-    not_found_code: ClassVar[str] = "PRODUCT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("active", "currency")
     unique: ClassVar[tuple[str, ...]] = ("sku",)
 

@@ -12,8 +12,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
-from emulator.core.events import Event
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, new_record, with_rules
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -126,7 +125,6 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "checkout_session"
     prefix: ClassVar[str] = "sess"
     names: ClassVar[tuple[str, str] | None] = (N_("Checkout session"), N_("Checkout sessions"))
-    not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
     checked: ClassVar[frozenset[str]] = frozenset({"status"})
 
@@ -209,12 +207,11 @@ def create(world: World, body: Body) -> CheckoutSession:
     found.done()
     assert lines is not None
     id = world.new_id(CheckoutSession)
-    session = new_record(
+    session = STATE_MACHINE.create(
         world,
-        CheckoutSession,
+        "create",
         body,
         id=id,
-        status="open",
         amount_subtotal=sum(line.amount_total for line in lines),
         customer=None if customer is None else customer.id,
         customer_email=email,
@@ -224,7 +221,6 @@ def create(world: World, body: Body) -> CheckoutSession:
         expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
         **due,
     )
-    session = STATE_MACHINE.create(world, "create", session)
     schedule_expiry(world, session)
     return session
 
@@ -337,9 +333,9 @@ def product_of(session: CheckoutSession) -> str | None:
     return next((line.product for line in session.line_items if line.product), None)
 
 
-def release_customer(world: World, event: Event) -> None:
+def release_customer(world: World, customer: Customer) -> None:
     """Reaction to ``customer.deleted``: open sessions lose the customer, and the email that would make it again (B-32)."""
-    for session in world.table(CheckoutSession).where("customer", event.data.object.id):
+    for session in world.table(CheckoutSession).where("customer", customer.id):
         if session.status not in ("complete", "expired"):
             world.replace(session, customer=None, customer_email=None)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from emulator.core.errors import invalid_field
-from emulator.core.events import Event
 from emulator.core.handlers import (
     Body,
     Violations,
@@ -52,7 +51,6 @@ class Customer(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "customer"
     prefix: ClassVar[str] = "cust"
     names: ClassVar[tuple[str, str] | None] = (N_("Customer"), N_("Customers"))
-    not_found_code: ClassVar[str] = "CUSTOMER_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status",)
     unique: ClassVar[tuple[str, ...]] = ("email",)
     checked: ClassVar[frozenset[str]] = frozenset({"total_spent"})
@@ -153,9 +151,9 @@ def show_default(world: World, id: str) -> None:
         world.replace(customer, address=address)
 
 
-def delete_for_customer(world: World, event: Event) -> None:
+def delete_for_customer(world: World, customer: Customer) -> None:
     """Reaction to ``customer.deleted``: the customer's addresses are deleted as well (B-32)."""
-    for address in of_customer(world, event.data.object.id):
+    for address in of_customer(world, customer.id):
         world.remove(address)
 
 

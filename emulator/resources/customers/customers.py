@@ -14,7 +14,6 @@ from emulator.core.handlers import (
     get_handler,
     get_or_404,
     list_handler,
-    new_record,
     sublist_handler,
     with_rules,
 )
@@ -41,9 +40,8 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     """POST /customers/: 409 ``customer_email_exists`` if the email is taken, ignoring letter case."""
     require_free_email(world, body["email"])
     firstname, lastname = split_name(body["name"])
-    name = {"firstname": firstname, "lastname": lastname}
-    customer = new_record(world, Customer, body, currency=settings(world).main_currency, **name)
-    customer = STATE_MACHINE.create(world, "create", customer)
+    own = {"firstname": firstname, "lastname": lastname, "currency": settings(world).main_currency}
+    customer = STATE_MACHINE.create(world, "create", body, **own)
     if customer.phone is not None:
         add_phone(world, customer, customer.phone)
     return customer

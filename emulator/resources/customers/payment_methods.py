@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import Body, get_handler, get_or_404, new_record, with_rules
+from emulator.core.handlers import Body, get_handler, get_or_404, with_rules
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -24,7 +24,6 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "payment_method"
     prefix: ClassVar[str] = "meth"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment method"), N_("Payment methods"))
-    not_found_code: ClassVar[str] = "PAYMENT_METHOD_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer",)
 
     object: str = "payment_method"
@@ -74,15 +73,9 @@ def add(
         is_default = default(world, customer) is None
     if is_default:
         clear_default(world, customer)
-    method = new_record(
-        world,
-        PaymentMethod,
-        msgspec.structs.asdict(instrument),
-        customer=customer,
-        is_default=is_default,
-        metadata=metadata,
-    )
-    method = STATE_MACHINE.create(world, "add", method)
+    paid_with = msgspec.structs.asdict(instrument)
+    about = {"customer": customer, "is_default": is_default, "metadata": metadata}
+    method = STATE_MACHINE.create(world, "add", paid_with, **about)
     schedule_expiry(world, method)
     return method
 

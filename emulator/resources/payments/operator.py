@@ -11,7 +11,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import clear_handler, list_handler, new_record
+from emulator.core.handlers import new_record
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources import faults
@@ -80,13 +80,6 @@ def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
             faults.use_up(world, outcome)
             return outcome
     return None
-
-
-arranged = list_handler(Outcome)
-"""GET /_emulator/outcomes: those that still apply, newest first."""
-
-clear_arranged = clear_handler(Outcome)
-"""DELETE /_emulator/outcomes."""
 
 
 # -- the operator

@@ -14,8 +14,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError
-from emulator.core.events import Event
-from emulator.core.handlers import get_handler, get_or_404, list_handler, new_record
+from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import OpenPage
@@ -48,7 +47,6 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "payment_intent"
     prefix: ClassVar[str] = "pi"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
-    not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
     checked: ClassVar[frozenset[str]] = frozenset({"amount_received"})
 
@@ -128,19 +126,17 @@ def start(
     """
     security_profiles.check_amount(world, fields["amount"] if subtotal is None else subtotal)
     if method is None:
-        intent = new_record(world, PaymentIntent, fields, status="requires_payment_method")
-        return STATE_MACHINE.create(world, "create", intent)
+        return STATE_MACHINE.create(world, "create", fields)
     paid_with = {"payment_method": method.id, "payment_method_type": method.type, "instrument": method.instrument}
-    intent = new_record(world, PaymentIntent, fields, status="requires_confirmation", **paid_with)
-    return STATE_MACHINE.create(world, "create_with_method", intent)
+    return STATE_MACHINE.create(world, "create_with_method", fields, **paid_with)
 
 
 OVER = ("succeeded", "canceled")
 
 
-def release_customer(world: World, event: Event) -> None:
+def release_customer(world: World, customer: Customer) -> None:
     """Reaction to ``customer.deleted``: payments in progress stay valid but lose the customer (Customers, DELETE)."""
-    for intent in world.table(PaymentIntent).where("customer", event.data.object.id):
+    for intent in world.table(PaymentIntent).where("customer", customer.id):
         if intent.status not in OVER:
             world.replace(intent, customer=None)
             if (deposit := world.get(Transaction, intent.transaction)) is not None:
@@ -346,22 +342,27 @@ def is_received(world: World, intent: PaymentIntent) -> bool:
     return transaction is None or transaction.status not in ("pending", "approved")
 
 
-def paid(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: the payment may be received with it.
+def paid(world: World, intent: PaymentIntent) -> None:
+    """Reaction to ``payment_intent.succeeded``: the payment is received with it if its transaction is still approved.
 
-    Where one unit of work sends both, it is the second (B-44), so that what follows comes after both.
+    Where one unit of work sends ``transaction.succeeded`` as well, that is the second (B-44), and what follows is after it.
     """
-    if event.type == "transaction.succeeded":
-        intent = world.get(PaymentIntent, event.data.object.payment_intent)
-    else:
-        intent = world.require(PaymentIntent, event.data.object.id)
-        transaction = world.get(Transaction, intent.transaction)
-        if transaction is None or transaction.status != "approved" or not is_received(world, intent):
-            return
-    if intent is not None:
-        world.signal("payment received", intent)
-        if intent.checkout_session is not None:
-            world.signal("session paid", intent)
+    intent = world.require(PaymentIntent, intent.id)
+    transaction = world.get(Transaction, intent.transaction)
+    if transaction is not None and transaction.status == "approved" and is_received(world, intent):
+        _receive(world, intent)
+
+
+def collected(world: World, transaction: Transaction) -> None:
+    """Reaction to ``transaction.succeeded``: the payment is received with it."""
+    if (intent := world.get(PaymentIntent, transaction.payment_intent)) is not None:
+        _receive(world, intent)
+
+
+def _receive(world: World, intent: PaymentIntent) -> None:
+    world.signal("payment received", intent)
+    if intent.checkout_session is not None:
+        world.signal("session paid", intent)
 
 
 def _name(owner: Record) -> str:

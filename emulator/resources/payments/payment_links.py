@@ -17,7 +17,6 @@ from emulator.core.handlers import (
     get_handler,
     get_or_404,
     list_handler,
-    new_record,
     with_rules,
 )
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
@@ -42,7 +41,6 @@ class PaymentLink(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "payment_link"
     prefix: ClassVar[str] = "link"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment link"), N_("Payment links"))
-    not_found_code: ClassVar[str] = "PAYMENT_LINK_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "payment_link_type", "currency")
 
     object: str = "payment_link"
@@ -107,9 +105,9 @@ def create(world: World, body: Body) -> PaymentLink:
     found.done()
     id = world.new_id(PaymentLink)
     once = {"max_usage": 1} if body["validity_type"] == "one_time" else {}
-    link = new_record(
+    return STATE_MACHINE.create(
         world,
-        PaymentLink,
+        "create",
         body,
         id=id,
         name=body.get("name") or next((product.name for product in sold), None),
@@ -118,12 +116,10 @@ def create(world: World, body: Body) -> PaymentLink:
         amount=amount,
         products=tuple(product.id for product in sold),
         prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in sold},
-        status="active",
         redirect_url=RedirectUrl(**body.get("redirect_url", {})),
         payment_method_types=types,
         **{**once, **_limits(body)},
     )
-    return STATE_MACHINE.create(world, "create", link)
 
 
 def _default_type(body: Mapping[str, Any]) -> str:

@@ -8,10 +8,9 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
 from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, new_record, with_rules
 from emulator.core.jobs import Job
-from emulator.core.records import N_, Metadata, Record, no_metadata
+from emulator.core.records import N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -28,7 +27,6 @@ class Receipt(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "receipt"
     prefix: ClassVar[str] = "rcpt"
     names: ClassVar[tuple[str, str] | None] = (N_("Receipt"), N_("Receipts"))
-    not_found_code: ClassVar[str] = "RECEIPT_NOT_FOUND"
     unique: ClassVar[tuple[str, ...]] = ("transaction",)
 
     object: str = "receipt"
@@ -44,9 +42,8 @@ class Receipt(Record, frozen=True, kw_only=True):
     created_at: str
 
 
-def issue_receipt(world: World, event: Event) -> None:
+def issue_receipt(world: World, transaction: Transaction) -> None:
     """Reaction to ``transaction.succeeded``: issue the receipt; one that a tester has completed again has it already."""
-    transaction: Transaction = event.data.object
     if world.table(Receipt).find("transaction", transaction.id) is not None:
         return
     intent = world.get(PaymentIntent, transaction.payment_intent)
@@ -80,7 +77,6 @@ class Refund(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "refund"
     prefix: ClassVar[str] = "refd"
     names: ClassVar[tuple[str, str] | None] = (N_("Refund"), N_("Refunds"))
-    not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
     checked: ClassVar[frozenset[str]] = frozenset({"status", "amount"})
 
@@ -123,10 +119,10 @@ def create(world: World, body: Body) -> Refund:
         deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
         amount = _amount(world, deposit, body.get("amount"))
     found.done()
-    trigger, status = ("review", "pending") if settings(world).refund_review else ("send", "processing")
-    copied = {"currency": deposit.currency, "payment_method_type": deposit.payment_method_type}
-    refund = new_record(world, Refund, body, amount=amount, status=status, **copied)
-    refund = STATE_MACHINE.create(world, trigger, refund)
+    trigger = "review" if settings(world).refund_review else "send"
+    refund = STATE_MACHINE.create(
+        world, trigger, body, amount=amount, **pick(deposit, "currency", "payment_method_type")
+    )
     plan(world, refund)
     return refund
 

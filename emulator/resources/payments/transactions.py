@@ -14,12 +14,11 @@ from emulator.core.handlers import (
     get_handler,
     get_or_404,
     list_handler,
-    new_record,
     sublist_handler,
     with_rules,
 )
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
+from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
 from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -37,7 +36,6 @@ class Transaction(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "transaction"
     prefix: ClassVar[str] = "trans"
     names: ClassVar[tuple[str, str] | None] = (N_("Transaction"), N_("Transactions"))
-    not_found_code: ClassVar[str] = "TRANSACTION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")
     checked: ClassVar[frozenset[str]] = frozenset(
         {"id", "status", "amount", "amount_refunded", "fee", "commission", "net_amount"}
@@ -82,6 +80,9 @@ STATE_MACHINE = StateMachine(
 )
 
 
+COPIED_FIELDS = ("currency", "payment_intent", "customer", "payment_method_type", "operator", "instrument")
+"""The fields of a deposit that the transaction of its refund takes over."""
+
 COUNTED = ("completed", "disputed", "refunded")
 """The states of a deposit that the customer's totals count (B-30, B-56)."""
 
@@ -91,9 +92,9 @@ def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: A
     own = settings(world)
     fee_rate = FEE_RATES[own.pricing_plan]
     fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, own.commission_rate)
-    deposit = new_record(
+    return STATE_MACHINE.create(
         world,
-        Transaction,
+        "open",
         fields,
         amount=amount,
         fee=fee,
@@ -101,12 +102,10 @@ def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: A
         commission=commission,
         commission_rate=own.commission_rate,
         net_amount=amount - fee - commission,
-        status="pending",
         payment_method_type=details.type,
         operator=payment_details.operator_name(details),
         instrument=details,
     )
-    return STATE_MACHINE.create(world, "open", deposit)
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
@@ -155,22 +154,16 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     STATE_MACHINE.create(
         world,
         "return",
-        deposit.replace(
-            id=world.new_id(Transaction),
-            amount=amount,
-            amount_refunded=0,
-            fee=0,
-            fee_rate=0,
-            commission=0,
-            commission_rate=0,
-            net_amount=amount,
-            status="completed",
-            type="refund",
-            processed_at=world.now,
-            created_at=world.now,
-            updated_at=world.now,
-            **fields,
-        ),
+        pick(deposit, *COPIED_FIELDS),
+        amount=amount,
+        fee=0,
+        fee_rate=0,
+        commission=0,
+        commission_rate=0,
+        net_amount=amount,
+        type="refund",
+        processed_at=world.now,
+        **fields,
     )
     if deposit.status in COUNTED:
         count(world, deposit, -amount)

@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from emulator.core.errors import ApiError
-from emulator.core.events import Event
 from emulator.core.handlers import Query, get_or_404, new_record
 from emulator.core.records import Metadata, Record
 from emulator.core.world import World
@@ -151,18 +150,16 @@ def invoice(world: World, invoice: Invoice) -> None:
         write(world, "invoice", to, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
-def receipt(world: World, event: Event) -> None:
+def receipt(world: World, transaction: Transaction) -> None:
     """Reaction to ``transaction.succeeded``, after the one that issues the receipt (B-44, B-53)."""
-    transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
     sold = intent.sold if intent and not paid else ()
     _to_payer(world, "receipt", transaction, {"invoice": paid, "lines": sold})
 
 
-def refund(world: World, event: Event) -> None:
+def refund(world: World, refund: Refund) -> None:
     """Reaction to ``refund.succeeded``: an email to the address on the receipt."""
-    refund = world.require(Refund, event.data.object.id)
     _to_payer(world, "refund", world.require(Transaction, refund.transaction), {"refund": refund})
 
 
@@ -175,24 +172,22 @@ def _to_payer(world: World, topic: str, transaction: Transaction, about: Mapping
         write(world, topic, receipt.customer_email, customer, about)
 
 
-def renewal_failed(world: World, event: Event) -> None:
+def renewal_failed(world: World, subscription: Subscription) -> None:
     """Reaction to ``subscription.payment_failed``, after each attempt (B-45)."""
-    subscription = world.require(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
     again_at = renewals.next_retry_at(world, subscription)
     _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
 
 
-def trial_ending(world: World, event: Event) -> None:
+def trial_ending(world: World, subscription: Subscription) -> None:
     """Reaction to ``subscription.trial_will_end`` (B-43)."""
-    subscription = world.require(Subscription, event.data.object.id)
     charge = renewals.next_charge(world, subscription)
     _to_subscriber(world, "trial_ending", subscription, {"first_payment": charge["total"]})
 
 
-def canceled(world: World, event: Event) -> None:
+def canceled(world: World, subscription: Subscription) -> None:
     """Reaction to ``subscription.canceled``: when it ends, not when its end was scheduled (B-47)."""
-    _to_subscriber(world, "subscription_canceled", world.require(Subscription, event.data.object.id), {})
+    _to_subscriber(world, "subscription_canceled", subscription, {})
 
 
 def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:

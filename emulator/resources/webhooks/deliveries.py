@@ -15,13 +15,12 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.events import Event, EventData
-from emulator.core.handlers import Page, Query, get_or_404, new_record, scan
+from emulator.core.handlers import Page, Query, get_or_404, scan
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Record, to_wire
 from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
-from emulator.core.unit_of_work import DeliverWebhook, HttpResult, PingEndpoint
+from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint
 from emulator.core.world import World, encode
 from emulator.resources.app.settings import settings
 from emulator.resources.webhooks import endpoints
@@ -216,16 +215,8 @@ def enqueue_deliveries(world: World, event: Event) -> None:
 
 
 def _create(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
-    delivery = new_record(
-        world,
-        WebhookDelivery,
-        webhook=endpoint.id,
-        event=event.id,
-        event_type=event.type,
-        status="pending",
-        next_attempt_at=world.now,
-    )
-    return STATE_MACHINE.create(world, "create", delivery)
+    own = {"webhook": endpoint.id, "event": event.id, "event_type": event.type, "next_attempt_at": world.now}
+    return STATE_MACHINE.create(world, "create", **own)
 
 
 def reissue(world: World, post: DeliverWebhook) -> None:
@@ -393,7 +384,7 @@ def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResu
     endpoint = _require_enabled(world, id)
     delivery = get_or_404(world, WebhookDelivery, did)
     if delivery.webhook != endpoint.id:
-        raise ApiError(WebhookDelivery.not_found_code)
+        raise ApiError("NOT_FOUND")
     delivery = STATE_MACHINE.transition(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
     yield _deliver(delivery)
     return get_or_404(world, WebhookDelivery, did)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.events import EventData
 from emulator.core.handlers import (
     Body,
     Violations,
@@ -25,7 +24,7 @@ from emulator.core.handlers import (
     with_rules,
 )
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, to_wire
-from emulator.core.unit_of_work import HttpResult, PingEndpoint
+from emulator.core.unit_of_work import EventData, HttpResult, PingEndpoint
 from emulator.core.world import World, encode
 from emulator.resources.app import clients
 from emulator.resources.app.settings import settings
@@ -100,7 +99,6 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "webhook_endpoint"
     prefix: ClassVar[str] = "wh"
     names: ClassVar[tuple[str, str] | None] = (N_("Webhook endpoint"), N_("Webhook endpoints"))
-    not_found_code: ClassVar[str] = "WEBHOOK_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("enabled",)
 
     object: str = "webhook_endpoint"

@@ -19,7 +19,7 @@ from emulator.core.errors import ApiError
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import Language, language_of, preferred
 from emulator.ui.base import plots
-from emulator.web.context import context_of
+from emulator.web.context import context_of, whole_body
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,17 +64,14 @@ class BodyTooLong(ValueError):
     """A body has more bytes than its reader accepts."""
 
 
-async def body(request: Request, limit: int) -> bytearray:
+async def body(request: Request, limit: int) -> bytes:
     """Return the posted bytes. Raises :class:`BodyTooLong` beyond the limit, after which nothing more is read."""
-    raw = bytearray()
-    async for part in request.stream():
-        raw += part
-        if len(raw) > limit:
-            raise BodyTooLong
+    if (raw := await whole_body(request.receive, limit)) is None:
+        raise BodyTooLong
     return raw
 
 
-def fields(raw: bytearray, limit: int) -> dict[str, str]:
+def fields(raw: bytes, limit: int) -> dict[str, str]:
     """Return the fields, empty ones included. Raises ``ValueError`` for what is not UTF-8 and beyond the limit of fields."""
     return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=limit))
 

@@ -16,12 +16,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from emulator.core.errors import ApiError
-from emulator.core.idempotency import lookup, store
 from emulator.core.limits import FORM
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app import security_profiles
+from emulator.resources.app.idempotency import lookup, store
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent

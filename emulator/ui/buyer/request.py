@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from emulator.core.idempotency import lookup
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
+from emulator.resources.app.idempotency import lookup
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -21,6 +20,7 @@ from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.buyer.forms import Form, FormTokens
 from emulator.ui.buyer.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
 from emulator.web.context import context_of
+from emulator.web.origins import is_cross_origin
 
 Pay = Callable[..., Any]
 
@@ -91,11 +91,7 @@ class PageRequest(BrowserRequest):
     @property
     def foreign(self) -> bool:
         """Whether a browser says that a page of another site sent this. Programs send no such headers."""
-        context = context_of(self.http.scope)
-        origin = context.header(b"origin")
-        if origin is not None and urlsplit(origin).netloc != context.header(b"host"):
-            return True
-        return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
+        return is_cross_origin(context_of(self.http.scope))
 
     def is_valid(self, token: str) -> bool:
         return self._tokens.valid(self.id, token)

@@ -25,39 +25,34 @@ from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.render import figure
 from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
 
-
-class Action(NamedTuple):
-    """A request: its path takes the field ``_id`` of the form."""
-
-    method: str
-    path: str
-
-
-ACTIONS: Mapping[str, Action] = {
-    "advance": Action("POST", "/_emulator/clock/advance"),
-    "freeze": Action("POST", "/_emulator/clock/freeze"),
-    "run": Action("POST", "/_emulator/clock/run"),
-    "rewind": Action("POST", "/_emulator/rewind"),
-    "test_webhook": Action("POST", "/v1/webhooks/{_id}/test/"),
-    "change": Action("PATCH", "/_emulator/objects/{_id}"),
-    "outcome": Action("POST", "/_emulator/outcomes"),
-    "clear_outcomes": Action("DELETE", "/_emulator/outcomes"),
-    "fault": Action("POST", "/_emulator/faults"),
-    "remove_outcome": Action("DELETE", "/_emulator/outcomes?id={_id}"),
-    "remove_fault": Action("DELETE", "/_emulator/faults?id={_id}"),
-    "clear_faults": Action("DELETE", "/_emulator/faults"),
-    "settings": Action("PATCH", "/_emulator/app"),
-    "save": Action("POST", "/_emulator/snapshots"),
-    "restore": Action("POST", "/_emulator/snapshots/{_id}/restore"),
-    "import": Action("PUT", "/_emulator/snapshots/{_id}"),
-    "delete": Action("DELETE", "/_emulator/snapshots/{_id}"),
-    "reset": Action("POST", "/_emulator/reset"),
-    "record": Action("POST", "/_emulator/recording/start"),
-    "trigger": Action("POST", "/_emulator/trigger"),
-    "response": Action("PUT", "/_emulator/inbox/{_id}/response"),
-    "clear_response": Action("DELETE", "/_emulator/inbox/{_id}/response"),
+ACTIONS: Mapping[str, str] = {
+    "advance": "POST /_emulator/clock/advance",
+    "freeze": "POST /_emulator/clock/freeze",
+    "run": "POST /_emulator/clock/run",
+    "rewind": "POST /_emulator/rewind",
+    "test_webhook": "POST /v1/webhooks/{_id}/test/",
+    "change": "PATCH /_emulator/objects/{_id}",
+    "outcome": "POST /_emulator/outcomes",
+    "clear_outcomes": "DELETE /_emulator/outcomes",
+    "fault": "POST /_emulator/faults",
+    "remove_outcome": "DELETE /_emulator/outcomes?id={_id}",
+    "remove_fault": "DELETE /_emulator/faults?id={_id}",
+    "clear_faults": "DELETE /_emulator/faults",
+    "settings": "PATCH /_emulator/app",
+    "save": "POST /_emulator/snapshots",
+    "restore": "POST /_emulator/snapshots/{_id}/restore",
+    "import": "PUT /_emulator/snapshots/{_id}",
+    "delete": "DELETE /_emulator/snapshots/{_id}",
+    "reset": "POST /_emulator/reset",
+    "record": "POST /_emulator/recording/start",
+    "trigger": "POST /_emulator/trigger",
+    "response": "PUT /_emulator/inbox/{_id}/response",
+    "clear_response": "DELETE /_emulator/inbox/{_id}/response",
 }
-"""By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
+"""By the last segment of the path a form is posted to: a request, whose path takes the field ``_id`` of the form.
+
+Each has a message in ``labels.DONE``.
+"""
 
 
 BEFORE_RESTORE = "before-restore"
@@ -129,15 +124,15 @@ STEPS_DONE = {
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    action = ACTIONS[name]
+    method, _, path = ACTIONS[name].partition(" ")
     if name == "fault" and "then" not in api_client.body_of(form):
         return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
     if name == "restore" and form.get("_id") != BEFORE_RESTORE:
         await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
     before = await request.get("app") if name == "settings" else {}
-    path = action.path.format(_id=quote(form.get("_id", ""), safe="") or "-")
-    body = None if action.method == "DELETE" else api_client.body_of(form)
-    answer = await request.call(action.method, path, body=body)
+    path = path.format(_id=quote(form.get("_id", ""), safe="") or "-")
+    body = None if method == "DELETE" else api_client.body_of(form)
+    answer = await request.call(method, path, body=body)
     differs = _differs(request.language, before, answer) if name == "settings" else []
     done = request.language.gettext(labels.DONE[name], **await _values(request, answer))
     return Notice(True, " ".join([done, *differs]))

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from emulator.core.errors import ERRORS
-from emulator.core.events import Event
 from emulator.core.records import N_, Record
+from emulator.core.unit_of_work import Event
 from emulator.document.paths import fixture
 from emulator.insight.names import job_texts
 from emulator.presentation.languages.language import Language

@@ -24,17 +24,11 @@ from starlette.types import Scope
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.event_types import EVENTS
 from emulator.core.vendored import library
-from emulator.document.paths import guide_folder, guide_pages_folder, skill_file
+from emulator.document.paths import GUIDE, GUIDE_PAGES, SKILL
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import (
-    Step,
-    assumptions_of,
-    error_examples,
-    named_assumptions,
-    numbered_assumptions,
-)
+from emulator.engine.reference_data import Step, assumptions_of, error_examples, named_assumptions, numbered_assumptions
 from emulator.resources.app.clients import DEFAULT_APP, SECRET, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
@@ -81,7 +75,7 @@ def page(
     **values: Any,
 ) -> Response:
     """Return a page in the face of the guide, in English; without a guide there is nothing to search."""
-    menu = guide_folder() / "menu.json"
+    menu = GUIDE / "menu.json"
     has_guide = menu.is_file()
     face = {
         "base": PATH if has_guide else "",
@@ -269,7 +263,7 @@ def first_page(request: Request) -> Response:
 
 async def llms_txt(_: Request) -> Response:
     """Return the list of the guide's pages, as language models are given it (llmstxt.org)."""
-    pages = sorted(guide_pages_folder().glob("*.md"))
+    pages = sorted(GUIDE_PAGES.glob("*.md"))
     titles = [page.read_text("utf-8").partition("\n")[0].removeprefix("#").strip() for page in pages]
     links = [f"- [{title}]({PATH}/{page.name})" for title, page in zip(titles, pages, strict=True)]
     return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=HEADERS)
@@ -290,7 +284,7 @@ LLMS_TXT = (
 
 async def markdown(request: Request) -> Response:
     name = request.path_params["name"]
-    page = skill_file() if name == "skill" else guide_pages_folder() / f"{name}.md"
+    page = SKILL if name == "skill" else GUIDE_PAGES / f"{name}.md"
     if not page.is_file():
         raise HTTPException(404)
     return FileResponse(page, media_type="text/markdown; charset=utf-8", headers=HEADERS)
@@ -300,16 +294,16 @@ class Guide(StaticFiles):
     """The files of the site; where it was not built, its pages are there as Markdown."""
 
     def __init__(self) -> None:
-        super().__init__(directory=guide_folder(), html=True, check_dir=False)
+        super().__init__(directory=GUIDE, html=True, check_dir=False)
 
     async def check_config(self) -> None:
         """Accept a missing folder: a checkout may have no site."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if not guide_folder().is_dir():
+        if not GUIDE.is_dir():
             if path == ".":
                 return RedirectResponse("/llms.txt")
-            if path in {page.stem for page in guide_pages_folder().glob("*.md")}:
+            if path in {page.stem for page in GUIDE_PAGES.glob("*.md")}:
                 return RedirectResponse(f"{PATH}/{path}.md")
         found = await super().get_response(path, scope)
         found.headers.update(HEADERS)

@@ -39,7 +39,7 @@ def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
 def store(world: World, key: str, fingerprint: str, status: int, body: bytes) -> None:
     """Store a response. Expired ones are removed here, so that no job is needed for it."""
     table = world.table(StoredResponse)
-    while (oldest := table.oldest()) is not None and oldest.expires_at <= world.now:
+    while table.order and (oldest := table.order[0].record).expires_at <= world.now:
         world.remove(oldest)
     world.add(
         StoredResponse(
