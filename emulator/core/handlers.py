@@ -295,7 +295,12 @@ def scan(table: Table[R], query: Query, filters: Filters = NO_FILTERS) -> Slices
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
-    if not rest and ordering == "-created_at" and (len(runs) == 1 or first < STEP):
+    if not rest and ordering == "-created_at" and len(runs) == 1:
+        [(slots, start, stop)] = runs
+        last = max(start, stop - first)
+        newest = _records([Run(slots, max(start, last - size), last)])
+        return Page([*newest], stop - start, page, size)
+    if not rest and ordering == "-created_at" and first < STEP:
         newest = _records([Run(run.slots, max(run.start, run.stop - first - size), run.stop) for run in runs])
         return Page([*islice(newest, first, first + size)], sum(map(len, runs)), page, size)
     matches = yield from _matches(runs, rest, filters)
