@@ -222,7 +222,7 @@ async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, An
 async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator[ScheduleEntry]:
     """Yield every entry that the query asks for, soonest first."""
     if "until" in query:
-        until, copied = horizon(runtime, query["until"]), [await runtime.history.copy()]
+        until, copied = horizon(runtime, query["until"]), [(await runtime.history.snapshot()).world]
         async for item in preview(copied[0], until):
             if query.get("kind") in (None, item["kind"]):
                 yield item

@@ -51,7 +51,7 @@ from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
 from emulator.engine.storage.serialization import WorldHeader
-from emulator.engine.storage.store import StorageError, WorldPersistence
+from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
 
 logger = logging.getLogger("emulator")
 
@@ -447,8 +447,12 @@ class Scheduler:
     def store_unsaved(self) -> None:
         """Store clock and counters of the worlds where they changed. What cannot be stored is tried again."""
         for world in [*self.unsaved]:
-            with suppress(StorageError):  # the store has logged it, once
+            try:
                 world.flush()
+            except WorldClosed:
+                self.unsaved.discard(world)
+            except StorageError:  # the store has logged it, once
+                pass
 
     def look(self) -> None:
         """Start on every world that has something due; visits no other."""

@@ -311,20 +311,16 @@ class History:
         return len(units)
 
     async def snapshot(self) -> WorldSnapshot:
+        """Return the world as it is now. Records never change, so only their filing is copied."""
+        runtime = self._runtime
         async with self.changing:
-            self._runtime.run_due()
-            head = self._runtime.clock.header(self._runtime.world, goes_on=False)
-            return WorldSnapshot(await self.copy(), head)
-
-    async def copy(self) -> World:
-        """Return a copy of the world as it is now. Records never change, so only their filing is copied."""
-        copying, observers = Copying(self._runtime.world), self._runtime.observers
-        note = copying.note
-        observers.append(note)
-        try:
-            return await self._runtime.in_slices(copying.slices())
-        finally:
-            observers.remove(note)
+            head, copying = runtime.clock.header(runtime.world, goes_on=False), Copying(runtime.world)
+            note = copying.note
+            runtime.observers.append(note)
+            try:
+                return WorldSnapshot(await runtime.in_slices(copying.slices()), head)
+            finally:
+                runtime.observers.remove(note)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""

@@ -22,6 +22,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core.world import World
 from emulator.resources.app.clients import Key
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.registry import OPERATIONS
 from emulator.server import sandbox as server
 from emulator.server.sandbox import Options
@@ -269,7 +270,7 @@ def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, 
 
 
 LARGE = 40_000
-"""Customers of a world whose operations would take 25 to 300 ms in one go."""
+"""Customers, and payment links, of a world whose operations would take 25 to 300 ms in one go."""
 
 LONGEST = 0.025
 """Seconds of processor time that pass between two turns of others; the slices take four milliseconds."""
@@ -296,9 +297,11 @@ async def longest_turn(act: Awaitable[Any]) -> float:
 def fill(world: World) -> None:
     with world.unit_of_work():
         first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
+        (link,) = world.table(PaymentLink)
         for number in range(LARGE):
             email = f"ada{number * 7919 % LARGE}@example.com"
             world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
+            world.add(msgspec.structs.replace(link, id=world.new_id(PaymentLink)))
 
 
 @pytest.fixture
@@ -311,7 +314,7 @@ def no_garbage() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_garbage")
 def test_what_grows_with_a_world_is_done_in_slices() -> None:
-    """A search, an order, a snapshot, its export, its restore and a rewind let others run, each time."""
+    """A search, an order, a snapshot, its export, its restore, a rewind and a reset let others run, each time."""
     sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False))
     key = {"Authorization": "Bearer sk_test_large"}
     acts: list[tuple[str, Any]] = [
@@ -325,12 +328,15 @@ def test_what_grows_with_a_world_is_done_in_slices() -> None:
         ("/_emulator/schedule?until=2100-01-01T00:00:00Z", None),
         ("/_emulator/snapshots/here/restore", {}),
         ("/v1/customers/", None),
+        ("/_emulator/reset", {}),
     ]
 
     async def run() -> dict[str, float]:
-        fill((await sandbox.engine.open(Key("large", livemode=False))).world)
         transport = httpx.ASGITransport(sandbox.application())
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
+            link = {"payment_link_type": "custom", "currency": "XAF", "amount": 500}
+            (await client.post("/v1/payment-links/", json=link)).raise_for_status()
+            fill(sandbox.engine.runtimes[Key("large", livemode=False)].world)
             # What is imported and built with the first request of its kind.
             for path in ("/v1/customers/", "/_emulator/objects?kind=customer"):
                 (await client.get(path)).raise_for_status()
