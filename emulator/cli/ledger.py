@@ -76,14 +76,8 @@ def movement_row(entries: Sequence[Any]) -> Row:
     return Row(first["at"], (" · ".join(moved),), first["object"], first["object"])
 
 
-def broken(each: Any) -> str:
-    earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
-    cause = f"{each['cause']['summary']} ({each['cause']['id']}){earlier}"
-    off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
-    return f"{when(each['at'])}  {off}: {cause}"
-
-
 def balance(found: Any) -> str:
     is_balanced = click.style("Balanced.", fg="green") if found["balanced"] else click.style("Not balanced.", fg="red")
     above = [""] if found["entries"]["data"] else []
-    return "\n".join([*above, *map(broken, found["broken_by"]), is_balanced])
+    broken = (f"{when(each['at'])}  {each['summary']}" for each in found["broken_by"])
+    return "\n".join([*above, *broken, is_balanced])

@@ -86,8 +86,10 @@ def own_sandbox(**options: Any) -> Iterator[str]:
         thread = ServerThread(server)
     except DidNotStart as error:
         raise click.ClickException(str(error)) from None
-    with thread:
+    try:
         yield server.url
+    finally:
+        thread.stop()
 
 
 def allow_open_files() -> None:

@@ -35,8 +35,7 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
         "client": CLIENT,
     }
     unread = [request.body]
-    start: Message = {}
-    body: list[bytes] = []
+    sent: list[Message] = []
     complete = asyncio.Event()
 
     async def receive() -> Message:
@@ -46,13 +45,11 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            start.update(message)
-        else:
-            body.append(message.get("body", b""))
-            if not message.get("more_body"):
-                complete.set()
+        sent.append(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            complete.set()
 
     await app(scope, receive, send)
+    start, *parts = sent
     found = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
-    return ApiResponse(request, start["status"], found, b"".join(body))
+    return ApiResponse(request, start["status"], found, b"".join(part.get("body", b"") for part in parts))

@@ -20,7 +20,7 @@ from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepTexts
 from emulator.presentation.languages.catalogs import SOURCE
-from emulator.presentation.languages.language import language_of
+from emulator.presentation.languages.language import language_of, plain_money
 from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -96,14 +96,18 @@ def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
     """Return the imbalance that a unit of work caused, with the last one before it that touched the account."""
     assert isinstance(failure.error, Imbalance)
     posting = failure.error.posting
+    cause, earlier = _cause_of(failure), _earlier(runtime, failure, posting)
+    off = f"{posting.name} is off by {plain_money(posting.amount, posting.currency)}"
+    before = f"; before it {earlier['summary']}" if earlier else ""
     return {
+        "summary": f"{off}: {cause['summary']} ({cause['id']}){before}",
         "account": posting.name,
         "amount": posting.amount,
         "currency": posting.currency,
         "at": LoggedUnit(failure.number, failure.unit).at,
         "undone": failure.is_undone,
-        "cause": _cause_of(failure),
-        "earlier": _earlier(runtime, failure, posting),
+        "cause": cause,
+        "earlier": earlier,
     }
 
 

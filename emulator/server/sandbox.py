@@ -39,9 +39,6 @@ from emulator.web.service_app import service_app
 HEALTH = "/_emulator/health"
 """What containers and their neighbours ask, by any name and without the control token."""
 
-FROM_OPTIONS = Start()
-"""A world that starts as the options of the sandbox say."""
-
 
 class Parts(NamedTuple):
     """What makes the worlds of a sandbox, what sends their webhooks, and what wraps the service and the control API.
@@ -116,14 +113,14 @@ class Sandbox:
             raise
 
     def build_world(
-        self, key: Key, start: Start = FROM_OPTIONS, saved: StoredWorld | None = None
+        self, key: Key, start: Start | None = None, saved: StoredWorld | None = None
     ) -> tuple[World, Clock]:
         """Return the world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
 
+        Without a ``start`` it is that of the options.
         Raises 401 ``INVALID_API_KEY`` for a key that is not listed (B-02), and :class:`InvalidState`.
         """
-        if start is FROM_OPTIONS:
-            start = self.options.starts.get(key.name, start)
+        start = start or self.options.starts.get(key.name, Start())
         own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and not self._knows(key):
             raise ApiError("INVALID_API_KEY")

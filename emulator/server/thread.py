@@ -62,12 +62,6 @@ class ServerThread:
         if self._thread.is_alive():
             raise RuntimeError("the emulator did not stop")
 
-    def __enter__(self) -> ServerThread:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
 
 def threads_are_real() -> bool:
     """Return whether a new thread is one of the system's, and not a greenlet in this one."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.client.api import Api, RequestRefused
 from emulator.client.messages import JSON
-from emulator.presentation.languages.language import plain_money
 from emulator.testing.collector import Delivery
 
 if TYPE_CHECKING:
@@ -392,13 +391,8 @@ class Ledger:
         __tracebackhide__ = True
         found = self._read()
         if not found["balanced"]:
-            raise AssertionError("\n".join(["The ledger is not balanced:", *map(_line, found["broken_by"])]))
+            broken = (f"  {each['at']}  {each['summary']}" for each in found["broken_by"])
+            raise AssertionError("\n".join(["The ledger is not balanced:", *broken]))
 
     def _read(self) -> JSON:
         return self._api.get(LEDGER_PATH)
-
-
-def _line(each: JSON) -> str:
-    earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
-    off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
-    return f"  {each['at']}  {off}: {each['cause']['summary']} ({each['cause']['id']}){earlier}"

@@ -480,3 +480,5 @@ def test_what_broke_it_is_named_with_the_request_before_it(
     requests = [each["id"] for each in sent if each["path"] == f"/_emulator{path}"]
     summary = {"summary": f"POST /_emulator{path}"}
     assert [broken["cause"], broken["earlier"]] == [{"id": id, **summary} for id in requests]
+    post = summary["summary"]
+    assert broken["summary"] == f"{broken['account']} is off by 5,000 XAF: {post} ({requests[0]}); before it {post}"

@@ -255,12 +255,9 @@ def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -
     assert sorted(each["amount"] for each in world.ledger.entries(object=customer)) == [-5000, 5000]
     assert world.ledger.entries(currency="EUR") == []
     world.ledger.assert_balanced()
-    broken = r"payments of inv_1 is off by 5,000 XAF: job .* \(job_3\); before it POST"
-    cause = {"id": "job_3", "summary": "job subscription.retry of sub_1 ran"}
-    earlier = {"id": "req_1", "summary": "POST /_emulator/invoices/inv_1/pay"}
-    found = {"account": "payments of inv_1", "amount": 5000, "currency": "XAF", "at": "2026-01-15T09:30:00.000Z"}
-    answer = {"balanced": False, "broken_by": [{**found, "cause": cause, "earlier": earlier}]}
-    with pytest.raises(AssertionError, match=broken):
+    broken = {"at": "2026-01-15T09:30:00.000Z", "summary": "payments of inv_1 is off by 5,000 XAF"}
+    answer = {"balanced": False, "broken_by": [broken]}
+    with pytest.raises(AssertionError, match=r"09:30:00\.000Z  payments of inv_1 is off by 5,000 XAF"):
         Ledger(Mock(get=lambda *_, **__: answer)).assert_balanced()
 
 

@@ -383,7 +383,7 @@ class Ledger {
 
   async assertBalanced() {
     const shown = await this.show();
-    if (!shown.balanced) throw new Error(`the ledger does not add up after ${shown.broken_by}`);
+    if (!shown.balanced) throw new Error(`the ledger does not add up: ${shown.broken_by.map((each) => each.summary).join("; ")}`);
   }
 }
 
