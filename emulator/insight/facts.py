@@ -219,7 +219,7 @@ def _price(known: Known, each: Subscription) -> str:
 
 
 def _failures(payments: Callable[[Known, Any], Iterable[PaymentIntent]]) -> Mapping[str, Fact]:
-    """Return what is known of those of these payments that failed: how many, and how the last one was made and failed."""
+    """Return the facts about the payments among these that failed: how many, and what the last was made with and got."""
 
     def failed(known: Known, it: Any) -> list[tuple[PaymentIntent, str]]:
         return [(one, one.last_error.code) for one in payments(known, it) if one.last_error]

@@ -93,8 +93,8 @@ class Options:
 class Sandbox:
     """Worlds, the engine that runs them, and the APIs and pages that show them."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options = options or Options()
         trusted = {"webhook_http": "any"} if options.trust_network else {}
         calibrated = options.profile.chosen() if options.profile else {}
         self.fixtures: Fixtures = Fixtures(options.fixtures, options.assumptions, merged(calibrated, trusted))

@@ -20,7 +20,7 @@ from emulator.resources.app.clients import Key
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 from emulator.resources.webhooks.endpoints import EVERY_EVENT, RetryPolicy, WebhookEndpoint, permitted_url
-from emulator.server.sandbox import Options, Sandbox
+from emulator.server.sandbox import Sandbox
 
 APP = Key("receiver", livemode=False)
 """The App that the events belong to if they happen nowhere else."""
@@ -62,7 +62,7 @@ class ServiceWorld:
         self._elsewhere = elsewhere
         self.is_readable: bool = elsewhere is not None
         """Whether there is a service from which the objects of the events can be read."""
-        self._world, self._clock = Sandbox(Options()).build_world(app)
+        self._world, self._clock = Sandbox().build_world(app)
         with self._world.unit_of_work():
             fields = {"secret": secret, "security_profile": method, "ssl_verification": ssl_verification}
             self.endpoint: WebhookEndpoint = self._world.add(_endpoint(self._world, url, webhook, fields))

@@ -15,7 +15,8 @@ class Dialect(NamedTuple):
     """How a language writes values: ``text`` a text, ``expression`` a reference, ``key`` the name of a field.
 
     A text with references stands between ``quotes``: ``escaped`` writes its literal parts, ``inserted`` its references.
-    ``indent`` is the number of spaces of one level, ``padding`` stands inside the braces of an object on one line.
+    ``indent`` is the number of spaces of one level. On one line, ``padding`` stands inside the braces of an object, and
+    ``space`` after commas and colons.
     """
 
     text: Callable[[str], str]
