@@ -70,15 +70,15 @@ def app(
     was found before.
     """
     from emulator.checks.app.cases import KILLED_KINDS
-    from emulator.checks.app.driver import Search, examine
+    from emulator.checks.app.driver import examine
 
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
-    search = Search(only, ignore=known_rules(ignore), kills=kills)
+    ignored = known_rules(ignore)
     again = shlex.split(restart or "") or line.command
     runs = CommandRuns(line, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
     try:
         with line.limits(runs.commands) as limits:
-            report = examine(runs.play, limits, search)
+            report = examine(runs.play, limits, only=only, ignore=ignored, kills=kills)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     # A command that fails because it finds no sandbox says so itself.
@@ -173,9 +173,6 @@ class CommandRuns:
         return ", ".join(first) + (" …" if more else "")
 
 
-REPEAT = 'payments.testApp(scenario, { only: ["{case}"] })'
-
-
 @click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
@@ -191,7 +188,7 @@ def app_scenario(
     afterwards: str,
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
-    from emulator.checks.app.driver import Search, examine
+    from emulator.checks.app.driver import examine
     from emulator.checks.app.scenario import arrange, finish
     from emulator.checks.report import as_json
     from emulator.checks.runs import RunLimits
@@ -208,11 +205,10 @@ def app_scenario(
         return ending
 
     try:
-        search = Search(only, ignore=known_rules(ignore), in_test=True)
-        report = examine(play, RunLimits(budget=budget), search)._replace(repeat=REPEAT)
+        report = examine(play, RunLimits(budget=budget), only=only, ignore=known_rules(ignore), in_test=True)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
-    found = report.report()
+    found = report._replace(repeat='payments.testApp(scenario, { only: ["{case}"] })').report()
     _send({"report": json.loads(as_json(found)), "text": found.text()})
 
 

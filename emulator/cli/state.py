@@ -56,12 +56,11 @@ def compact(store: str) -> None:
     payments-emulator state compact sqlite:shop.db
     """
     from emulator.engine.storage import urls
-    from emulator.engine.storage.urls import file_of
 
     with start_errors():
         before = _size(store)
         urls.compact(store)
-    if file_of(store):
+    if urls.file_of(store):
         click.echo(f"{store}: {before:,} bytes before, {_size(store):,} now")
 
 

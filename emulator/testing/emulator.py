@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from emulator.checks.app.driver import Search
 from emulator.checks.app.report import AppReport
 from emulator.checks.app.scenario import AFTERWARDS, try_scenario
 from emulator.testing import awaited
@@ -106,8 +105,9 @@ class Emulator(BaseEmulator):
         known = [rule.name for rule in rules()]
         if unknown := [name for name in ignore if name not in known]:
             raise ValueError(f"ignore: there is no rule {unknown[0]!r}; there are {', '.join(known)}")
-        search = Search(only, ignore=ignore, in_test=True)
-        return try_scenario(self, scenario, search, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards)
+        return try_scenario(
+            self, scenario, only=only, ignore=ignore, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards
+        )
 
     async def __aenter__(self) -> AsyncEmulator:
         self._awaited = AsyncEmulator(self)

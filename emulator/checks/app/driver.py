@@ -28,26 +28,24 @@ PAUSES = {"throttled": "ignored-retry-after", "error-after": "retried-too-soon"}
 VARIABLE = re.compile(r"[\w-]*\d[\w-]*")
 """What may differ in a request between two runs: ids, numbers, times."""
 
-Play = Callable[[Case | None], Ending]
-"""Runs the scenario once in a new world, with the faults of a case or without any; called from several threads."""
 
+def examine(
+    play: Callable[[Case | None], Ending],
+    limits: RunLimits = ONE_AT_A_TIME,
+    *,
+    only: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    in_test: bool = False,
+    kills: bool = False,
+) -> AppReport:
+    """Run the scenario twice without faults, then each case that patterns in ``only`` name, or all; Ctrl-C ends it.
 
-class Search(NamedTuple):
-    """What is tried: the cases that patterns in ``only`` name, or all.
-
+    ``play`` runs the scenario once in a new world, with the faults of a case or without any; several threads call it.
     ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a test, whose client may do
-    without pauses. ``kills``: the application can be killed, and is started again.
+    without pauses. ``kills``: the application can be killed, and is started again. Raises ``LookupError`` for an unknown
+    pattern.
     """
-
-    only: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    in_test: bool = False
-    kills: bool = False
-
-
-def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Search()) -> AppReport:  # noqa: B008  # immutable
-    """Run the scenario twice without faults, then each case; Ctrl-C ends it. Raises ``LookupError`` for an unknown pattern."""
-    known_kinds(search.only)
+    known_kinds(only)
     left_out: set[tuple[str, str]] = set()
     runs = Runs[Case, Ending](lambda case: _with_rows(play(case), left_out), limits)
     started = time.monotonic()
@@ -56,13 +54,18 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
     except KeyboardInterrupt:
         limits.stop()
         return AppReport((), 0, (), interrupted=True)
-    if reason := _unsuitable(baseline):
+    reason = baseline.failure
+    if reason is None and baseline.was_reset:
+        reason = "it resets its world, and with it the fault that is to strike; it must use the world as it is"
+    if reason is None and not baseline.places:
+        reason = "it sends no request to the service in its world, and gets no webhook"
+    if reason:
         return AppReport(baseline.places, 2, (), failure=reason)
     left_out |= unsteady(baseline.tables or {}, again.tables or {})
     baseline, again = (_with_rows(each, left_out) for each in (baseline, again))
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
-    tried = chosen(cases(baseline.places, kills=search.kills), search.only)
+    tried = chosen(cases(baseline.places, kills=kills), only)
     limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
     refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
     runs.play_all([*refused.values(), *tried])
@@ -71,8 +74,8 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
         for case in tried
         if (ending := runs.endings.get(case.name))
     ]
-    findings = _ignoring([found for each in played if (found := _finding(each, baseline))], search.ignore)
-    unpaused = _cut_short(findings, played, baseline) if search.in_test else []
+    findings = _ignoring([found for each in played if (found := _finding(each, baseline))], ignore)
+    unpaused = _cut_short(findings, played, baseline) if in_test else []
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
@@ -205,11 +208,3 @@ def _sent_again(
         if len(like) > sum(VARIABLE.sub(other, each.content) == wanted for each in planned):
             return like[0]
     return None
-
-
-def _unsuitable(baseline: Ending) -> str | None:
-    if baseline.failure is None and baseline.was_reset:
-        return "it resets its world, and with it the fault that is to strike; it must use the world as it is"
-    if baseline.failure is None and not baseline.places:
-        return "it sends no request to the service in its world, and gets no webhook"
-    return baseline.failure

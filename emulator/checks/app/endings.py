@@ -29,19 +29,12 @@ class SentRequest(NamedTuple):
     changed: int
 
 
-class AuditNote(NamedTuple):
-    """A rule of the audit that the application broke: its name, ``error``, ``warning`` or ``info``, and its title."""
-
-    rule: str
-    severity: str
-    title: str
-
-
 class Ending(NamedTuple):
     """How a scenario ended. ``failure`` is its error in one line, ``value`` what its own check returned.
 
     ``reached`` says whether the fault struck (each of a pair); ``sent`` are the requests by operation: of a case those of
-    the operation that it strikes. ``was_reset`` says that the scenario reset its world, which no fault survives.
+    the operation that it strikes. ``audit`` has each rule of the audit that was broken, its severity and its title.
+    ``was_reset`` says that the scenario reset its world, which no fault survives.
     """
 
     failure: str | None
@@ -51,7 +44,7 @@ class Ending(NamedTuple):
     places: Sequence[Place]
     sent: Mapping[str, Sequence[SentRequest]]
     reached: bool
-    audit: Sequence[AuditNote] = ()
+    audit: Sequence[Mapping[str, str]] = ()
     was_reset: bool = False
     tables: Tables | None = None
 
@@ -91,9 +84,9 @@ def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
         found.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
     else:
         found += value_difference(baseline, other)
-    known = {note.rule for note in baseline.audit}
-    new = [note for note in other.audit if note.rule not in known and note.severity != "info"]
-    found += [EndingDifference(Weight.RULES, note.title, note.rule) for note in new]
+    known = {note["rule"] for note in baseline.audit}
+    new = [note for note in other.audit if note["rule"] not in known and note["severity"] != "info"]
+    found += [EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new]
     return tuple(sorted(found, key=lambda each: each.weight))
 
 

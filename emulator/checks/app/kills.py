@@ -39,9 +39,7 @@ class Killer:
         self.has_struck = False
 
     def parts(self) -> Parts:
-        return Parts(
-            sender=lambda answer_time: WatchedSender(self, answer_time), app=lambda app: WatchedRequests(self, app)
-        )
+        return Parts(sender=lambda answer_time: WatchedSender(self, answer_time), app=self.watched)
 
     def is_at(self, about: str, title: str, id: str) -> bool:
         """Return whether this request or delivery, given by its id, is the one at which it kills."""
@@ -64,6 +62,34 @@ class Killer:
         """Kill nothing any more: the application has ended by itself."""
         with self._lock:
             self._is_over = True
+
+    def watched(self, app: ASGIApp) -> ASGIApp:
+        """Return the application that kills at one of its requests, which is executed in any case; others pass as usual."""
+
+        async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+            async def to_nobody(message: Message) -> None:
+                with suppress(OSError):  # the client may be gone
+                    await send(message)
+
+            context = context_of(scope)
+            if self.is_due and self.strike():
+                await cut(context, receive)
+                return
+            if not self.is_at(REQUEST, title_of(context.method, context.path), context.request_id):
+                await app(scope, receive, send)
+                return
+            _, receive = await read_ahead(receive)
+            if self.case.kind.name == "killed-sent":
+                self.strike()
+                await app(scope, receive, to_nobody)
+                return
+            await app(scope, receive, send)
+            # Whatever the application does next, the world stays as it is: its next request kills it, or GRACE ends.
+            self.is_due = True
+            await asyncio.sleep(GRACE)
+            self.strike()
+
+        return handle
 
 
 class WatchedSender(WebhookSender):
@@ -94,40 +120,3 @@ class WatchedSender(WebhookSender):
         self._killer.is_due = False
         killed = HttpResult(status_code=None, error="the application was killed before it acknowledged")
         return killed if self._killer.has_struck else result
-
-
-class WatchedRequests:
-    """Passes requests on as usual, and kills the application at one of them; that one is executed in any case."""
-
-    def __init__(self, killer: Killer, app: ASGIApp) -> None:
-        self._killer = killer
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = context_of(scope)
-        if self._killer.is_due and self._killer.strike():
-            await cut(context, receive)
-            return
-        if not self._killer.is_at(REQUEST, title_of(context.method, context.path), context.request_id):
-            await self._app(scope, receive, send)
-            return
-        _, receive = await read_ahead(receive)
-        if self._killer.case.kind.name == "killed-sent":
-            self._killer.strike()
-            await self._app(scope, receive, _to_nobody(send))
-            return
-        await self._app(scope, receive, send)
-        # Whatever the application does next, the world stays as it is: its next request kills it, or the end of ``GRACE``.
-        self._killer.is_due = True
-        await asyncio.sleep(GRACE)
-        self._killer.strike()
-
-
-def _to_nobody(send: Send) -> Send:
-    """Return a ``send`` to a client that may be gone."""
-
-    async def sending(message: Message) -> None:
-        with suppress(OSError):
-            await send(message)
-
-    return sending

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from emulator.checks.app.cases import ADVICE, DELIVERY, PAYMENT, REQUEST, Case, Place
-from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
+from emulator.checks.app.endings import EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
 from emulator.document.paths import guide_link
@@ -120,7 +120,7 @@ class AppReport(NamedTuple):
     unreached: Sequence[Case] = ()
     unjudged: Sequence[Case] = ()
     interrupted: bool = False
-    audit: Sequence[AuditNote] = ()
+    audit: Sequence[Mapping[str, str]] = ()
     unpaused: Sequence[str] = ()
     unseen: str = ""
     left_out: Sequence[str] = ()
@@ -167,7 +167,7 @@ class AppReport(NamedTuple):
 
     def _notes(self) -> Iterator[str]:
         for note in self.audit:
-            yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
+            yield f"Without any fault, {note['severity']} of the audit: {note['title']} ({note['rule']})."
         if self.left_out:
             yield f"Left out, as logs of events or different without any fault: {', '.join(self.left_out)}."
         places = Counter(place.about for place in self.places)
@@ -197,7 +197,7 @@ class AppReport(NamedTuple):
             "remaining": self.remaining,
             "unreached": [case.name for case in self.unreached],
             "interrupted": self.interrupted,
-            "audit": [note._asdict() for note in self.audit],
+            "audit": [*self.audit],
             "grid": self._grid(),
         }
 

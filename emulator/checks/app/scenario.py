@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from emulator.checks.app import tables
 from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, title_of
-from emulator.checks.app.driver import Search, examine
-from emulator.checks.app.endings import AuditNote, Ending, SentRequest, digest
+from emulator.checks.app.driver import examine
+from emulator.checks.app.endings import Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
 from emulator.client.api import HELPER, Api
@@ -52,11 +52,12 @@ E = TypeVar("E", bound=TestWorld)
 def try_scenario(
     emulator: E,
     scenario: Callable[[E], Any],
-    search: Search,
     *,
-    budget: float | None = None,
-    jobs: int = 1,
-    whole: bool = False,
+    only: Sequence[str],
+    ignore: Sequence[str],
+    budget: float | None,
+    jobs: int,
+    whole: bool,
     afterwards: str,
 ) -> AppReport:
     """Return the report of a scenario, in worlds that start as ``emulator`` did, ``jobs`` at a time.
@@ -78,7 +79,7 @@ def try_scenario(
         finally:
             free.put(name)
 
-    report = examine(play, RunLimits(jobs, budget), search)
+    report = examine(play, RunLimits(jobs, budget), only=only, ignore=ignore, in_test=True)
     report = report._replace(repeat='payments.test_app(scenario, only=["{case}"])')
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
@@ -136,7 +137,7 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         places=() if case else [*_request_places(requests, whole), *_delivery_places(before), *_payment_places(before)],
         sent=_sent(whole),
         reached=case is None or not is_arranged,
-        audit=[AuditNote(each["rule"], each["severity"], each["title"]) for each in audit],
+        audit=[{name: each[name] for name in ("rule", "severity", "title")} for each in audit],
         was_reset=case is None and not is_arranged,
     )
 

@@ -42,11 +42,8 @@ PREREQUISITES: dict[str, Prerequisite] = {
     for kind, each in TABLES["objects"].items()
 }
 OF_PATH: dict[str, str] = TABLES["of_path"]
-OF_OPERATION: dict[str, str] = TABLES["of_operation"]
-OF_PARAMETER: dict[str, str] = TABLES["of_parameter"]
 OF_FIELD: dict[str, str] = TABLES["of_field"]
 UNSENT_PARAMETERS: dict[str, str] = TABLES["left_out"]
-CHANGES: dict[str, dict[str, Any]] = TABLES["changes"]
 
 
 def anonymous(path: str) -> str:
@@ -123,13 +120,13 @@ class ObjectFactory:
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
         """Return the parameters of a path, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
-        kinds = {"id": OF_OPERATION.get(operation_id, self._of_path.get(first, ""))} | OF_PARAMETER
+        kinds = {"id": TABLES["of_operation"].get(operation_id, self._of_path.get(first, "")), **TABLES["of_parameter"]}
         return {name: self.filled(kinds[name], scene) for name in re.findall(r"\{(\w+)\}", path)}
 
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
         """Return a body with which the operation can succeed."""
         if method == "PATCH":
-            return CHANGES.get(operation_id, {"metadata": {"checked": "yes"}})
+            return TABLES["changes"].get(operation_id, {"metadata": {"checked": "yes"}})
         kind = self._made_by.get(anonymous(path))
         return self.filled(self._known[kind].body, scene) if kind else {}
 
@@ -185,9 +182,9 @@ class ObjectFactory:
 
 def webhook_receiver() -> HttpReceiver:
     """Return a receiver for the webhook endpoints that are made: it answers 200, or 500 to events sent to ``/failing``."""
-    return HttpReceiver(_answer)
 
+    def answer(request: ReceivedRequest) -> ReceiverReply:
+        fails = request.path.endswith("/failing") and json.loads(request.body).get("type") != "webhook.ping"
+        return ReceiverReply(500 if fails else 200)
 
-def _answer(request: ReceivedRequest) -> ReceiverReply:
-    fails = request.path.endswith("/failing") and json.loads(request.body).get("type") != "webhook.ping"
-    return ReceiverReply(500 if fails else 200)
+    return HttpReceiver(answer)

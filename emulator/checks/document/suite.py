@@ -68,13 +68,20 @@ class Suite:
                 # First, because a generated security profile may forbid requests to links.
                 self._follow_links(self.objects, progress)
 
+        groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
+        for operation in operations(self.document).values():
+            first = operation.path.split("/")[1]
+            # A stream has no end.
+            if "text/event-stream" not in operation.node["responses"].get("200", {}).get("content", {}):
+                groups[first if first in LAST else ""].append(operation.id)
+
         # schemathesis has such hooks only for the whole process.
         @schemathesis.hook
         def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
             self._prepare(case)
 
         try:
-            for ids in self._groups():
+            for ids in filter(None, groups.values()):
                 self._explore(ids, progress)
         finally:
             hooks.unregister(before_call)
@@ -135,15 +142,6 @@ class Suite:
 
     # -- requests generated from the document
 
-    def _groups(self) -> list[list[str]]:
-        """Return the ids of all operations except streams, in groups that do not disturb each other."""
-        groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
-        for operation in operations(self.document).values():
-            first = operation.path.split("/")[1]
-            if "text/event-stream" not in operation.node["responses"].get("200", {}).get("content", {}):
-                groups[first if first in LAST else ""].append(operation.id)
-        return [ids for ids in groups.values() if ids]
-
     def _explore(self, ids: list[str], progress: Callable[[str], None]) -> None:
         is_linked = any({link.source.id, link.target.id} <= set(ids) for link in links(self.document))
         phases = tuple(phase for phase in self.phases if is_linked or phase != "stateful")
@@ -160,16 +158,17 @@ class Suite:
         register(self.document)
         config = schemathesis.Config.from_dict(self._config(phases))
         schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
-        schema.hook("filter_failure")(lambda context, failure, case, response: self._fails(failure, case, response))
-        return schema
 
-    def _fails(self, failure: Any, case: Any, response: Any) -> bool:
-        """Return whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
-        if not is_excused(failure, response, case):
-            return True
-        if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):
-            self.report.count_of(case.operation.label).rejected[code] += 1
-        return False
+        def counts(context: Any, failure: Any, case: Any, response: Any) -> bool:
+            """Return whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
+            if not is_excused(failure, response, case):
+                return True
+            if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):
+                self.report.count_of(case.operation.label).rejected[code] += 1
+            return False
+
+        schema.hook("filter_failure")(counts)
+        return schema
 
     def _config(self, phases: tuple[str, ...]) -> dict[str, Any]:
         return {
@@ -208,21 +207,19 @@ class Suite:
         if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
             # A repeated key with another body is an error of its own.
             case.headers["Idempotency-Key"] = self.objects.new()
-        if case.meta.phase.name is not TestPhase.STATEFUL:
-            try:
-                self._refer(case, self.objects, invalid)
-            except CannotCreate as error:
-                self.report.notes.append(f"{case.operation.label}: {error}")
-
-    def _refer(self, case: Any, objects: ObjectFactory, invalid: set[str]) -> None:
+        if case.meta.phase.name is TestPhase.STATEFUL:
+            return
         id = case.operation.definition.raw["operationId"]
-        scene = objects.scene(id, case.operation.method.upper())
-        if case.path_parameters and "PATH" not in invalid:
-            case.path_parameters.update(objects.parameters(id, case.operation.path, scene))
-        if case.query and "QUERY" not in invalid:
-            case.query.pop(UNSENT_PARAMETERS.get(id), None)
-        if isinstance(case.body, dict) and "BODY" not in invalid:
-            case.body = objects.with_references(case.body, scene)
+        scene = self.objects.scene(id, case.operation.method.upper())
+        try:
+            if case.path_parameters and "PATH" not in invalid:
+                case.path_parameters.update(self.objects.parameters(id, case.operation.path, scene))
+            if case.query and "QUERY" not in invalid:
+                case.query.pop(UNSENT_PARAMETERS.get(id), None)
+            if isinstance(case.body, dict) and "BODY" not in invalid:
+                case.body = self.objects.with_references(case.body, scene)
+        except CannotCreate as error:
+            self.report.notes.append(f"{case.operation.label}: {error}")
 
     def _count(self, event: events.ScenarioFinished) -> None:
         recorder = event.recorder

@@ -171,11 +171,25 @@ class Service:
                 continue
             self._is_there = True
             if answer.status_code != 429 and answer.status_code < 500:
-                return _answer(answer, method, path, sent)
+                break
             why = f"{method} {path} was answered with {answer.status_code} {ATTEMPTS} times"
             pause = answer.headers.get("retry-after", "")
             self._sleep(min(float(pause), LONGEST) if pause.isdigit() else 2**attempt)
-        raise NoAnswer(why)
+        else:
+            raise NoAnswer(why)
+        try:
+            body = answer.json()
+        except ValueError:
+            body = answer.text
+        names = {name.lower(): value for name, value in answer.headers.items()}
+        return {
+            **(body if isinstance(body, dict) else {}),
+            "http": answer.status_code,
+            "headers": names,
+            "header_names": sorted(names),
+            "error": error_of(answer.status_code, body),
+            "exchange": Evidence(f"{method} {path}", sent, answer.status_code, names.get("request-id"), body),
+        }
 
     def _wait(self) -> None:
         """Let time pass until the next request is due. Raises :class:`NoAnswer` if there were enough."""
@@ -186,23 +200,6 @@ class Service:
         if now < self._next:
             self._sleep(self._next - now)
         self._next = max(now, self._next) + self._interval
-
-
-def _answer(answer: httpx.Response, method: str, path: str, sent: Any) -> dict[str, Any]:
-    try:
-        body = answer.json()
-    except ValueError:
-        body = answer.text
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    fields = body if isinstance(body, dict) else {}
-    return {
-        **fields,
-        "http": answer.status_code,
-        "headers": headers,
-        "header_names": sorted(headers),
-        "error": error_of(answer.status_code, body),
-        "exchange": Evidence(f"{method} {path}", sent, answer.status_code, headers.get("request-id"), body),
-    }
 
 
 # -- webhooks: the end of a path is the status that they are answered with, after the ping

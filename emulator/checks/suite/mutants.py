@@ -22,7 +22,6 @@ from emulator.document.paths import fixture
 from emulator.document.references import filled
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import operator, refunds, transactions
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -132,7 +131,7 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
     return MutationPoint.DELIVERED, change
 
 
-# -- payments, transactions and refunds
+# -- changes that take code: of payments and what follows from them, of webhooks, of requests and answers
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
@@ -151,17 +150,9 @@ def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
 
 def _issue_and_collect_again(world: World, first: Transaction) -> None:
     refunds.issue_receipt(world, first)
-    second = transactions.open_deposit(
-        world,
-        first.amount,
-        first.instrument,
-        currency=first.currency,
-        description=first.description,
-        payment_intent=first.payment_intent,
-        customer=first.customer,
-        metadata=first.metadata,
-    )
-    transactions.complete(world, second)
+    copied = ("currency", "description", "payment_intent", "customer", "metadata")
+    fields = {name: getattr(first, name) for name in copied}
+    transactions.complete(world, transactions.open_deposit(world, first.amount, first.instrument, **fields))
 
 
 CAPTURED = ("requires_capture", "succeeded")
@@ -176,9 +167,6 @@ def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
         return answer
     error = {"code": operator.DOWN, "message": "The payment operator is down."}
     return answer._replace(body={**intent, "status": "canceled", "last_error": error, "amount_received": 0})
-
-
-# -- invoices and subscriptions
 
 
 def _boundary(*, of_trial: bool) -> Wrong:
@@ -206,9 +194,6 @@ def _decline_and_deliver(world: World, event: Event) -> None:
     match = {"customer": event.data.object.customer}
     operator.arrange(world, {"operation": "payment", "result": "failed", "times": 1, "match": match})
     enqueue_deliveries(world, event)
-
-
-# -- customers, webhooks, lists, errors and idempotency
 
 
 IDENTITY = ("email", "firstname", "lastname", "phone")
@@ -292,9 +277,7 @@ WRONG: Mapping[str, Wrong] = {
         lambda it: {"fee": 0, "net_amount": it.amount - it.commission} if it.type == "deposit" else {},
     ),
     "refund-short": created(Refund, lambda refund: {"amount": refund.amount - 1}),
-    "session-total-too-high": shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
     "invoice-paid-twice": collected_twice(lambda intent: intent.invoice is not None),
-    "invoice-total-too-high": shown(Invoice, lambda invoice: {"total": invoice["total"] + 1}),
     "invoice-due-early": shown(
         Invoice, lambda it: {"due_date": calendar.day_plus(it["due_date"], -1)} if it["due_date"] else {}
     ),
@@ -311,9 +294,6 @@ WRONG: Mapping[str, Wrong] = {
     ),
     "metadata-lost": (MutationPoint.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
     "customer-change-lost": changed(Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}),
-    "customer-spent-too-much": shown(
-        Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}
-    ),
     "event-before-response": (MutationPoint.HELD, _held),
     "webhook-about-another-customer": delivered(_of_another_customer),
     "webhook-without-metadata": (MutationPoint.DELIVERED, _without_metadata),
@@ -346,7 +326,8 @@ def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
         def fields(right: Mapping[str, Any]) -> Mapping[str, Any]:
             has = [right[name] == value for name, value in seen.get("where", {}).items()]
             lacks = [right[name] != value for name, value in seen.get("unless", {}).items()]
-            return filled(seen["as"], right.__getitem__) if all(has + lacks) else {}
+            higher = {name: right[name] + more for name, more in seen.get("plus", {}).items()}
+            return filled(seen.get("as", {}), right.__getitem__) | higher if all(has + lacks) else {}
 
         return shown(KINDS[seen["kind"]], fields)
     return WRONG[name]

@@ -112,19 +112,15 @@ class MutantRun(NamedTuple):
     reached: Mapping[str, Collection[str | None]]
 
 
-RunCommand = Callable[[Mutant | None], MutantRun]
-"""Runs the command once with a service that is wrong in one way or, with None, in no way; called by several threads."""
-
-
 def try_mutants(
-    play: RunCommand,
+    play: Callable[[Mutant | None], MutantRun],
     mutants: Mapping[str, Mutant],
     limits: RunLimits = ONE_AT_A_TIME,
     *,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
 ) -> SuiteReport:
-    """Run the command with the right service, then with each mutant that concerns it.
+    """Run the command with the right service, then with each mutant that concerns it; several threads call ``play``.
 
     ``only`` and ``skip`` are patterns of names; optional ones are tried where ``only`` names them. A mutant runs
     only the tests that reached its point with the right service, if each has an App of its own.
@@ -157,7 +153,9 @@ def try_mutants(
     )
 
 
-def _narrowed(rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: RunCommand) -> list[Mutant]:
+def _narrowed(
+    rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: Callable[[Mutant | None], MutantRun]
+) -> list[Mutant]:
     """Return the mutants with the tests that each needs; as they are where tests do not pass without the others."""
     narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)

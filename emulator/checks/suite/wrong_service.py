@@ -67,7 +67,7 @@ class WrongService:
         return Parts(
             world=lambda **fields: WrongWorld(self, **fields),
             sender=lambda answer_time: WrongSender(self, answer_time),
-            app=lambda app: WrongAnswers(self, app),
+            app=self.answers,
         )
 
     def shown(self, value: Any, app: str | None) -> Any:
@@ -78,6 +78,59 @@ class WrongService:
             return value
         inner = {name: self.shown(each, app) for name, each in value.items()}
         return self.passed(MutationPoint.SHOWN, inner, app=app) if "object" in inner else inner
+
+    def answers(self, app: ASGIApp) -> ASGIApp:
+        """Return the service's API or the control API: the objects in its answers pass their mutation point.
+
+        Requests to the service and its answers pass theirs as well. The control API stays right: tests need it.
+        """
+
+        async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+            context = context_of(scope)
+            name, is_service = _app(context), context.path.startswith(SERVICE)
+            request = ClientRequest(context.method, context.path, context.query_string, context.headers)
+            if is_service:
+                request = self.passed(MutationPoint.REQUESTED, request, app=name)
+                context.query_string, context.headers = request.query, dict(request.headers)
+                context.raw_headers = [each for each in context.raw_headers if each[0] in request.headers]
+            start: Message = {}
+            parts: list[bytes] = []
+
+            async def send_changed(message: Message) -> None:
+                nonlocal start
+                if message["type"] == "http.response.start":
+                    start = message
+                    return
+                if start:
+                    body = message.get("body", b"")
+                    if (b"content-type", b"application/json") in start["headers"]:
+                        parts.append(body)
+                        if message.get("more_body"):  # a snapshot
+                            return
+                        body = b"".join(parts)
+                        start, body = self._answer(context, name, start, body) if body else (start, body)
+                    world = context.runtime.world if context.runtime else None
+                    if is_service and (held := self.passed(MutationPoint.HELD, 0.0, request, world, app=name)):
+                        await asyncio.sleep(held)
+                    await send(start)
+                    message, start = {**message, "body": body}, {}
+                await send(message)
+
+            await app(scope, receive, send_changed)
+
+        return handle
+
+    def _answer(self, context: RequestContext, app: str | None, start: Message, body: bytes) -> tuple[Message, bytes]:
+        right = ServiceAnswer(context.method, start["status"], json.loads(body))
+        wrong = right._replace(body=self.shown(right.body, app))
+        if context.path.startswith(SERVICE):
+            wrong = self.passed(MutationPoint.ANSWERED, wrong, app=app)
+        if wrong == right:
+            return start, body
+        body = encode(wrong.body)
+        headers = [each for each in start["headers"] if each[0] != b"content-length"]
+        length = (b"content-length", str(len(body)).encode())
+        return {**start, "status": wrong.status, "headers": [length, *headers]}, body
 
 
 class WrongWorld(World):
@@ -141,62 +194,6 @@ class WrongSender(WebhookSender):
             again = signed(endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch)
             request = msgspec.structs.replace(again, headers={**request.headers, **again.headers})
         return self._service.passed(MutationPoint.SIGNED, request, endpoint, app=world.name)
-
-
-class WrongAnswers:
-    """The service's API or the control API: the objects in its answers pass their mutation point.
-
-    Requests to the service and its answers pass theirs as well. The control API stays right: tests need it.
-    """
-
-    def __init__(self, service: WrongService, app: ASGIApp) -> None:
-        self._service = service
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = context_of(scope)
-        app, is_service = _app(context), context.path.startswith(SERVICE)
-        request = ClientRequest(context.method, context.path, context.query_string, context.headers)
-        if is_service:
-            request = self._service.passed(MutationPoint.REQUESTED, request, app=app)
-            context.query_string, context.headers = request.query, dict(request.headers)
-            context.raw_headers = [each for each in context.raw_headers if each[0] in request.headers]
-        start: Message = {}
-        parts: list[bytes] = []
-
-        async def send_changed(message: Message) -> None:
-            nonlocal start
-            if message["type"] == "http.response.start":
-                start = message
-                return
-            if start:
-                body = message.get("body", b"")
-                if (b"content-type", b"application/json") in start["headers"]:
-                    parts.append(body)
-                    if message.get("more_body"):  # a snapshot
-                        return
-                    body = b"".join(parts)
-                    start, body = self._answer(context, app, start, body) if body else (start, body)
-                world = context.runtime.world if context.runtime else None
-                if is_service and (seconds := self._service.passed(MutationPoint.HELD, 0.0, request, world, app=app)):
-                    await asyncio.sleep(seconds)
-                await send(start)
-                message, start = {**message, "body": body}, {}
-            await send(message)
-
-        await self._app(scope, receive, send_changed)
-
-    def _answer(self, context: RequestContext, app: str | None, start: Message, body: bytes) -> tuple[Message, bytes]:
-        right = ServiceAnswer(context.method, start["status"], json.loads(body))
-        wrong = right._replace(body=self._service.shown(right.body, app))
-        if context.path.startswith(SERVICE):
-            wrong = self._service.passed(MutationPoint.ANSWERED, wrong, app=app)
-        if wrong == right:
-            return start, body
-        body = encode(wrong.body)
-        headers = [each for each in start["headers"] if each[0] != b"content-length"]
-        length = (b"content-length", str(len(body)).encode())
-        return {**start, "status": wrong.status, "headers": [length, *headers]}, body
 
 
 def _app(context: RequestContext) -> str | None:
