@@ -16,7 +16,7 @@ from contract_tests.simulator import search
 from contract_tests.simulator.crashes import rounds
 from contract_tests.simulator.hostile import budget
 from contract_tests.simulator.model import TRANSITIONS
-from contract_tests.simulator.simulation import Outcome
+from contract_tests.simulator.simulation import Outcome, play
 from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.walks import Transition, walk
 from contract_tests.support import postgres
@@ -41,14 +41,14 @@ def main() -> None:
 def stories(seed: int | None, steps: int, runs: int, minutes: float | None, replay: Path | None, out: Path) -> None:
     """Play the stories of many seeds, and shrink the first that breaks an invariant."""
     if replay is not None:
-        outcome = search.played(search.read(replay))
+        outcome = play(search.read(replay))
         _say(outcome)
         sys.exit(1 if outcome.violation else 0)
     first = (int(time.time()) if minutes else 1) if seed is None else seed
     began, total, number = time.monotonic(), 0, 0
     while (time.monotonic() - began < 60 * minutes) if minutes else number < runs:
         story = draw_story(first + number, steps)
-        outcome = search.played(story)
+        outcome = play(story)
         number, total = number + 1, total + outcome.steps
         if outcome.violation is not None:
             click.echo(f"seed {story.seed}: after {outcome.steps} steps")

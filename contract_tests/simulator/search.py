@@ -1,4 +1,4 @@
-"""The search: plays stories, and shrinks one that fails to the few steps that it takes."""
+"""The search: shrinks a story that fails to the few steps that it takes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from pathlib import Path
 import msgspec
 
 from contract_tests.simulator.simulation import Outcome, Step, Story, play
-from contract_tests.simulator.steps import ACTIONS_BY_NAME
 
 MOST_PLAYS = 400
 """Plays that shrinking a story may take."""
-
-
-def played(story: Story) -> Outcome:
-    return play(story, ACTIONS_BY_NAME)
 
 
 def shrunk(story: Story, outcome: Outcome) -> tuple[Story, Outcome]:
@@ -37,7 +32,7 @@ def shrunk(story: Story, outcome: Outcome) -> tuple[Story, Outcome]:
 
 def _tried(story: Story, steps: tuple[Step, ...], rule: str) -> tuple[Story, Outcome] | None:
     """Return the story with these steps alone, up to the violation, if it breaks the rule."""
-    outcome = played(story._replace(steps=steps))
+    outcome = play(story._replace(steps=steps))
     if outcome.violation is None or outcome.violation.rule != rule:
         return None
     return story._replace(steps=steps[: outcome.steps]), outcome

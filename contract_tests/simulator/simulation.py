@@ -38,6 +38,9 @@ SHORTEST_LIFE = 20 * 3600
 Step = Mapping[str, Any]
 Action = Callable[..., Any]
 
+ACTIONS: dict[str, Action] = {}
+"""What steps do, by name; the module of the steps fills it."""
+
 
 class Story(NamedTuple):
     """All that happens: ``steps`` on a server with one kind of state, whose worlds have these settings."""
@@ -149,11 +152,9 @@ class Place:
 
 
 class Simulation:
-    """The emulator with all around it. ``actions`` are what steps do, by name."""
+    """The emulator with all around it."""
 
-    def __init__(
-        self, story: Story, actions: Mapping[str, Action], time: VirtualTime, disk: Disk, network: Network
-    ) -> None:
+    def __init__(self, story: Story, time: VirtualTime, disk: Disk, network: Network) -> None:
         self.story = story
         self.time, self.disk, self.network = time, disk, network
         self.numbers = count(1)
@@ -161,7 +162,6 @@ class Simulation:
         self.server = Server(story.seed, disk, self.invariants.opened, self._closed)
         self.places = {key: Place(self, key) for key in KEYS}
         self.trace = hashlib.sha256()
-        self._actions = actions
         disk.on_save = lambda: self.invariants.saving(self.server)
         network.call_back = self._call_back
 
@@ -241,13 +241,13 @@ class Simulation:
         try:
             if isinstance(about, Place) and not about.is_open:
                 about.is_open = True
-                await self._actions["open"](about)
-            await self._actions[step["do"]](about, **details)
+                await ACTIONS["open"](about)
+            await ACTIONS[step["do"]](about, **details)
         except (Rejected, StorageError):  # a world cannot be opened while the disk fails
             pass
 
 
-def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
+def play(story: Story) -> Outcome:
     network = Network()
     with ExitStack() as stack:
         disk = stack.enter_context(simulated_disk(story.state))
@@ -256,7 +256,7 @@ def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
             patch.object(WebhookSender, "exchange", lambda _, *args, **how: network.exchange(*args, **how))
         )
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
-        simulation = Simulation(story, actions, time, disk, network)
+        simulation = Simulation(story, time, disk, network)
         loop.set_exception_handler(lambda _, context: simulation.failed(context))
         log = logging.getLogger("emulator")
         before, log.propagate = log.propagate, False

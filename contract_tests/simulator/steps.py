@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from contract_tests.simulator.invariants import dump, is_still
 from contract_tests.simulator.population import NUMBERS, OPERATIONS, SPANS, VARIANTS, drawn
 from contract_tests.simulator.server import MAX_WORLDS
-from contract_tests.simulator.simulation import KEYS, Place, Rejected, Simulation, Step, Story
+from contract_tests.simulator.simulation import ACTIONS, KEYS, Place, Rejected, Simulation, Step, Story
 from contract_tests.simulator.surroundings import BEHAVIOURS, KINDS
 from emulator.engine.runtime import Runtime
 from emulator.resources.faults import Fault
@@ -23,11 +23,10 @@ Act = Callable[..., Awaitable[None]]
 
 
 class Kind(NamedTuple):
-    """One kind of step: how often it is drawn, how its data are drawn, and what it does."""
+    """One kind of step: how often it is drawn, and how its data are drawn."""
 
     weight: int
     draw: Draw
-    act: Act
 
 
 WORLDS = KEYS[:1] * 3 + KEYS[1:]
@@ -48,7 +47,8 @@ def event(weight: int, **values: Any) -> Callable[[Act], Act]:
 
 def _register(weight: int, values: Mapping[str, Any]) -> Callable[[Act], Act]:
     def register(act: Act) -> Act:
-        STEPS[act.__name__.rstrip("_")] = Kind(weight, lambda chance: drawn(chance, values), act)
+        name = act.__name__.rstrip("_")
+        STEPS[name], ACTIONS[name] = Kind(weight, lambda chance: drawn(chance, values)), act
         return act
 
     return register
@@ -464,4 +464,4 @@ async def scan(simulation: Simulation, worlds: int) -> None:
         simulation.invariants.violated("memory", f"{len(runtimes)} worlds are open")
 
 
-ACTIONS_BY_NAME = {**{name: kind.act for name, kind in STEPS.items()}, "open": open_}
+ACTIONS["open"] = open_

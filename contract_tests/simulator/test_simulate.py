@@ -16,7 +16,7 @@ from contract_tests.simulator import search
 from contract_tests.simulator.invariants import LEGAL
 from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.population import OPERATIONS, VARIANTS
-from contract_tests.simulator.simulation import Story
+from contract_tests.simulator.simulation import Story, play
 from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.surroundings import KINDS
 from contract_tests.simulator.walks import Transition, walk
@@ -44,9 +44,9 @@ SEEDS = range(100, 116)
 def test_a_seed_decides_everything(state: str) -> None:
     """Every byte of every answer is the same when a story is played again."""
     story = draw_story(3, 80, state)
-    first, second = search.played(story), search.played(story)
+    first, second = play(story), play(story)
     assert first._replace(violation=None) == second._replace(violation=None)
-    assert first.trace != search.played(draw_story(4, 80, state)).trace
+    assert first.trace != play(draw_story(4, 80, state)).trace
 
 
 EVENTFUL = {
@@ -79,7 +79,7 @@ def test_stories_break_no_invariant_and_make_every_transition() -> None:
     stories |= {f"seed {seed}": draw_story(seed, 80) for seed in SEEDS}
     for seed, variant in EVENTFUL.items():
         stories[f"eventful {seed}"] = draw_story(seed, 250, "memory", EVENTS)._replace(settings=VARIANTS[variant])
-    outcomes = {name: search.played(story) for name, story in stories.items()}
+    outcomes = {name: play(story) for name, story in stories.items()}
     assert {name: outcome.violation for name, outcome in outcomes.items() if outcome.violation} == {}
     every = {(kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]}
     assert every - WALKED - frozenset().union(*(outcome.reached for outcome in outcomes.values())) == set()
@@ -186,12 +186,12 @@ def test_each_seeded_defect_is_found_and_shrunk(tmp_path: Path) -> None:
     """The file of the shrunk story breaks the same invariant in the same way, and nothing once the defect is gone."""
     for defect in DEFECTS:
         with defect.seeded():
-            outcome = search.played(defect.story)
+            outcome = play(defect.story)
             assert outcome.violation is not None, defect.name
             assert outcome.violation.rule in defect.rules, defect.name
             shrunk, outcome = search.shrunk(defect.story, outcome)
             assert len(shrunk.steps) <= 8, defect.name
             search.write(tmp_path / "story.json", shrunk)
             again = search.read(tmp_path / "story.json")
-            assert search.played(again) == outcome, defect.name
-        assert search.played(again).violation is None, defect.name
+            assert play(again) == outcome, defect.name
+        assert play(again).violation is None, defect.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
@@ -110,29 +110,18 @@ LATER = ("updated_at", "canceled_at", "processed_at", "refunded_at", "expires_at
 """Instants that are not before the creation."""
 
 
-class Shown(NamedTuple):
-    """An object as an example shows it, at any depth."""
-
-    place: str
-    value: dict[str, Any]
-
-
-@pytest.fixture(scope="session")
-def shown(document: Document) -> list[Shown]:
-    return [each for example in examples(document) for each in _objects(fragment(example.pointer), example.value)]
-
-
-def _objects(place: str, value: Any) -> Iterator[Shown]:
-    if isinstance(value, dict):
-        yield Shown(place, value)
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in items:
-        yield from _objects(f"{place}/{key}", child)
-
-
-def test_an_example_agrees_with_itself(shown: list[Shown]) -> None:
+def test_an_example_agrees_with_itself(document: Document) -> None:
     """Ids begin as those of their kind, amounts add up, lists count what they hold, nothing happens before it was made."""
+    shown = [(fragment(each.pointer), value) for each in examples(document) for value in _objects(each.value)]
     assert [f"{place}: {fault}" for place, value in shown for fault in _contradictions(value)] == []
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield each object as an example shows it, at any depth."""
+    if isinstance(value, dict):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(child)
 
 
 def _contradictions(value: dict[str, Any]) -> Iterator[str]:

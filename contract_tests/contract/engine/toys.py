@@ -34,13 +34,16 @@ class Toy(Record, frozen=True, kw_only=True):
     secret: Annotated[str, HIDDEN] = "hidden"
 
 
-COLOURS = st.sampled_from(["red", "green", "blue"])
-STATUSES = st.sampled_from(["new", "used"])
-SIZES = st.integers(0, 4)
 LABELS = st.sampled_from(["a", "b", "c", None])
 
 FIELDS = st.fixed_dictionaries(
-    {}, optional={"colour": COLOURS, "size": SIZES, "status": STATUSES, "created_at": st.sampled_from(INSTANTS)}
+    {},
+    optional={
+        "colour": st.sampled_from(["red", "green", "blue"]),
+        "size": st.integers(0, 4),
+        "status": st.sampled_from(["new", "used"]),
+        "created_at": st.sampled_from(INSTANTS),
+    },
 )
 
 

@@ -131,20 +131,14 @@ CARD = {
 }
 
 WITH: dict[str, dict[str, Any]] = {
-    "createSubscription.unit_amount": PRICE,
-    "createSubscription.currency": PRICE,
-    "createSubscription.interval": PRICE,
-    "createSubscription.interval_count": PRICE,
+    **{f"createSubscription.{field}": PRICE for field in ("unit_amount", "currency", "interval", "interval_count")},
     "createCheckoutSession.subscription_data": {"mode": "subscription", "subscription_data": {"interval": "month"}},
     "createPaymentLink.products": {"payment_link_type": "product", "amount": ..., "products": ["{product.id}"]},
     "createPaymentLink.max_usage": {"validity_type": "limited", "max_usage": 5},
     "createPaymentLink.expires_at": {"validity_type": "limited", "max_usage": 5},
     "createPaymentIntent.customer": {"payment_method": ...},
     "createPaymentIntent.payment_method_types": {"payment_method": ...},
-    "createPaymentMethod.number": CARD,
-    "createPaymentMethod.exp_month": CARD,
-    "createPaymentMethod.exp_year": CARD,
-    "createPaymentMethod.cvc": CARD,
+    **{f"createPaymentMethod.{field}": CARD for field in ("number", "exp_month", "exp_year", "cvc")},
     "createPaymentMethod.iban": {"type": "bank_transfer", "phone": ..., "iban": "FR14 2004 1010 0505 0001 3M02 606"},
     "createPaymentMethod.email": {"type": "paypal", "phone": ..., "email": "awa@example.com"},
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import CARD, FAILING_PHONE, START, Sandbox
+from contract_tests.support.sandbox import CARD, FAILING_PHONE, START, Sandbox, path_of
 
 PAID = ("payment_intent.succeeded", "transaction.succeeded")
 AWA = {"name": "Awa Diop", "email": "awa@example.com"}
@@ -17,15 +17,6 @@ def link_of(sandbox: Sandbox, *products: Any, **fields: Any) -> Any:
     """Return a link that sells these products."""
     ids = [product["id"] for product in products]
     return sandbox.link(payment_link_type="product", products=ids, amount=..., **fields)
-
-
-def path(link: Any, action: str = "") -> str:
-    return f"/payment-links/{link['id']}/{action and action + '/'}"
-
-
-def uses(sandbox: Sandbox, link: Any) -> int:
-    """Return its usage_count."""
-    return int(sandbox.shown(link)["usage_count"])
 
 
 # -- making one
@@ -79,7 +70,7 @@ def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
 def test_a_redirect_url_replaces_the_whole_one(sandbox: Sandbox) -> None:
     """B-59."""
     link = sandbox.link(redirect_url={"success": "https://a.example.com", "cancel": "https://b.example.com"})
-    changed = sandbox.api.patch(path(link), {"redirect_url": {"success": "https://c.example.com"}})
+    changed = sandbox.api.patch(f"{path_of(link)}/", {"redirect_url": {"success": "https://c.example.com"}})
     assert changed["redirect_url"] == {"success": "https://c.example.com", "cancel": None}
 
 
@@ -99,21 +90,21 @@ def test_a_limited_link_keeps_a_limit_that_its_uses_allow(
     link = sandbox.link(validity_type="limited", collect_customer_info=False, **limits)
     for _ in range(2):
         sandbox.buy(link)
-    assert sandbox.api.rejected("PATCH", path(link), 422, "INVALID_FIELD", json=change)["param"] == param
+    assert sandbox.api.rejected("PATCH", f"{path_of(link)}/", 422, "INVALID_FIELD", json=change)["param"] == param
     for other in ({"expires_at": "2027-02-01", "max_usage": None}, {"expires_at": None, "max_usage": 2}):
-        assert sandbox.api.patch(path(link), other)["max_usage"] == other["max_usage"]
+        assert sandbox.api.patch(f"{path_of(link)}/", other)["max_usage"] == other["max_usage"]
 
 
 def test_an_archived_link_takes_no_payment_until_it_is_restored(sandbox: Sandbox) -> None:
     """active → archived → active; the other way round 422 (B-59)."""
     link = sandbox.link()
-    sandbox.api.rejected("POST", path(link, "restore"), 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"{path_of(link)}/restore/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect():
-        archived = sandbox.api.post(path(link, "archive"))
+        archived = sandbox.act(link, "archive")
     assert archived == {"id": link["id"], "status": "archived", "updated_at": sandbox.now}
-    sandbox.api.rejected("POST", path(link, "archive"), 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"{path_of(link)}/archive/", 422, "INVALID_STATUS_TRANSITION")
     assert "archived" in sandbox.buy_rejected(link, customer=AWA)["message"]
-    assert sandbox.api.post(path(link, "restore")) == link
+    assert sandbox.act(link, "restore") == link
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 
 
@@ -134,7 +125,7 @@ def test_many_buyers_pay_one_link(sandbox: Sandbox) -> None:
         other = sandbox.buy(link, CARD, customer={"name": "Ben", "email": "ben@example.com"})
     with sandbox.expect(*PAID):
         assert sandbox.buy(link, customer=AWA)["customer"] == intent["customer"] != other["customer"]
-    assert uses(sandbox, link) == 3
+    assert sandbox.shown(link)["usage_count"] == 3
 
 
 def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandbox: Sandbox) -> None:
@@ -173,7 +164,7 @@ def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(sandbox: Sand
     assert sandbox.buy_rejected(link, "AMOUNT_TOO_SMALL", customer=AWA, amount=99)["param"] == "amount"
     assert sandbox.buy_rejected(link, "AMOUNT_TOO_LARGE", customer=AWA, amount=100_000_000)["param"] == "amount"
     assert sandbox.buy(link, amount=100, customer=AWA)["amount"] == 100
-    assert uses(sandbox, link) == 1
+    assert sandbox.shown(link)["usage_count"] == 1
 
 
 def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) -> None:
@@ -198,12 +189,12 @@ def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -
     sandbox.buy_rejected(link, "PAYMENT_METHOD_NOT_SUPPORTED", customer=AWA)
     with sandbox.expect("customer.created", "payment_intent.failed"):
         failed = sandbox.buy(link, {"type": "mobile_money", "phone": FAILING_PHONE}, customer=AWA)
-    assert (failed["status"], uses(sandbox, link)) == ("canceled", 1)
+    assert (failed["status"], sandbox.shown(link)["usage_count"]) == ("canceled", 1)
     sandbox.buy(link, SLOW, customer=AWA)
-    assert uses(sandbox, link) == 2
+    assert sandbox.shown(link)["usage_count"] == 2
     assert "exhausted" in sandbox.buy_rejected(link, customer=AWA)["message"]
     assert sandbox.status(link) == "active"
-    sandbox.api.patch(path(link), {"max_usage": 3})
+    sandbox.api.patch(f"{path_of(link)}/", {"max_usage": 3})
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 
 
@@ -220,7 +211,7 @@ def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
     """ "Payment link metadata in `payment_intent.succeeded` events tied to the link", all the same."""
     link = sandbox.link(metadata={"campaign": "may"})
     intent = sandbox.buy(link, SLOW, customer=AWA)
-    sandbox.api.delete(path(link))
+    sandbox.api.delete(f"{path_of(link)}/")
     with sandbox.expect(*PAID):
         sandbox.advance("60s")
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["payment_link"] == link["id"]

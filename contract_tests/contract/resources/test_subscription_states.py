@@ -10,55 +10,33 @@ from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Event
 from emulator.resources.billing import renewals
-from emulator.resources.billing.subscriptions import Subscription
 
 Step = Callable[[RulesHarness, str], Any]
 
 
-def trialing(harness: RulesHarness) -> Subscription:
-    return harness.subscribe(trial_period_days=14)
+def made(phone: str = "+24177000000", then: str = "", days: int = 0, **fields: Any) -> Callable[[RulesHarness], str]:
+    """Return what makes a subscription to which something is done, then or by the days that go by."""
+
+    def make(harness: RulesHarness) -> str:
+        id = harness.subscribe(phone, **fields).id
+        if then:
+            harness.do(then, id)
+        harness.advance(days=days)
+        return id
+
+    return make
 
 
-def active(harness: RulesHarness) -> Subscription:
-    return harness.subscribe()
-
-
-def past_due(harness: RulesHarness) -> Subscription:
-    return harness.subscribe(FAILING_PHONE)
-
-
-def behind(harness: RulesHarness) -> Subscription:
-    """Past due because an invoice is overdue."""
-    subscription = harness.subscribe(collection_method="send_invoice")
-    harness.advance(days=31)
-    return subscription
-
-
-def unpaid(harness: RulesHarness) -> Subscription:
-    subscription = harness.subscribe(FAILING_PHONE)
-    harness.advance(days=7)
-    return subscription
-
-
-def paused(harness: RulesHarness) -> Subscription:
-    subscription = harness.subscribe()
-    harness.do("pauseSubscription", subscription.id)
-    return subscription
-
-
-def canceled(harness: RulesHarness) -> Subscription:
-    subscription = harness.subscribe()
-    harness.do("cancelSubscription", subscription.id)
-    return subscription
-
-
-def expired(harness: RulesHarness) -> Subscription:
-    subscription = harness.subscribe(ends_at="2026-01-02T00:00:00Z")
-    harness.advance(days=1)
-    return subscription
-
-
-STATES = {state.__name__: state for state in (trialing, active, past_due, behind, unpaid, paused, canceled, expired)}
+STATES = {
+    "trialing": made(trial_period_days=14),
+    "active": made(),
+    "past_due": made(FAILING_PHONE),
+    "behind": made(collection_method="send_invoice", days=31),  # past due because an invoice is overdue
+    "unpaid": made(FAILING_PHONE, days=7),
+    "paused": made(then="pauseSubscription"),
+    "canceled": made(then="cancelSubscription"),
+    "expired": made(ends_at="2026-01-02T00:00:00Z", days=1),
+}
 
 
 def operation(name: str, **body: Any) -> Step:
@@ -182,7 +160,7 @@ def cancellations(harness: RulesHarness) -> int:
 def becomes(state: str, step: str) -> str:
     """Return what becomes of a state by a step, in the words of the table."""
     harness = RulesHarness()
-    id = STATES[state](harness).id
+    id = STATES[state](harness)
     harness.advance(hours=1)
     before, everything, announced = harness.subscription(id), harness.everything(), cancellations(harness)
     try:

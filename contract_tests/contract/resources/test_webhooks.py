@@ -6,14 +6,10 @@ import re
 from typing import Any
 
 from contract_tests.support.receiver import Received, Receiver, Reply
-from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.sandbox import Sandbox, path_of
 
 HOOK = {"name": "Shop", "events": ["*"]}
 SECRET = r"whsec_[0-9A-Za-z]{32}"
-
-
-def path(endpoint: Any, *more: str) -> str:
-    return "/".join(["/webhooks", endpoint["id"], *more, ""])
 
 
 def rejected(sandbox: Sandbox, url: str, code: str = "WEBHOOK_ENDPOINT_UNREACHABLE", **fields: Any) -> Any:
@@ -32,7 +28,7 @@ def test_creation_pings_the_url_once_and_shows_the_secret_once(sandbox: Sandbox,
     assert re.fullmatch(SECRET, endpoint["secret"])
     shown = {name: value for name, value in endpoint.items() if name != "secret"}
     assert sandbox.api.get("/webhooks/")["data"] == [shown]
-    assert sandbox.api.patch(path(endpoint), {}) == shown
+    assert sandbox.api.patch(f"{path_of(endpoint)}/", {}) == shown
     (ping,) = receiver.received
     assert ping.event["type"] == "webhook.ping"
     assert ping.event["data"]["object"]["id"] == endpoint["id"]
@@ -47,7 +43,7 @@ def test_a_retry_policy_has_defaults_and_is_merged_field_by_field(sandbox: Sandb
     for change in ({"max_attempts": 0}, {"backoff_type": "linear"}, {}):
         endpoint = sandbox.endpoint(receiver.url, retry_policy=change)
         assert endpoint["retry_policy"] == defaults | change
-        changed = sandbox.api.patch(path(endpoint), {"retry_policy": {"max_attempts": 7}})
+        changed = sandbox.api.patch(f"{path_of(endpoint)}/", {"retry_policy": {"max_attempts": 7}})
         assert changed["retry_policy"] == defaults | change | {"max_attempts": 7}
 
 
@@ -90,17 +86,17 @@ def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receive
         return Reply()
 
     def meddle(received: Received) -> Reply:
-        sandbox.api.patch(path(endpoint), {"name": "Meddled", "metadata": {"a": "1"}})
+        sandbox.api.patch(f"{path_of(endpoint)}/", {"name": "Meddled", "metadata": {"a": "1"}})
         return Reply()
 
     receiver.reply = look
     endpoint = sandbox.endpoint(receiver.url)
     assert seen == [0]
     receiver.reply = meddle
-    changed = sandbox.api.patch(path(endpoint), {"url": f"{receiver.url}/moved", "metadata": {"b": "2"}})
+    changed = sandbox.api.patch(f"{path_of(endpoint)}/", {"url": f"{receiver.url}/moved", "metadata": {"b": "2"}})
     assert (changed["name"], changed["metadata"]) == ("Meddled", {"a": "1", "b": "2"})
-    receiver.reply = lambda received: Reply(204 if sandbox.api.delete(path(endpoint)) is None else 500)
-    sandbox.api.rejected("PATCH", path(endpoint), 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url})
+    receiver.reply = lambda received: Reply(204 if sandbox.api.delete(f"{path_of(endpoint)}/") is None else 500)
+    sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url})
 
 
 # -- URLs
@@ -165,12 +161,12 @@ def test_a_changed_url_is_pinged_and_takes_over(sandbox: Sandbox, receiver: Rece
     other = f"{receiver.url}/moved"
     receiver.statuses = [500]
     body = {"url": other, "name": "Moved"}
-    sandbox.api.rejected("PATCH", path(endpoint), 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
-    assert sandbox.api.get(path(endpoint)).items() >= {"url": receiver.url, "name": "Shop"}.items()
+    sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    assert sandbox.shown(endpoint).items() >= {"url": receiver.url, "name": "Shop"}.items()
     for url in ("http://example.com/", "https://a:b@example.com/", "https://169.254.169.254/"):
-        sandbox.api.rejected("PATCH", path(endpoint), 422, "INVALID_FIELD", json={"url": url})
+        sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 422, "INVALID_FIELD", json={"url": url})
     for _ in range(2):
-        assert sandbox.api.patch(path(endpoint), {"url": other})["url"] == other
+        assert sandbox.api.patch(f"{path_of(endpoint)}/", {"url": other})["url"] == other
     assert [item.path for item in receiver.received] == ["/hook", "/hook/moved", "/hook/moved"]
     assert receiver.received[2].is_ping
     assert receiver.received[2].signed_with(endpoint["secret"])
@@ -182,10 +178,10 @@ def test_a_rolled_secret_signs_from_now_on_and_the_old_one_is_void(sandbox: Sand
     sandbox.customer()
     sandbox.settle()
     sandbox.advance("30s")
-    rolled = sandbox.api.post(path(endpoint, "roll-secret"))
+    rolled = sandbox.api.post(f"{path_of(endpoint)}/roll-secret/")
     assert re.fullmatch(SECRET, rolled["secret"])
     assert rolled == {**endpoint, "secret": rolled["secret"], "updated_at": sandbox.now}
-    assert "secret" not in sandbox.api.get(path(endpoint))
+    assert "secret" not in sandbox.shown(endpoint)
     sandbox.advance("30s")
     before, retry = receiver.deliveries
     signed = [each.signed_with(with_["secret"]) for each in (before, retry) for with_ in (endpoint, rolled)]
@@ -198,14 +194,14 @@ def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(sandbox: Sandbo
     receiver.reply = lambda received: Reply(500)
     sandbox.customer()
     sandbox.settle()
-    sandbox.api.delete(path(endpoint))
+    sandbox.api.delete(f"{path_of(endpoint)}/")
     assert sandbox.control.get("/clock")["pending"] == 1
-    sandbox.api.rejected("GET", path(endpoint, "deliveries"), 404, "WEBHOOK_NOT_FOUND")
+    sandbox.api.rejected("GET", f"{path_of(endpoint)}/deliveries/", 404, "WEBHOOK_NOT_FOUND")
     sandbox.advance("2m")
     assert sorted(item.path for item in receiver.deliveries) == ["/hook", "/hook/other", "/hook/other"]
 
     def leave(received: Received) -> Reply:
-        sandbox.api.delete(path(other))
+        sandbox.api.delete(f"{path_of(other)}/")
         return Reply(500)
 
     receiver.reply = leave
