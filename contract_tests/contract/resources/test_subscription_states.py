@@ -58,6 +58,14 @@ def other_method(harness: RulesHarness, id: str) -> None:
     harness.do("updateSubscription", id, payment_method=method.id)
 
 
+def take_back(harness: RulesHarness, id: str) -> None:
+    """A cancellation that was scheduled before is taken back."""
+    subscription = harness.subscription(id)
+    if subscription.status not in ("canceled", "expired"):
+        harness.run(lambda world: world.replace(subscription, cancel_at_period_end=True))
+    harness.do("updateSubscription", id, cancel_at_period_end=False)
+
+
 def charge_fails(harness: RulesHarness, id: str) -> None:
     """An attempt to collect one more invoice of the subscription fails."""
     subscription = harness.subscription(id)
@@ -93,7 +101,8 @@ STEPS: dict[str, Step] = {
     "patch-method": other_method,
     "patch-plan": other_plan,
     "patch-schedule": operation("updateSubscription", cancel_at_period_end=True),
-    "patch-take-back": operation("updateSubscription", cancel_at_period_end=False),
+    "patch-nothing": operation("updateSubscription", cancel_at_period_end=False),
+    "patch-take-back": take_back,
     "cancel": operation("cancelSubscription"),
     "cancel-later": operation("cancelSubscription", cancel_at_period_end=True),
     "pause": operation("pauseSubscription"),
@@ -120,7 +129,8 @@ patch-collection  =         =         =         =         =         =         ! 
 patch-method      =         =         =         =         =         =         !         !
 patch-plan        =         =         =         =         =         =         !         !
 patch-schedule    =         =         !         !         !         !         !         !
-patch-take-back   .         .         .         .         .         .         !         !
+patch-nothing     .         .         .         .         .         .         !         !
+patch-take-back   =         =         =         =         =         =         !         !
 cancel            canceled  canceled  canceled  canceled  canceled  !         !!        !
 cancel-later      =         =         canceled  canceled  !         !         !!        !
 pause             paused    paused    !         !         !         !         !         !
