@@ -132,7 +132,7 @@ class Explanation:
                     trigger = new
             elif isinstance(new, Email) and is_new and self._concerns(new):
                 self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
-            # Events do not change, and deliveries have their attempts on record themselves.
+            # No change of an event is shown, and a delivery has its attempts on record itself.
             elif new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery)):
                 self._add_change(logged, number, trigger)
 
