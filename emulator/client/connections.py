@@ -119,7 +119,7 @@ class Connections:
 
     def _head(self, request: ApiRequest) -> bytes:
         lines = [f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(), b"Host: " + self._name]
-        lines += [name + b": " + value for name, value in request.header_lines]
+        lines += [name + b": " + value for name, value in request.headers]
         if request.body or request.method not in ("GET", "HEAD", "DELETE"):
             lines.append(b"Content-Length: %d" % len(request.body))
         for line in lines:

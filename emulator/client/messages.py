@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -26,7 +26,7 @@ class ApiRequest(NamedTuple):
 
     method: str
     target: str
-    headers: Mapping[str, str | bytes] = {}
+    headers: Sequence[tuple[bytes, bytes]] = ()
     body: bytes = b""
 
     @classmethod
@@ -35,10 +35,10 @@ class ApiRequest(NamedTuple):
         method: str,
         target: str,
         *,
-        query: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] = {},
         json: Any = None,
         content: bytes = b"",
-        headers: Mapping[str, str | bytes] | None = None,
+        headers: Mapping[str, str | bytes] = {},
     ) -> ApiRequest:
         """Return a request whose body is ``json``, or ``content``.
 
@@ -47,22 +47,15 @@ class ApiRequest(NamedTuple):
         """
         if _CONTROL.search(target):
             raise InvalidPath(f"{target!r} is no path: it has control characters")
-        sent = {name.lower(): value for name, value in (headers or {}).items()}
+        sent = {name.lower(): value for name, value in headers.items()}
         if json is not None:
             content = json_text.dumps(json, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
             sent = {"content-type": "application/json", **sent}
         target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
         if query:
             target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())], doseq=True)
-        return cls(method, target, sent, content)
-
-    @property
-    def header_lines(self) -> list[tuple[bytes, bytes]]:
-        """The headers as they are sent."""
-        return [
-            (name.encode(), value if isinstance(value, bytes) else value.encode())
-            for name, value in self.headers.items()
-        ]
+        lines = [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in sent.items()]
+        return cls(method, target, lines, content)
 
 
 def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:

@@ -30,7 +30,7 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(b"host", base.netloc.encode()), *request.header_lines, *length],
+        "headers": [(b"host", base.netloc.encode()), *request.headers, *length],
         "server": (base.hostname, base.port),
         "client": CLIENT,
     }

@@ -137,7 +137,7 @@ def test_requests_are_written_as_http_wants_them() -> None:
 
 
 def test_a_header_brings_no_second_one() -> None:
-    request = ApiRequest("GET", "/", {"authorization": b"Bearer x\r\nHost: y"})
+    request = ApiRequest("GET", "/", [(b"authorization", b"Bearer x\r\nHost: y")])
     with pytest.raises(ConnectionBroke, match="control characters"):
         Connections("http://127.0.0.1:1", PATIENCE).exchange(request)
 
