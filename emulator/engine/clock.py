@@ -244,17 +244,11 @@ class UnitRunner:
     ``result``, during an advance, counts what happens.
     """
 
-    def __init__(
-        self,
-        world: World,
-        clock: Clock,
-        persistence: WorldPersistence | None = None,
-        scheduler: Scheduler | None = None,
-    ) -> None:
+    def __init__(self, world: World, clock: Clock, scheduler: Scheduler, persistence: WorldPersistence | None) -> None:
         self.world: World = world
         self.clock: Clock = clock
         self.persistence = persistence
-        self.scheduler: Scheduler = scheduler or Scheduler()
+        self.scheduler = scheduler
         self.broker: Broker = Broker()
         self.journal: Journal = Journal(self.broker)
         self.observers: list[Callable[[UnitOfWork], object]] = []

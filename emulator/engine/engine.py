@@ -207,7 +207,7 @@ class Engine:
             snapshots = {name: serialization.loaded(each, world) for name, each in loaded.snapshots.items()}
         except InvalidState as error:
             raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
-        runtime = Runtime(world, clock, self._sender, stored, scheduler=self._scheduler)
+        runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
         runtime.history.snapshots |= snapshots
         if stored and loaded.world is None:
             stored.replace(serialization.saved(WorldSnapshot(world, clock.header(world))))

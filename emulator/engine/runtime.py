@@ -90,12 +90,11 @@ class Runtime(UnitRunner):
         self,
         world: World,
         clock: Clock,
+        scheduler: Scheduler,
+        persistence: WorldPersistence | None,
         sender: WebhookSender,
-        persistence: WorldPersistence | None = None,
-        *,
-        scheduler: Scheduler | None = None,
     ) -> None:
-        super().__init__(world, clock, persistence, scheduler)
+        super().__init__(world, clock, scheduler, persistence)
         self.outbox: Outbox = Outbox(self, sender)
         self.advances: Advances = Advances(self, self.outbox)
         self.history: History = History(self)

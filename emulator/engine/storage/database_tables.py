@@ -45,6 +45,8 @@ REMOVE_WORLD = (
 ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, data)
  SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM emulator_snapshots"""
 
+DAMAGE = (ValueError, RecursionError, KeyError)
+"""What reading damaged rows raises, beside the errors of the database: also for text that is no UTF-8."""
 
 T = TypeVar("T")
 

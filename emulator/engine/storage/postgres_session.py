@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psycopg
 
 from emulator.engine.storage import database_tables, serialization
-from emulator.engine.storage.database_tables import PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
+from emulator.engine.storage.database_tables import DAMAGE, PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
 from emulator.engine.storage.serialization import Content
 from emulator.engine.storage.store import CorruptStore
 from emulator.resources.app.clients import Key
@@ -65,9 +65,6 @@ SESSION = {
     # A statement may be planned while the tables are empty, and the plan is used for as long as the session lasts.
     "enable_seqscan": "off",
 }
-
-DAMAGE = (ValueError, RecursionError, KeyError)
-"""What reading damaged rows raises, beside the errors of the database."""
 
 
 def now() -> float:

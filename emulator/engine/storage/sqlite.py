@@ -32,9 +32,6 @@ SETTINGS = (
     "PRAGMA wal_autocheckpoint = 10000",
 )
 
-ERRORS = (sqlite3.Error, ValueError, RecursionError, KeyError)
-"""What reading a damaged file raises: also for text that is no UTF-8, and for JSON that is not what it should be."""
-
 
 class SqliteStore(DatabaseStore):
     def __init__(self, path: Path) -> None:
@@ -158,7 +155,7 @@ def _opening(path: Path) -> Iterator[None]:
         known = {sqlite3.SQLITE_BUSY: state_file.IN_USE, sqlite3.SQLITE_NOTADB: "is not a SQLite database"}
         why = known.get(getattr(error, "sqlite_errorcode", 0)) or describe(error)
         raise CorruptStore(f"{path}: {why}") from None
-    except ERRORS as error:
+    except database_tables.DAMAGE as error:
         raise CorruptStore(f"{path}: {serialization.reason(error)}") from None
 
 
