@@ -134,7 +134,8 @@ class CommandRuns:
         self.other_apps: set[str] = set()
 
     def play(self, case: Case | None) -> Ending:
-        from emulator.checks.app.scenario import arrange, finish, with_tables
+        from emulator.checks.app import tables
+        from emulator.checks.app.scenario import arrange, finish
         from emulator.client.api import Api
 
         key = self._line.key
@@ -163,7 +164,10 @@ class CommandRuns:
 
             ending = finish(api, case, failure, check if self._check else None, self._afterwards)
             if self._file:
-                ending = with_tables(ending, Path(folder), self._file)
+                try:
+                    ending = ending._replace(tables=tables.read(Path(folder), self._file))
+                except AssertionError as error:
+                    ending = ending._replace(failure=ending.failure or str(error))
             own = key.split("_", 2)[-1]
             self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
@@ -59,7 +59,7 @@ class HttpReceiver(ThreadingHTTPServer):
         self._thread.join()
         self.server_close()
 
-    def __enter__(self) -> HttpReceiver:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

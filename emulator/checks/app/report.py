@@ -31,20 +31,11 @@ class AppFinding(NamedTuple):
     @property
     def rule(self) -> str:
         """The rule of the audit that is all there is to it; empty if there is more, or the journal names the cause."""
-        return "" if ADVICE[self.advice].rule in self._rules else self.differences[0].rule
+        return "" if ADVICE[self.advice].rule in self.rules else self.differences[0].rule
 
     @property
-    def _rules(self) -> list[str]:
+    def rules(self) -> list[str]:
         return [each.rule for each in self.differences if each.rule]
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "case": self.case.name,
-            "sentence": self.case.sentence,
-            "differences": [each.sentence for each in self.differences],
-            "rules": self._rules,
-            "problem": ADVICE[self.advice].problem,
-        }
 
 
 Cause = Sequence[AppFinding]
@@ -192,7 +183,16 @@ class AppReport(NamedTuple):
             "runs": self.runs,
             "requests": sum(place.about == REQUEST for place in self.places),
             "deliveries": sum(place.about == DELIVERY for place in self.places),
-            "cases": [finding.as_json() for finding in self.findings],
+            "cases": [
+                {
+                    "case": each.case.name,
+                    "sentence": each.case.sentence,
+                    "differences": [it.sentence for it in each.differences],
+                    "rules": each.rules,
+                    "problem": ADVICE[each.advice].problem,
+                }
+                for each in self.findings
+            ],
             "unstable": [_sentence(each) for each in self.unstable],
             "remaining": self.remaining,
             "unreached": [case.name for case in self.unreached],

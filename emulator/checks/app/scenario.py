@@ -13,12 +13,10 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from emulator.checks.app import tables
 from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, title_of
 from emulator.checks.app.driver import examine
 from emulator.checks.app.endings import Ending, SentRequest, digest
@@ -140,14 +138,6 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         audit=[{name: each[name] for name in ("rule", "severity", "title")} for each in audit],
         was_reset=case is None and not is_arranged,
     )
-
-
-def with_tables(ending: Ending, folder: Path, file: str) -> Ending:
-    """Return an ending with the tables of the application's own file, or with the failure that there are none."""
-    try:
-        return ending._replace(tables=tables.read(folder, file))
-    except AssertionError as error:
-        return ending._replace(failure=ending.failure or str(error))
 
 
 LONGEST_ERROR = 500

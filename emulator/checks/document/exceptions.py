@@ -39,24 +39,17 @@ def codes(operation: str, path: str) -> tuple[str, ...]:
 FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])
 """The codes for a malformed request. Rules that forbid a well-formed one have others (:func:`codes`)."""
 
-MONEY = ("*currency", "*amount")
-"""Fields whose rules have codes of their own, except among several violations, which share one code (B-12)."""
-
-ARCHIVED = ("/products/{id}/", "/subscription-plans/{id}/")
-"""Objects that a DELETE only archives, by the specification; they can still be read and changed."""
-
-INBOX = "/inbox/{name}"
-"""The inbox accepts every method and answers with a chosen status; only reading its contents is documented."""
-
 
 def is_excused(failure: Failure, response: Any, case: Any) -> bool:
     """Return whether the failure of a check on this response is ignored."""
     if isinstance(failure, RejectedPositiveData):
         return rejected_by_state(response, case) is not None or rejected_by_rule(response, case)
     if isinstance(failure, UseAfterFree):
-        return case.operation.path in ARCHIVED
-    is_of_inbox = isinstance(failure, ServerError | UnsupportedMethodResponse) and case.operation.path == INBOX
-    return bool(is_of_inbox and response.request.method != "GET")
+        # A DELETE only archives these, by the specification; they can still be read and changed.
+        return case.operation.path in ("/products/{id}/", "/subscription-plans/{id}/")
+    # The inbox takes every method and answers with a chosen status; only reading it is documented.
+    is_of_inbox = case.operation.path == "/inbox/{name}" and response.request.method != "GET"
+    return bool(is_of_inbox and isinstance(failure, ServerError | UnsupportedMethodResponse))
 
 
 def rejected_by_state(response: Any, case: Any) -> str | None:
@@ -72,7 +65,8 @@ def rejected_by_rule(response: Any, case: Any) -> bool:
         return False
     error = _error(response)
     operation = str(case.operation.definition.raw["operationId"])
-    rules = [*RULES.get(operation, {}), *MONEY]
+    # Rules of money have codes of their own, except among several violations, which share one code (B-12).
+    rules = [*RULES.get(operation, {}), "*currency", "*amount"]
     if operation.startswith("update"):
         rules.append("metadata")  # to which it adds: the limit counts what is left after that (B-22)
     fields = error.get("errors") or [error.get("param") or ""]

@@ -66,14 +66,11 @@ def documented(document: Document) -> dict[str, Prerequisite]:
             body = resolve(document, paths[path]["post"]["requestBody"])["content"]["application/json"]
             schema = resolve(document, body["schema"])
             fields = {name: resolve(document, schema["properties"][name]) for name in schema.get("required", ())}
-            # Each required free text is one that was never used before.
-            free = [name for name, it in fields.items() if it.get("type") == "string" and not FIXED & it.keys()]
+            texts = {name: each.keys() for name, each in fields.items() if each.get("type") == "string"}
+            # Each required text that may be any word is one that was never used before.
+            free = [name for name, keywords in texts.items() if keywords.isdisjoint(["enum", "format", "pattern"])]
             found[word] = Prerequisite("POST", path, body["example"] | dict.fromkeys(free, "{new}"))
     return found
-
-
-FIXED = {"enum", "format", "pattern"}
-"""Keywords of a text that cannot be any word."""
 
 
 # -- the factory

@@ -84,10 +84,6 @@ def spaced(service: ServiceWorld) -> list[SignedRequest]:
     return [service.signed(sent, body=json.dumps(json.loads(sent.body), indent=2).encode())]
 
 
-MOST_METADATA = {f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)}
-"""The most metadata that a customer can have, in characters of four bytes (B-22)."""
-
-
 def twice(service: ServiceWorld) -> list[SignedRequest]:
     """Return a delivery, and its retry after the answer was lost."""
     sent = service.customer()
@@ -161,7 +157,8 @@ SENT: Mapping[str, Make] = {
     # A receiver that normalizes text before it verifies loses the accent.
     "text": _one(lambda service: service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})),
     "spacing": spaced,
-    "large": _one(lambda service: service.customer(metadata=MOST_METADATA)),
+    # The most metadata that a customer can have, in characters of four bytes (B-22).
+    "large": _one(lambda service: service.customer(metadata={f"{n:02}".ljust(40, "k"): "🧺" * 500 for n in range(50)})),
     "slow": _one(ServiceWorld.customer),
     "parallel": lambda service: [service.customer() for _ in range(5)],
     "repeated": twice,

@@ -32,9 +32,6 @@ PROOF_HEADERS = {
 }
 """The header that carries the signature of each method, and the prefix of its value."""
 
-CauseEvents = Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]]
-"""Causes an event of a type with overrides, and returns it as the last of all events that came of it, as JSON."""
-
 
 class NotPermitted(ValueError):
     """A URL to which the service sends no webhooks; the message says why (B-82)."""
@@ -44,8 +41,8 @@ class ServiceWorld:
     """Creates the deliveries of a world of its own to one endpoint; it does not send them.
 
     ``method`` is ``HMAC_SHA256``, ``JWT`` or ``BASIC``, ``webhook`` the endpoint's id (generated if None). With
-    ``elsewhere`` the events happen at a service from which the receiver can read their objects; ``app`` is the App
-    there. Raises :class:`NotPermitted`.
+    ``elsewhere`` the events happen at a service from which the receiver can read their objects: it causes one of a type
+    with overrides, and returns it as the last of all that came of it; ``app`` is the App there. Raises :class:`NotPermitted`.
     """
 
     def __init__(
@@ -56,7 +53,7 @@ class ServiceWorld:
         *,
         webhook: str | None = None,
         ssl_verification: bool = True,
-        elsewhere: CauseEvents | None = None,
+        elsewhere: Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
         app: Key = APP,
     ) -> None:
         self._elsewhere = elsewhere

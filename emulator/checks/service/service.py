@@ -98,9 +98,6 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
 ATTEMPTS = 6
 """How often a request is sent until it is given up."""
 
-LONGEST = 120.0
-"""Seconds that a Retry-After is obeyed at most."""
-
 
 class NothingListens(Exception):
     """Nothing listens there; the message says why."""
@@ -174,7 +171,7 @@ class Service:
                 break
             why = f"{method} {path} was answered with {answer.status_code} {ATTEMPTS} times"
             pause = answer.headers.get("retry-after", "")
-            self._sleep(min(float(pause), LONGEST) if pause.isdigit() else 2**attempt)
+            self._sleep(min(float(pause), 120) if pause.isdigit() else 2**attempt)
         else:
             raise NoAnswer(why)
         try:
@@ -209,21 +206,14 @@ PATIENCE = 60.0
 """Seconds that an event may take to arrive."""
 
 
-class EventReceiver:
+class EventReceiver(HttpReceiver):
     """Receives the events of probes; ``url`` is where the service reaches it."""
 
     def __init__(self, url: str | None = None, port: int = 0) -> None:
-        self._server = HttpReceiver(self._answer, port)
+        super().__init__(self._answer, port)
         self._received: dict[str, list[ReceivedRequest]] = {}
         self._arrived = threading.Condition()
-        self.url = (url or self._server.url).rstrip("/")
-
-    def __enter__(self) -> EventReceiver:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.close()
+        self.url = (url or self.url).rstrip("/")
 
     def last(self, url: str, secret: str) -> dict[str, Any]:
         """Return the last event that arrived at a URL, pings aside. Raises :class:`NoAnswer` if none arrives in time.
