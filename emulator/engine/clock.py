@@ -422,14 +422,11 @@ class Scheduler:
         """Look at a world when its next job is due; called after each change of its jobs or its clock."""
         due = world.next_due()
         if due is not None and due < self._planned.get(world, float("inf")):
-            self._plan_at(due, world)
+            self._planned[world] = due
+            heapq.heappush(self._heap, (due, next(self._numbers), world))
             if len(self._heap) > 2 * len(self._planned) + MAX_STALE:
                 self._heap = [(at, next(self._numbers), each) for each, at in self._planned.items()]
                 heapq.heapify(self._heap)
-
-    def _plan_at(self, due: float, world: UnitRunner) -> None:
-        self._planned[world] = due
-        heapq.heappush(self._heap, (due, next(self._numbers), world))
 
     def forget(self, world: UnitRunner) -> None:
         if self._planned.pop(world, None) is not None:
@@ -509,7 +506,8 @@ class Scheduler:
                 if not isinstance(error, StorageError):  # the store has logged it, once
                     logger.error("the due jobs of a world could not be run", exc_info=error)
                 self._end_slice(world, error)
-                self._plan_at(0.0, world)  # its jobs stay planned: it is looked at again at the next tick
+                self._planned[world] = 0.0  # its jobs stay planned: it is looked at again at the next tick
+                heapq.heappush(self._heap, (0.0, next(self._numbers), world))
             else:
                 self._end_slice(world)
                 if more:

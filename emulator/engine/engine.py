@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from heapq import nsmallest
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -52,12 +52,11 @@ SAME_SECONDS = 1.0
 def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
     """Return whether a world has been idle for a while, and is like one that is opened now but for its request journal."""
     world, clock = runtime.world, runtime.clock
-    records = [record for table in world.tables() for record in islice(table, 2)]
     if (
         now - runtime.last_used <= EMPTY_SECONDS
         or runtime.is_in_use
         or runtime.journal.count
-        or len(records) > 1
+        or sum(map(len, world.tables())) > 1
         or runtime.history.snapshots
         or not runtime.inbox.is_unused
     ):
@@ -65,7 +64,8 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
     new, its_clock = build(Key.of(world))
     apart = calendar.seconds_between(its_clock.now(), clock.now())
     same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(apart) < SAME_SECONDS
-    return same_clock and records == [record for table in new.tables() for record in table]
+    own, fresh = ([record for table in each.tables() for record in table] for each in (world, new))
+    return same_clock and own == fresh
 
 
 # -- the engine
