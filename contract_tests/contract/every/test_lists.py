@@ -65,7 +65,7 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
                     made.append(factory.object(kind, scene)["id"])
             sandbox.advance("1d")
         for webhook in sandbox.api.get("/webhooks/", enabled="true")["data"]:
-            sandbox.api.post(f"/webhooks/{webhook['id']}/test/")
+            sandbox.act(webhook, "test")
         yield Filled(sandbox, list(dict.fromkeys(made)))
 
 

@@ -63,7 +63,7 @@ def paid_session(sandbox: Sandbox) -> Any:
 def canceled_refund(sandbox: Sandbox) -> Any:
     sandbox.settings(refund_review=True)
     refund = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]})
-    return sandbox.api.post(f"/refunds/{refund['id']}/cancel/")
+    return sandbox.act(refund, "cancel")
 
 
 def past_gone(sandbox: Sandbox) -> Any:

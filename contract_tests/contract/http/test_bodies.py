@@ -240,7 +240,7 @@ def test_an_instant_is_read_alike_in_filters_and_in_bodies(sandbox: Sandbox, ins
     link = sandbox.link(validity_type="limited", expires_at=instant)
     assert first["ends_at"] == link["expires_at"] == "2026-02-01T00:00:00.000Z"
     sandbox.control.post("/clock/advance", {"to": instant})
-    assert (sandbox.now, sandbox.subscription(first["id"])["status"]) == ("2026-02-01T00:00:00.000Z", "expired")
+    assert (sandbox.now, sandbox.status(first)) == ("2026-02-01T00:00:00.000Z", "expired")
     second = sandbox.subscribe()
     found = sandbox.api.get("/subscriptions/", created_after=instant)["data"]
     assert [each["id"] for each in found] == [second["id"]]

@@ -164,12 +164,12 @@ def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox
     [intent] = sandbox.api.get("/payment-intents/", status="requires_action")["data"]
     assert intent["customer"] == customer["id"]
     sandbox.api.delete(f"/customers/{customer['id']}/")
-    assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == {**intent, "customer": None}
+    assert sandbox.shown(intent) == {**intent, "customer": None}
     sandbox.advance("60s")
-    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
+    assert sandbox.status(intent) == "succeeded"
     assert [item["customer"] for item in sandbox.api.get("/transactions/")["data"]] == [None, customer["id"]]
-    assert sandbox.api.get(f"/payment-intents/{done['id']}/") == done, "what is past is retained, with its customer"
-    paid = sandbox.api.post(f"/payment-intents/{kept['id']}/confirm/")
+    assert sandbox.shown(done) == done, "what is past is retained, with its customer"
+    paid = sandbox.act(kept, "confirm")
     assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", method["id"], None)
 
 
@@ -232,15 +232,15 @@ def test_the_customer_shows_the_default_as_it_is_now(sandbox: Sandbox) -> None:
     second = add(sandbox, customer, is_default=True)
     listed = sandbox.api.get(addresses_of(customer))["data"]
     assert listed == [second, {**first, "is_default": False, "updated_at": sandbox.now}]
-    assert sandbox.api.get(f"/customers/{other['id']}/")["address"] == theirs
+    assert sandbox.shown(other)["address"] == theirs
     sandbox.advance("1h")
     changed = sandbox.api.patch(f"{addresses_of(customer)}{second['id']}/", {"city": "Oyem"})
-    shown = sandbox.api.get(f"/customers/{customer['id']}/")
+    shown = sandbox.shown(customer)
     assert (shown["address"], shown["updated_at"]) == (changed, sandbox.now)
     assert shown in sandbox.api.get("/customers/")["data"]
     sandbox.advance("1h")
     sandbox.api.delete(f"{addresses_of(customer)}{add(sandbox, customer)['id']}/")
-    assert sandbox.api.get(f"/customers/{customer['id']}/") == shown
+    assert sandbox.shown(customer) == shown
     path = f"{addresses_of(customer)}{first['id']}/"
     for default, id in ((True, first["id"]), (True, first["id"]), (False, None)):
         sandbox.api.patch(path, {"is_default": default})
@@ -248,4 +248,4 @@ def test_the_customer_shows_the_default_as_it_is_now(sandbox: Sandbox) -> None:
     sandbox.api.patch(path, {"is_default": True})
     sandbox.api.delete(path)
     assert defaults(sandbox, customer) == []
-    assert sandbox.api.get(f"/customers/{customer['id']}/")["address"] is None
+    assert sandbox.shown(customer)["address"] is None

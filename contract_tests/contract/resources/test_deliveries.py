@@ -295,7 +295,7 @@ def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(sandbox: San
     receiver.reply = lambda received: Reply(held=True)
     for _ in range(3):
         sandbox.customer()
-    sandbox.api.post(f"/webhooks/{endpoint['id']}/disable/")
+    sandbox.act(endpoint, "disable")
     receiver.release()
     history = [(each["status"], each["attempt_count"]) for each in sandbox.deliveries(endpoint)]
     assert history == [("succeeded", 1), ("failed", 0), ("failed", 0)]
@@ -373,11 +373,11 @@ def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiv
     endpoint = sandbox.endpoint(receiver.url, "invoice.paid")
     sandbox.endpoint(f"{receiver.url}/other")
     receiver.statuses = [500]
-    delivery = sandbox.api.post(f"/webhooks/{endpoint['id']}/test/")
+    delivery = sandbox.act(endpoint, "test")
     (received,) = receiver.deliveries
     assert (delivery["status"], delivery["event_type"]) == ("pending", "webhook.test")
     assert delivery["event"] == received.event["id"]
-    assert received.event["data"]["object"] == sandbox.api.get(f"/webhooks/{endpoint['id']}/")
+    assert received.event["data"]["object"] == sandbox.shown(endpoint)
     assert received.signed_with(endpoint["secret"])
     assert sandbox.deliveries(endpoint) == [delivery]
     assert sandbox.events() == [received.event]

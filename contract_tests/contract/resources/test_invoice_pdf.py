@@ -69,7 +69,7 @@ def test_a_token_opens_the_pdf_of_its_own_invoice_only(sandbox: Sandbox, anyone:
     for method, rest in (("GET", ""), ("PATCH", ""), ("POST", "send/"), ("POST", "void/")):
         anyone.rejected(method, f"/invoices/{invoice['id']}/{rest}?token={token}", 401, "MISSING_API_KEY")
     anyone.rejected("GET", f"/invoices/{invoice['id']}/pdf/", 401, "MISSING_API_KEY")
-    assert sandbox.api.get(f"/invoices/{invoice['id']}/")["status"] == "open"
+    assert sandbox.status(invoice) == "open"
     draft = sandbox.draft()
     for query in ("", "?token=x"):
         sandbox.api.rejected("GET", f"/invoices/{draft['id']}/pdf/{query}", 404, "PDF_NOT_AVAILABLE")

@@ -104,7 +104,7 @@ def test_a_total_of_nothing_is_paid_on_finalization(sandbox: Sandbox) -> None:
     """B-66: with its event, and never overdue."""
     invoice = sandbox.draft(line_items=[{"description": "Gift", "unit_amount": 0}])
     with sandbox.expect("invoice.paid"):
-        assert sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")["status"] == "paid"
+        assert sandbox.act(invoice, "finalize")["status"] == "paid"
         sandbox.advance("60d")
 
 
@@ -140,7 +140,7 @@ def test_there_must_be_somebody_to_send_it_to(sandbox: Sandbox) -> None:
     for customer in (anonymous["id"], known["customer"]):
         sandbox.api.delete(f"/customers/{customer}/")
     sandbox.api.rejected("POST", f"{path}/send/", 422, "INVALID_FIELD")
-    sandbox.api.post(f"/invoices/{known['id']}/send/")
+    sandbox.act(known, "send")
     sent = [email["to"] for email in sandbox.control.pages("/emails") if email["kind"] == "invoice"]
     assert sent == [known["customer_email"], "late@example.com"]
 
@@ -176,7 +176,7 @@ def test_overdue_at_midnight_of_the_day_after_once(sandbox: Sandbox, due_date: s
     assert event["created_at"] == f"{overdue_at}T00:00:00.000Z"
     assert event["data"]["object"]["status"] == sandbox.shown(invoice)["status"] == "open"
     with sandbox.expect("invoice.paid"):
-        sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
+        sandbox.act(invoice, "pay")
 
 
 # -- every state meets every action

@@ -104,7 +104,7 @@ def method_of(sandbox: Sandbox, type: str, line: MagicValue, **fields: Any) -> A
 
 def standing(sandbox: Sandbox, intent: Any) -> tuple[str, str | None]:
     """Return how the payment and its transaction stand."""
-    now = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    now = sandbox.shown(intent)
     transaction = now["transaction"] and sandbox.api.get(f"/transactions/{now['transaction']}/")["status"]
     return now["status"], transaction
 
@@ -115,7 +115,7 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
     intent = sandbox.intent(method_of(sandbox, type, line))
     first, *rest = moments(type, line)
     with sandbox.expect(*first.events):
-        sandbox.api.post(f"/payment-intents/{intent['id']}/confirm/")
+        sandbox.act(intent, "confirm")
         assert standing(sandbox, intent) == (first.intent, first.transaction)
     before = first
     for moment in rest:
@@ -128,7 +128,7 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
         before = moment
     happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
     assert happened == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
-    error = sandbox.api.get(f"/payment-intents/{intent['id']}/")["last_error"]
+    error = sandbox.shown(intent)["last_error"]
     message = UNCONFIRMED if line.step else line.code and ERRORS[line.code].message
     code = "PAYMENT_METHOD_NOT_SUPPORTED" if line.step else line.code
     assert error == (code and {"code": code, "message": message})
@@ -158,15 +158,15 @@ def test_the_refund_of_a_magic_value_ends_as_it_says(sandbox: Sandbox, type: str
         sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "succeeded"})
     made = line.after + line.settles
     sandbox.advance_to(later(made))
-    transaction = sandbox.api.get(f"/payment-intents/{intent['id']}/")["transaction"]
+    transaction = sandbox.shown(intent)["transaction"]
     refund = sandbox.api.post("/refunds/", {"transaction": transaction})
     due = refund_due(type, line, made)
     with sandbox.expect():
         sandbox.advance_to(later(due - timedelta(milliseconds=1)))
-        assert sandbox.api.get(f"/refunds/{refund['id']}/")["status"] == "processing"
+        assert sandbox.status(refund) == "processing"
     with sandbox.expect(*{"succeeded": ["refund.succeeded"], "failed": ["refund.failed"]}.get(line.refund, [])):
         sandbox.advance_to(later(due))
-    ended = sandbox.api.get(f"/refunds/{refund['id']}/")
+    ended = sandbox.shown(refund)
     assert ended["status"] == {"unanswered": "expired"}.get(line.refund, line.refund)
     assert ended["failure_reason"] == ("UPSTREAM_ERROR" if line.refund == "failed" else None)
     assert ended["refunded_at"] == (later(due) if line.refund == "succeeded" else None)

@@ -214,5 +214,5 @@ def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
     sandbox.api.delete(f"{path_of(link)}/")
     with sandbox.expect(*PAID):
         sandbox.advance("60s")
-    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["payment_link"] == link["id"]
+    assert sandbox.shown(intent)["payment_link"] == link["id"]
     assert sandbox.events()[-2]["data"]["metadata"] == {"payment_link": {"campaign": "may"}}

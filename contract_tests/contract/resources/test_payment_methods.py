@@ -81,7 +81,7 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     assert sandbox.pay(method)["status"] == "succeeded"
     waiting = sandbox.intent(method)
     sandbox.advance_to("2026-03-01")
-    assert sandbox.api.get(f"/payment-methods/{method['id']}/")["status"] == "expired"
+    assert sandbox.status(method) == "expired"
     card = {"customer": method["customer"], "type": "bank_card", **CARD, "exp_month": 2, "exp_year": 2026}
     for path, body, param in (
         (f"/payment-intents/{waiting['id']}/confirm/", {}, "payment_method"),
@@ -104,7 +104,7 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     assert [each["is_default"] for each in made] == [False, True, False, True]
 
     def default() -> list[int]:
-        now = [sandbox.api.get(f"/payment-methods/{each['id']}/") for each in made]
+        now = [sandbox.shown(each) for each in made]
         return [index for index, each in enumerate(now) if each["is_default"]]
 
     assert default() == [3]

@@ -342,4 +342,4 @@ def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:
     sandbox.control.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
     sandbox.api.patch(f"{path_of(made)}/", {"allowed_payment_methods": [], "max_amount": 4999})
     sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json=body)
-    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == session
+    assert sandbox.shown(session) == session

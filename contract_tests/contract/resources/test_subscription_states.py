@@ -221,7 +221,7 @@ def test_metadata_goes_with_the_events_and_it_is_canceled_once(sandbox: Sandbox)
     for event in events:
         assert event["data"]["object"]["metadata"] == {"seat": 7}
         assert event["data"]["metadata"] == {"plan": {"tier": "gold"}}
-    assert events[1]["data"]["object"] == sandbox.subscription(subscription["id"])
+    assert events[1]["data"]["object"] == sandbox.shown(subscription)
 
 
 def test_a_deactivated_plan_takes_no_new_subscribers(sandbox: Sandbox) -> None:

@@ -48,14 +48,14 @@ def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandb
         canceled = sandbox.api.post(f"/transactions/{intent['transaction']}/cancel/")
         sandbox.advance("2d")
     assert (canceled["status"], canceled["processed_at"]) == ("canceled", None)
-    failed = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    failed = sandbox.shown(intent)
     assert (failed["status"], failed["last_error"]["code"]) == ("canceled", "INSUFFICIENT_FUNDS")
     assert failed["transaction"] == canceled["id"]
     for number in ("4242424242424242", "4000000000000077"):
         deposit = sandbox.deposit(sandbox.method(number=number))
         with sandbox.expect():
             sandbox.api.rejected("POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION")
-        assert sandbox.api.get(f"/transactions/{deposit['id']}/") == deposit
+        assert sandbox.shown(deposit) == deposit
 
 
 # -- lists and receipts
@@ -82,7 +82,7 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     assert (receipt["customer"], receipt["customer_email"]) == (customer["id"], customer["email"])
     assert (receipt["number"], receipt["created_at"]) == ("RCPT-2026-000001", deposit["processed_at"])
     assert receipt["url"] == f"{sandbox.url}/receipt/{receipt['id']}"
-    assert sandbox.api.get(f"/receipts/{receipt['id']}/") == receipt
+    assert sandbox.shown(receipt) == receipt
     sandbox.advance("1d")
     newest = sandbox.api.get("/receipts/")["data"][0]
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)
@@ -174,8 +174,8 @@ def test_the_transaction_becomes_refunded_only_when_whole(sandbox: Sandbox) -> N
         with sandbox.expect("refund.succeeded"):
             refund = refund_of(sandbox, deposit, amount=amount, metadata={"part": amount})
         assert (refund["status"], sandbox.status(refund)) == ("processing", "succeeded")
-        now = sandbox.api.get(f"/transactions/{deposit['id']}/")
-        person = sandbox.api.get(f"/customers/{customer['id']}/")
+        now = sandbox.shown(deposit)
+        person = sandbox.shown(customer)
         standing.append((now["status"], now["amount_refunded"], person["total_spent"], person["transactions_count"]))
         assert (now["fee"], now["net_amount"]) == (deposit["fee"], deposit["net_amount"])
         back = sandbox.api.get("/transactions/", type="refund")["data"][0]
@@ -210,7 +210,7 @@ def test_a_disputed_transaction_that_is_refunded_in_full_is_refunded(sandbox: Sa
     for span, events, expected in (("1d", 0, ["disputed", "disputed"]), ("20d", 2, ["refunded", "disputed"])):
         with sandbox.expect(*["refund.succeeded"] * events):
             sandbox.advance(span)
-        assert [sandbox.api.get(f"/transactions/{each['id']}/")["status"] for each in deposits] == expected
+        assert [sandbox.status(each) for each in deposits] == expected
 
 
 # -- review, and every state and every action
@@ -227,7 +227,7 @@ def test_a_reviewed_refund_is_pending_for_an_hour(sandbox: Sandbox) -> None:
     rejected(sandbox, deposit, 409, "transaction_not_refundable")
     sandbox.advance_to("2026-01-01T00:59:59.999Z")
     with sandbox.expect():
-        assert sandbox.api.post(f"/refunds/{other['id']}/cancel/")["status"] == "cancelled"
+        assert sandbox.act(other, "cancel")["status"] == "cancelled"
     assert sandbox.status(refund) == "pending"
     sandbox.advance("1s")
     assert sandbox.status(refund) == "processing"
@@ -244,7 +244,7 @@ def state(sandbox: Sandbox, wanted: str) -> Any:
     phone = "+24177000009" if wanted == "expired" else MOBILE["phone"]
     refund = refund_of(sandbox, sandbox.deposit(sandbox.method(type="mobile_money", phone=phone)))
     if wanted == "cancelled":
-        sandbox.api.post(f"/refunds/{refund['id']}/cancel/")
+        sandbox.act(refund, "cancel")
     elif wanted == "expired":
         sandbox.advance("30d")
     elif wanted in ("succeeded", "failed"):

@@ -57,7 +57,7 @@ def test_an_invoice_is_paid_once_its_payment_is_received(server: RunningServer, 
             with sandbox.expect(*events[1]):
                 sandbox.advance("60d")
             assert (sandbox.status(invoice), deposits(sandbox)) == ("paid", [(5000, "completed")])
-            assert sandbox.api.get(f"/customers/{customer['id']}/")["total_spent"] == 5000
+            assert sandbox.shown(customer)["total_spent"] == 5000
 
 
 @BOTH
@@ -69,8 +69,7 @@ def test_a_session_is_complete_once_its_payment_is_received(sandbox: Sandbox, as
     with buyer(sandbox, session) as awa:
         with sandbox.expect("payment_intent.succeeded", *(done if received else ())):
             answer = awa.pay(**FORM_CARD | {"number": SETTLING["number"]})
-        status = sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"]
-        assert status == ("complete" if received else "processing")
+        assert sandbox.status(session) == ("complete" if received else "processing")
         assert answer.headers["location"].startswith("https://shop.example.com") == received
         assert received or awa.follow(answer).state == "waiting"
     sandbox.buy_rejected(session)
@@ -119,6 +118,6 @@ def test_void_and_pay_cancel_what_is_under_way(
         sandbox.api.post(f"/invoices/{invoice['id']}/{action}/")
         sandbox.advance("3d")
     assert (sandbox.status(invoice), sandbox.shown(invoice)["amount_paid"]) == (status, paid)
-    canceled = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    canceled = sandbox.shown(intent)
     assert (canceled["status"], canceled["last_error"]) == ("canceled", None)
     assert all(each[1] == "canceled" for each in deposits(sandbox))

@@ -25,7 +25,7 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     answer = sandbox.advance("31d")
     assert (answer["from"], answer["now"]) == ("2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z")
     assert answer["events"] == dict.fromkeys(CHARGED, 1)
-    renewed = sandbox.subscription(subscription["id"])
+    renewed = sandbox.shown(subscription)
     assert (renewed["status"], renewed["current_period_start"]) == ("active", "2026-02-01T00:00:00.000Z")
     assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
     bills = sandbox.api.get("/invoices/", subscription=subscription["id"])["data"]
@@ -85,7 +85,7 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
         "canceled_at": None,
         "updated_at": "2026-01-01T00:00:00.000Z",
     }
-    assert [sandbox.subscription(each["id"])["cancel_at_period_end"] for each in every] == [True] * 4 + [False]
+    assert [sandbox.shown(each)["cancel_at_period_end"] for each in every] == [True] * 4 + [False]
 
 
 def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> None:

@@ -53,7 +53,7 @@ def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe(trial_period_days=10)
     both = {"trial_end": "2026-01-05", "current_period_end": "2026-01-06"}
     assert rejected(sandbox, subscription, **both)["param"] == "trial_end"
-    assert sandbox.subscription(subscription["id"]) == subscription
+    assert sandbox.shown(subscription) == subscription
     both["current_period_end"] = both["trial_end"]
     assert put(sandbox, subscription, **both)["trial_end"] == "2026-01-05T00:00:00.000Z"
 
@@ -136,7 +136,7 @@ def test_a_deposit_that_settles_once_more_is_counted_once(sandbox: Sandbox) -> N
     deposit = sandbox.deposit(method)
     put(sandbox, deposit, status="approved")
     sandbox.advance("1d")
-    assert sandbox.api.get(f"/transactions/{deposit['id']}/")["status"] == "completed"
+    assert sandbox.status(deposit) == "completed"
     now = sandbox.api.get(f"/customers/{method['customer']}/")
     assert (now["total_spent"], now["transactions_count"]) == (5000, 1)
     assert sandbox.api.get("/receipts/")["pagination"]["count"] <= 1
