@@ -16,7 +16,7 @@ import pytest
 from contract_tests.quality.docs.pages import GUIDE, SKILL, samples
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
-from contract_tests.surfaces.cli.terminal import run
+from contract_tests.surfaces.cli.terminal import COMMAND, run
 from emulator.cli.agent import BEGIN, END
 from emulator.cli.control_client import ControlClient
 
@@ -27,18 +27,22 @@ TOKENS = 2500
 """What the descriptions and schemas of all tools may cost, at four characters to a token."""
 
 
-def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]]) -> None:
-    """Start the command for the App of a sandbox, and do something with it as a client."""
+def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]], *, by_command: bool = False) -> None:
+    """Do something as a client with the server for the App of a sandbox: in this process, or as the command starts it."""
     # Imported here, not at the collection: it takes seconds.
     from mcp import Client, StdioServerParameters
 
-    arguments = ["-m", "emulator.cli.main", "mcp", "--url", sandbox.url, "--key", sandbox.key]
+    from emulator.cli.mcp_server import server
 
-    async def connected() -> None:
-        async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+    arguments = [*COMMAND[1:], "mcp", "--url", sandbox.url, "--key", sandbox.key]
+    command = StdioServerParameters(command=sys.executable, args=arguments)
+
+    async def connected(emulator: ControlClient) -> None:
+        async with Client(command if by_command else server(emulator)) as client:
             await story(client)
 
-    asyncio.run(connected())
+    with ControlClient(sandbox.url, sandbox.key) as emulator:
+        asyncio.run(connected(emulator))
 
 
 async def used(client: Client, tool: str, **arguments: Any) -> str:
@@ -69,7 +73,7 @@ def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> Non
         await used(client, "advance", by="invoice.paid")
         assert json.loads(await used(client, "prove"))["passed"]
 
-    session(sandbox, story)
+    session(sandbox, story, by_command=True)
     assert sandbox.subscription(id)["status"] == "active"
 
 

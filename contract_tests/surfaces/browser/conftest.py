@@ -39,8 +39,8 @@ ARGUMENTS = [
 ]
 
 
-# Not for longer than a module: Playwright keeps a loop running in this thread, in which other tests start their own.
-@pytest.fixture(scope="module")
+# Not for longer than this folder: Playwright keeps a loop running in this thread, in which other tests start their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)

@@ -103,26 +103,13 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert [len(line) > 0 for line in served.end().lines] == [True], "the request that was rejected, and no more"
 
 
-@pytest.mark.parametrize(
-    ("options", "host"),
-    [
-        (["--host", "localhost"], "localhost"),
-        (["--host", "0.0.0.0", "--control-token", "secret"], "127.0.0.1"),
-        (["--host", "0.0.0.0", "--insecure"], "sandbox.local"),
-    ],
-    ids=str,
-)
-def test_it_listens_on_the_given_address(serve: Serve, tmp_path: Path, options: list[str], host: str) -> None:
-    """One for all interfaces is printed as one that can be called. Behind a port mapping its public URL is in links."""
-    mapped = ("--public-url", "http://sandbox.local/") if host == "sandbox.local" else ()
-    served = serve("--port-file", tmp_path / "port", *mapped, *options)
-    port = int((tmp_path / "port").read_text())
-    assert served.url == (f"http://{host}" if mapped else f"http://{host}:{port}")
-    served.url = f"http://127.0.0.1:{port}"
-    assert served.get("/_emulator/health").status_code == 200
-    if mapped:
-        line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
-        assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
+def test_behind_a_port_mapping_its_public_url_is_in_links(serve: Serve, tmp_path: Path) -> None:
+    options = ("--host", "0.0.0.0", "--control-token", "secret", "--public-url", "http://sandbox.local/")
+    served = serve("--port-file", tmp_path / "port", *options)
+    assert served.url == "http://sandbox.local"
+    served.url = f"http://127.0.0.1:{int((tmp_path / 'port').read_text())}"
+    line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
+    assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
 
 
 # -- options, variables and fixtures
@@ -231,8 +218,12 @@ def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path
 
 
 def test_a_request_is_a_line(serve: Serve) -> None:
-    """With the events that it caused; no card number or key is in it. An advance sums up."""
-    served = serve("--clock", START)
+    """With the events that it caused; no card number or key is in it. An advance sums up.
+
+    An address for all interfaces is printed as one that can be called.
+    """
+    served = serve("--clock", START, "--host", "0.0.0.0", "--insecure")
+    assert served.url.startswith("http://127.0.0.1:")
     served.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
     served.post("/v1/customers/", {"email": 7})
     served.get("/_emulator/clock", "sk_test_other")
@@ -273,21 +264,6 @@ def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(serve: S
     assert re.search(r"what was changed in the last \d+ seconds is not stored$", last)
 
 
-def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
-    """However the program that holds the pipe ends, the system closes it; what is written into it is ignored."""
-    state = tmp_path / "worlds.json"
-    command = [*COMMAND, "serve", "--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}"]
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=clean(), **pipes) as process:
-        served = Served(process)
-        assert process.stdin
-        process.stdin.write("\n")
-        process.stdin.flush()
-        assert served.get("/v1/customers/").status_code == 200
-        status, _, complained = ended(process)
-    assert (status, complained, state.exists()) == (0, "", True)
-
-
 LAST_WORDS = {
     "GET /_emulator/events?wait=30 HTTP/1.1": b'"count":0',
     "GET /_emulator/stream HTTP/1.1": b"\r\n0\r\n\r\n",
@@ -295,17 +271,24 @@ LAST_WORDS = {
 }
 
 
-def test_clients_that_wait_get_an_answer_at_the_end(serve: Serve) -> None:
-    served = serve()
-    host, port = served.url.removeprefix("http://").split(":")
-    with ExitStack() as stack:
+def test_it_ends_with_its_standard_input_and_clients_that_wait_get_an_answer(tmp_path: Path) -> None:
+    """However the program that holds the pipe ends, the system closes it; what is written into it is ignored."""
+    state = tmp_path / "worlds.json"
+    command = [*COMMAND, "serve", "--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}"]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=clean(), **pipes) as process, ExitStack() as stack:
+        served = Served(process)
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+        host, port = served.url.removeprefix("http://").split(":")
         lines = [stack.enter_context(socket.create_connection((host, int(port)), timeout=30)) for _ in LAST_WORDS]
         for head, line in zip(LAST_WORDS, lines, strict=True):
             rows = (head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
             line.sendall("\r\n".join(rows).encode())
-        served.get("/_emulator/health")
-        status, _, complained = served.end()
-        assert (status, "Traceback" in complained) == (0, False)
+        assert served.get("/v1/customers/").status_code == 200
+        status, _, complained = ended(process)
+        assert (status, "Traceback" in complained, state.exists()) == (0, False, True)
         for words, line in zip(LAST_WORDS.values(), lines, strict=True):
             assert words in line.makefile("rb").read()
 

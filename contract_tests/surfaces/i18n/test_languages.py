@@ -208,7 +208,7 @@ SWAHILI = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def swahili(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The catalogs of the emulator and a small one in Swahili."""
     locales = tmp_path / "locales"
@@ -234,6 +234,7 @@ def forget() -> None:
         cached.cache_clear()
 
 
+@pytest.mark.usefixtures("swahili")
 def test_pages_offer_it_and_who_reads_it_is_written_to_in_it(sandbox: Sandbox) -> None:
     """What it lacks is English."""
     with buyer(sandbox, link(sandbox), **{"Accept-Language": "sw-KE,fr;q=0.5"}) as awa:
