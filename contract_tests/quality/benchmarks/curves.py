@@ -149,9 +149,6 @@ def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple
         yield name, median(taken)
 
 
-# -- the page
-
-
 def exponent(curve: Mapping[int, float]) -> float:
     """Return by which power of the size a cost grows over the last decade: 0 not at all, 1 as the size does."""
     last = max(curve)

@@ -94,9 +94,6 @@ def _of_runs(rows: Sequence[Row]) -> Row:
     return rows[0]._replace(**medians, spread=(min(judged), max(judged)))
 
 
-# -- what the package costs those who install it
-
-
 @contextmanager
 def installed() -> Iterator[str]:
     """The Python of a new environment with the package alone, as its users have it. pip needs an index."""
@@ -176,9 +173,6 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     yield beside("memory per customer", "KiB", [each["bare"]], [each["emulator"]], "≤ 1.5 KiB")
 
 
-# -- requests
-
-
 def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """GET one, list 20 and create; of the emulator without its lines, and as it is by itself, printing one for each.
 
@@ -246,8 +240,6 @@ def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             yield beside(f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim)
 
 
-# -- the clock
-
 MONTHS = 12
 PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
 
@@ -293,8 +285,6 @@ def waits(server: Server, until: Future[Any], pause: float = 0.05) -> Iterator[f
             return
         time.sleep(pause)
 
-
-# -- worlds of tests
 
 WARM = 400
 """Worlds that are opened first: what is loaded with them, and the caches they fill, is not the later ones' doing."""

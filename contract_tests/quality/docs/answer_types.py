@@ -126,9 +126,6 @@ def for_python() -> str:
     return "\n".join([HEAD, *filter(None, types.declared.values())])
 
 
-# -- the helpers of tests, awaited
-
-
 FOR_ASYNCIO = ROOT / "emulator" / "testing" / "awaited.pyi"
 
 ASYNCIO_HEAD = (
@@ -176,9 +173,6 @@ def _awaited(node: ast.stmt, own: Container[str], plain: str) -> Iterator[ast.As
             changed = {"body": body, "returns": ast.Name(plain) if is_self else node.returns, "decorator_list": []}
             if name not in own:
                 yield ast.AsyncFunctionDef(**{**vars(node), **changed})
-
-
-# -- the same in TypeScript
 
 
 NODE_HEAD = """// The objects of the service. Written from the OpenAPI documents, not by hand.

@@ -140,9 +140,6 @@ def test_a_new_user_has_a_path_of_five_pages() -> None:
     assert [page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))] == []
 
 
-# -- what the code knows
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_tables_are_up_to_date(page: Path) -> None:
     """Else: python -m contract_tests.quality.docs.tables"""

@@ -40,8 +40,6 @@ CONTROL = bundles.load("control")
 SCHEMAS: dict[str, Any] = SERVICE["components"]["schemas"]
 RULES_FOLDER = ROOT / "emulator/resources"
 
-# -- errors
-
 NESTED = {
     "customer_email_exists": (409, "DUPLICATE_EMAIL"),
     "transaction_not_refundable": (409, "INVALID_STATUS_TRANSITION"),
@@ -91,9 +89,6 @@ def test_every_message_is_a_sentence_also_with_nothing_to_fill_in() -> None:
         assert [name for name in names if f"({name})" not in message] == [], code
 
 
-# -- events, reactions, signals, jobs
-
-
 def test_the_events_are_those_of_the_specification_and_of_the_document() -> None:
     probes = {"webhook.ping", "webhook.test"}
     assert EVENTS.keys() >= specification.EVENT_TYPES
@@ -124,8 +119,6 @@ def test_each_reaction_signal_and_job_has_its_cause_and_its_effect() -> None:
     assert [name for name in [*signals, *JOBS] if name in EVENTS] == []
 
 
-# -- life cycles
-
 STATE_MACHINES = {
     each.kind.kind: each
     for module in walk_packages(resources.__path__, f"{resources.__name__}.")
@@ -149,9 +142,6 @@ def test_a_life_cycle_leads_through_the_states_of_the_document_with_events_of_it
     assert {row.source for row in life.rows} <= reached
     assert reached - {None} == set(status.node["enum"]) - SET_DIRECTLY.get(kind, set())
     assert {EVENTS[row.event].object for row in life.rows if row.event} <= {kind}
-
-
-# -- kinds of object
 
 
 def test_no_record_can_be_changed_in_place() -> None:

@@ -59,8 +59,6 @@ def left(name: str, source: str) -> Iterator[str]:
                 yield f"{name}:{number}: {excuse}"
 
 
-# -- code that nothing uses
-
 COMMANDS = ["@examination", "@resource", "@click.*", "@*.command", "@*.group", "@pytest.*", "@mcp.*"]
 """Decorators that make something used: commands, fixtures and resources."""
 
@@ -103,8 +101,6 @@ def test_no_code_is_unused() -> None:
         known |= set(re.findall(r"[A-Za-z_]\w+", file.read_text("utf-8")))
     assert [found[name] for name in found.keys() - known] == []
 
-
-# -- styles of nothing on a page
 
 COMPUTED = re.compile(r"(cols|lanes)-\d")
 """Classes that templates make with a number."""

@@ -230,8 +230,6 @@ def test_the_marketplace_takes_the_action() -> None:
     assert [name for name, given in action["inputs"].items() if not given["description"]] == []
 
 
-# -- the compose file
-
 EXAMPLE = ROOT / "docs/examples/compose"
 SERVICES: Mapping[str, Any] = loaded("docs/examples/compose/compose.yaml")["services"]
 

@@ -89,9 +89,6 @@ def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
     return found
 
 
-# -- the pages
-
-
 pytestmark = pytest.mark.long
 
 Surf = Callable[..., Any]

@@ -117,9 +117,6 @@ def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab).to_have_url(THANKS)
 
 
-# -- the handset
-
-
 NUMBER = "+24177123456"
 
 

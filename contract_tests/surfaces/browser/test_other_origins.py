@@ -128,9 +128,6 @@ def test_a_page_of_the_emulator_itself_does_all_that(prey: Sandbox, page: Page) 
     assert (clock["now"] > now, app["settings"]["tax_rate"], faults["data"]) == (True, 18, [])
 
 
-# -- the service itself
-
-
 CALL = """async ({base, key}) => {
   try {
     const answer = await fetch(base + '/v1/customers/', {

@@ -125,9 +125,6 @@ def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], me
     assert message in run("compare", "document", *arguments).usage_error
 
 
-# -- ``test receiver``
-
-
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
 

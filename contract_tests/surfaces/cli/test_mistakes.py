@@ -111,9 +111,6 @@ def test_a_terminal_is_shown_the_next_command(sandbox: Sandbox, screen: OnScreen
     assert "next:" not in run("events", *where).errors
 
 
-# -- mistakes
-
-
 MISTAKES = {
     "clok": "There is no command 'clok'; did you mean `clock`?",
     "xyz": "There is no command 'xyz'; allowed: serve, demo",

@@ -112,9 +112,6 @@ def test_behind_a_port_mapping_its_public_url_is_in_links(serve: Serve, tmp_path
     assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
 
 
-# -- options, variables and fixtures
-
-
 BAD = {
     "--port 65536": "65536",
     "--host no.such.host.invalid": "Cannot listen on no.such.host.invalid:4747",
@@ -212,9 +209,6 @@ def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path
     assert served.end().lines == [], "no line for a request"
     for variable, value in {"SEED": "x", "STATE": "floppy:x", "FIXTURES": "/nowhere.yaml"}.items():
         assert value in rejected(**{f"PAYMENTS_EMULATOR_{variable}": value})
-
-
-# -- a line for each request
 
 
 def test_a_request_is_a_line(serve: Serve) -> None:

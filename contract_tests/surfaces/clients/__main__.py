@@ -132,12 +132,7 @@ class Workshop:
             raise GateError(f"{command[0]} left out {', '.join(missing)}")
 
 
-# -- the steps
-
-
 Step = Callable[[Workshop], None]
-
-# -- generators
 
 
 def _python(work: Workshop, story: Path) -> None:
@@ -196,9 +191,6 @@ def orval(work: Workshop) -> None:
     work.story("orval.ts", "story.ts")
     _compile(work)
     work.run("node", "story.js", work.url)
-
-
-# -- workflows
 
 
 CHECKS = re.compile(r"Checks: (?P<passed>\d+) passed, (?P<total>\d+) total")
@@ -306,9 +298,6 @@ OF_EACH_VERSION: tuple[Step, ...] = (
     workflows,
 )
 """These read both documents."""
-
-
-# -- the run
 
 
 SIDE_BY_SIDE = 3

@@ -101,9 +101,6 @@ def test_the_login_ends(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> No
         assert visitor.open().status == status
 
 
-# -- the handset: for people, without JavaScript
-
-
 PHONE = "+24177123456"
 
 

@@ -222,9 +222,6 @@ def test_a_form_leads_nowhere_but_to_the_console() -> None:
         assert back(path) == path
 
 
-# -- the red button, pressed without a script
-
-
 def pressed(visitor: Visitor, page: Page, **chosen: str) -> Page:
     """Return where the form of the recorder leads; ``chosen`` are options that its selects offer."""
     found = search(

@@ -18,8 +18,6 @@ LINES = [{"description": "Mat", "unit_amount": 900}]
 ASKS = {"type": "mobile_money", "phone": "+24177000009"}
 """A phone whose owner never answers."""
 
-# -- objects in a state
-
 
 def subscription(
     *operations: str, then: str = "0s", phone: str = "+24177000000", **fields: Any

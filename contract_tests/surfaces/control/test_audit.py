@@ -77,9 +77,6 @@ def failing(letter: str) -> dict[str, str]:
     return {"Emulator-Answer": FORCED[letter]}
 
 
-# -- the whole
-
-
 def test_findings_name_what_shows_them_the_gravest_and_the_newest_first(sandbox: Sandbox) -> None:
     report = audit(sandbox)
     assert (report["request_count"], report["findings"], report["kept"]) == (0, [], [])
@@ -119,9 +116,6 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
         *("retried-too-often", "refund-without-key", "completion-unconfirmed", "session-id-escaped"),
         *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
     }
-
-
-# -- rejected requests and failures
 
 
 def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
@@ -192,9 +186,6 @@ def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(sandbox
         assert len(found(sandbox, "no-time-limit")) == count
 
 
-# -- keys
-
-
 @pytest.mark.parametrize("keys", ["--", "ab", "a-", "aa"])
 def test_a_retry_keeps_its_key(sandbox: Sandbox, seconds: Seconds, keys: str) -> None:
     """A key for two things is found; an arranged fault, for which no header is sent, counts like any other."""
@@ -211,9 +202,6 @@ def test_a_retry_keeps_its_key(sandbox: Sandbox, seconds: Seconds, keys: str) ->
     if second:
         other = send(sandbox, "POST", "/invoices/", {**body, "footer": "Thanks"}, **second)
         assert found(sandbox, "idempotency-key-reused") == [other]
-
-
-# -- reading
 
 
 def test_polling_is_found(sandbox: Sandbox, seconds: Seconds) -> None:
@@ -268,9 +256,6 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
         assert found(sandbox, "completion-unconfirmed") == []
 
 
-# -- secrets, and what is not for production
-
-
 def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
     """Neither the token in the address of a PDF, nor the answer that brings an endpoint's secret."""
     sandbox.endpoint(receiver.url)
@@ -295,9 +280,6 @@ def test_a_secret_key_in_a_browser_and_a_route_of_the_sandbox_are_found(sandbox:
     assert found(sandbox, "secret-key-in-browser") == [read]
     method = send(sandbox, "POST", "/payment-methods/", {"customer": customer["id"], **CARD})
     assert found(sandbox, "beyond-the-specification") == [method]
-
-
-# -- webhooks
 
 
 def delivered(sandbox: Sandbox) -> str:

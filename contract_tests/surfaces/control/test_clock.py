@@ -142,9 +142,6 @@ def test_so_many_are_remembered_and_no_more_can_be_under_way(sandbox: Sandbox, r
     receiver.release()
 
 
-# -- the schedule
-
-
 def schedule(sandbox: Sandbox, **query: Any) -> list[Any]:
     return list(sandbox.control.pages("/schedule", **query))
 
@@ -326,8 +323,6 @@ def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
         assert sandbox.control.get("/counts") == before
 
 
-# -- payments
-
 PHONE = "+24177123456"
 
 
@@ -357,9 +352,6 @@ def test_without_a_method_one_is_taken_that_works(sandbox: Sandbox) -> None:
         f"/checkout-sessions/{sandbox.session()['id']}",
     ):
         assert paid(sandbox, path)["status"] == "succeeded"
-
-
-# -- handsets, as programs use them
 
 
 @pytest.fixture

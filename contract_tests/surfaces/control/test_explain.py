@@ -181,9 +181,6 @@ def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Recei
             assert all(each["caused_by"] for each in answer["chain"] if each["kind"] != "request"), answer
 
 
-# -- the sentence
-
-
 def plain(text: str) -> str:
     """The text with ordinary spaces: amounts are written with spaces that do not break."""
     return re.sub(r"\s", " ", text)
@@ -456,9 +453,6 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
         world.control.patch(path, {"net_amount": 2})
         world.control.post("/rewind", {"steps": 1})
         assert books(world) == after
-
-
-# -- what broke it
 
 
 @pytest.mark.parametrize("strict", [True, False])

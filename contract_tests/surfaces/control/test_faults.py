@@ -45,9 +45,6 @@ def customers(sandbox: Sandbox) -> int:
     return int(sandbox.api.get("/customers/")["pagination"]["count"])
 
 
-# -- arranging
-
-
 @undocumented
 def test_faults_are_stored_until_they_strike_the_one_arranged_first(sandbox: Sandbox) -> None:
     """Each strikes once unless it is said. They are no objects: a reset clears them and does not count them (B-07)."""
@@ -93,9 +90,6 @@ def test_an_impossible_fault_is_rejected(sandbox: Sandbox) -> None:
         body = {"operation": "payment", "result": "failed", **wrong}
         assert sandbox.control.rejected("POST", "/outcomes", 422, "INVALID_FIELD", json=body)["param"] == param
     assert arranged(sandbox) == outcomes(sandbox) == []
-
-
-# -- matching, and how often
 
 
 def test_only_what_matches_meets_it(sandbox: Sandbox) -> None:
@@ -148,9 +142,6 @@ def test_how_often_a_fault_strikes(sandbox: Sandbox) -> None:
         assert [status(sandbox) for _ in statuses] == statuses
         assert len(arranged(sandbox)) == ("probability" in faults[0])
         sandbox.control.delete("/faults")
-
-
-# -- what goes wrong with a request
 
 
 @undocumented
@@ -241,9 +232,6 @@ def test_a_request_is_done_twice_and_the_first_answer_given(sandbox: Sandbox) ->
     assert len(payments(sandbox)) == 2
     sandbox.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF"}, **KEY)
     assert len(payments(sandbox)) == 3
-
-
-# -- what goes wrong with an operator
 
 
 def payments(sandbox: Sandbox) -> list[Any]:
@@ -343,9 +331,6 @@ def test_the_next_refund_ends_as_arranged(sandbox: Sandbox) -> None:
             sandbox.advance("24h")
         ended = sandbox.api.get(path)
         assert (ended["status"], ended["failure_reason"]) == (result, reason)
-
-
-# -- what a receiver has to cope with
 
 
 class Shop(NamedTuple):

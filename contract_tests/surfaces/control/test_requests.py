@@ -35,9 +35,6 @@ def world(sandbox: Sandbox) -> Any:
     return exported
 
 
-# -- the journal
-
-
 def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
@@ -106,9 +103,6 @@ def test_a_request_is_shown_whatever_it_holds(sandbox: Sandbox) -> None:
     assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200
 
 
-# -- a request as code
-
-
 AWA = {"email": "awa@example.com", "name": 'Awa "d\'Or" $HOME `x` \\ Ève', "metadata": {"b": "true"}}
 
 
@@ -148,9 +142,6 @@ def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str)
     newest = journal(sandbox, operation="createCustomer")[-1]["id"]
     assert newest != created.headers["request-id"]
     assert sandbox.control.get(f"/requests/{newest}")["request_body"] == AWA
-
-
-# -- going back
 
 
 def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
@@ -195,9 +186,6 @@ def test_going_back_by_a_rejected_request_undoes_nothing_before_it(live: Sandbox
 
 
 # -- objects: read by their ids, set to any state, listed, searched, counted
-
-
-# -- one
 
 
 def test_an_object_reads_as_its_own_resource_shows_it(sandbox: Sandbox) -> None:
@@ -256,9 +244,6 @@ def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
     assert sandbox.control.patch(f"/objects/{one['id']}", {"email": one["email"]}) == one
     renamed = {"data": {"object": {**one, "name": "Awa"}}}
     assert sandbox.control.patch(f"/objects/{event['id']}", renamed)["data"]["object"]["name"] == "Awa"
-
-
-# -- many
 
 
 def test_a_list_shows_objects_as_their_own_resources_do_and_a_search_finds_any_text_in_them(sandbox: Sandbox) -> None:

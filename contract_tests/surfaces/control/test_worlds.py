@@ -54,9 +54,6 @@ def test_no_other_world_shows_what_one_holds(sandbox: Sandbox, other_world: Sand
     assert other_world.api.post("/reset")["deleted"] == len(("customer", "plan", "subscription", "invoice"))
 
 
-# -- a reset by the tester: settings and clock included
-
-
 def everything(sandbox: Sandbox) -> Any:
     sandbox.control.post("/snapshots", {"name": "look"})
     return sandbox.control.get("/snapshots/look")
@@ -109,8 +106,6 @@ def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
     assert sandbox.control.post("/reset")["settings"]["tax_rate"] == 0
 
 
-# -- metrics for Prometheus
-
 SAMPLE = re.compile(r"payments_emulator_(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>-?[0-9.e+]+)")
 
 
@@ -144,8 +139,6 @@ def test_metrics_follow_what_happens(sandbox: Sandbox) -> None:
     assert after["clock_seconds"] - before["clock_seconds"] == 86400
     assert after["clock_lag_seconds"] == 0
 
-
-# -- the App and its settings
 
 OTHERS: dict[str, Any] = {
     "main_currency": "EUR",

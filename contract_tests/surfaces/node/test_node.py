@@ -87,9 +87,6 @@ def test_without_python_and_docker_it_says_what_it_needs(tmp_path: Path) -> None
     assert done.stderr == "payments-emulator: needs Python 3.11 or newer, with pip and venv, or Docker\n"
 
 
-# -- the module
-
-
 NODE = ("node", "--test", "--test-reporter=tap")
 
 

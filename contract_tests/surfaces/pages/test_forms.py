@@ -72,9 +72,6 @@ def test_the_panel_fills_a_value_in_without_a_script(sandbox: Sandbox) -> None:
             assert values.items() <= filled.fields.items(), "the link fills in what the script would"
 
 
-# -- JSON
-
-
 class JsonBuyer(Buyer):
     """A program that plays the buyer; like every answer, each is held against the document."""
 

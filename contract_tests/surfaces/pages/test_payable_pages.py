@@ -156,9 +156,6 @@ def test_a_link_that_is_over_archived_exhausted_or_deleted_is_closed(sandbox: Sa
     assert uses(sandbox, once) == 1
 
 
-# -- invoices and receipts
-
-
 LOGO = "data:image/png;base64," + (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )

@@ -80,9 +80,6 @@ def subscribed(payments: Emulator) -> str:
     return str(customer)
 
 
-# -- the forms
-
-
 def run(form: str, file: Path, server: LocalServer) -> subprocess.CompletedProcess[str]:
     commands = {
         "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file.name],
@@ -213,9 +210,6 @@ def test_a_walk_that_is_recorded_causes_the_same_events(seed: int, local_server:
     assert again(text) == events
 
 
-# -- a part of the journal
-
-
 def test_what_lies_between_start_and_stop_is_recorded(payments: Emulator, again: Again) -> None:
     """A stop that writes nothing stops nothing."""
     api = payments.api
@@ -255,8 +249,6 @@ def test_what_a_part_depends_on_is_in_it(payments: Emulator, again: Again) -> No
         assert (FAILING_PHONE in text, "buyer1@" in text) == (True, False)
         again(text)
 
-
-# -- a world whose past is not in its journal
 
 PAST = "this world holds objects from before its journal: it was loaded, imported or read from a state file"
 

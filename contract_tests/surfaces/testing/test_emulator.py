@@ -41,9 +41,6 @@ def test_the_package_has_it_and_to_import_it_is_quick_and_silent() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-# -- how a world starts
-
-
 def settings(world: Emulator, *names: str) -> list[int]:
     found = world.api.get("/_emulator/app")["settings"]
     return [found[name] for name in names]
@@ -94,9 +91,6 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
     assert [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")] == []
 
 
-# -- time
-
-
 def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
     world.clock.advance("31d")
     assert world.clock.now == "2026-02-01T00:00:00.000Z"
@@ -121,9 +115,6 @@ def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emula
     world.clock.advance(until="next")
     assert world.clock.now == "2026-02-01T00:00:00.000Z"
     assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-03-01T00:00:00.000Z"
-
-
-# -- requests
 
 
 def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> None:
@@ -153,9 +144,6 @@ def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emula
     assert world.session(mode="setup", customer=second)["customer"] == second["id"]
     assert world.session(customer_email="new@example.com")["customer"] is None
     assert world.invoice(customer=second, finalize=False)["status"] == "draft"
-
-
-# -- a buyer pays
 
 
 @pytest.mark.parametrize(
@@ -188,9 +176,6 @@ def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(wor
         world.pay("cust_1")
     with pytest.raises(ValueError, match="pay by one of card, phone"):
         world.pay("sess_1", phone="+24177000000", card="4242424242424242")
-
-
-# -- looked at
 
 
 def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -> None:
@@ -281,9 +266,6 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         "It renews on 1 Mar 2026",
     ):
         assert words in report
-
-
-# -- a server elsewhere
 
 
 def test_a_server_elsewhere_is_used_as_it_is(local_server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:

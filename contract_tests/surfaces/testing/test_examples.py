@@ -191,9 +191,6 @@ def test_the_receivers_in_node(tmp_path: Path) -> None:
     assert certify_in_node(tmp_path, tmp_path / "node-test-app", "app.test.mjs")
 
 
-# -- the others, each as its users serve it
-
-
 @contextmanager
 def compose(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for variable in ("PAYMENTS_URL", "PAYMENTS_KEY", "SHOP_URL"):

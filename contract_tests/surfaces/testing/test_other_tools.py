@@ -155,9 +155,6 @@ def test_a_move_on_an_event_loop_leaves_it_free_to_answer(world: Emulator, freez
     asyncio.run(story())
 
 
-# -- unittest
-
-
 SUITE = """
 import unittest
 from emulator.testing import PaymentsMixin
@@ -200,9 +197,6 @@ def test_each_test_has_a_world_and_a_failure_its_report(where: str, local_server
     assert "FAILED (failures=2)" in ended.stderr, ended.stderr
     assert ended.stderr.count("POST /v1/customers/") == 2
     assert "clock: 2026-01-01T00:00:00.000Z" in ended.stderr
-
-
-# -- types: each comment names the mistake in its line
 
 
 STORY = """

@@ -59,9 +59,6 @@ def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_f
     assert set(done.stdout.split()) - sys.stdlib_module_names == loaded
 
 
-# -- how a world starts
-
-
 def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
     module = """
         import pytest
@@ -147,9 +144,6 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
     assert [each for each in ("Traceback", "During handling") if each in text] == []
 
 
-# -- a failed test
-
-
 def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
     """A report that cannot be made hides no failure."""
     module = """
@@ -224,9 +218,6 @@ def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pyt
     run(suite, str(folder / "shop.py")).assert_outcomes(passed=1)
 
 
-# -- other tools
-
-
 def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester) -> None:
     """The fixture and the report of a failed test do without what such tools replace, as long as the test runs."""
     module = """
@@ -286,9 +277,6 @@ def test_a_server_in_a_greenlet_is_refused_at_once(monkeypatch: pytest.MonkeyPat
         Emulator(server=LocalServer())
 
 
-# -- a server elsewhere
-
-
 def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_test_stays(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer
 ) -> None:
@@ -314,9 +302,6 @@ def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_te
     own = [(app["name"][13:], app["objects"] > 0) for app in apps if "test-of-worlds-" in app["name"]]
     last_first = [(f"test-of-worlds-{n}", n == 1) for n in (2, 1, 0)]
     assert own == last_first * 2
-
-
-# -- assumptions
 
 
 def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytester) -> None:
@@ -360,9 +345,6 @@ def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite:
     result = run(suite, "-v", test_settings=module)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*[[]default assumptions[]]*", "*[[]webhook_success=2xx[]]*"])
-
-
-# -- the real service: neither its hosts nor a live key
 
 
 def test_a_live_key_in_the_environment_fails_a_test_with_a_world(

@@ -101,9 +101,6 @@ def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(wo
     assert world.webhooks.endpoint["retry_policy"]["max_attempts"] == 1
 
 
-# -- passed on
-
-
 Seen = tuple[str, str, bytes]
 
 
@@ -144,9 +141,6 @@ def test_deliveries_are_passed_on_to_a_url(world: Emulator, receiver: RealReceiv
     world.clock.advance("1m")
     assert [item.status for item in world.webhooks.deliveries] == [503, 200]
     assert all(item.signed_with(world.webhooks.secret) for item in receiver.received)
-
-
-# -- frameworks
 
 
 SLOW = 0.1
@@ -234,9 +228,6 @@ def make_shop() -> Iterator[Callable[..., Shop]]:
         shop.free.set()
 
 
-# -- a lifespan
-
-
 @pytest.fixture
 def shop(world: Emulator, make_shop: Any) -> Shop:
     """One that asks the service about each webhook."""
@@ -300,9 +291,6 @@ def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_unti
     assert (closed.status, closed.error) == (503, "the application was shut down before it answered")
 
 
-# -- errors of the application
-
-
 class OrderError(Exception):
     """What the application of these tests raises."""
 
@@ -357,9 +345,6 @@ def test_what_the_application_raises_or_says_with_500_is_the_error_of_the_delive
     world.pay(world.session())
     assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(500, error)]
     assert f"-> 500 ({error})" in world.story()
-
-
-# -- a test that ends while its webhook is handled
 
 
 TARGETS: dict[str, Callable[[Shop], AbstractContextManager[Any]]] = {

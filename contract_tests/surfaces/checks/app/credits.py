@@ -55,9 +55,6 @@ def fact(name, make):
     return json.loads(row[0])
 
 
-# -- the client
-
-
 def is_final(error):
     if isinstance(error, HTTPError):
         final = {"a 429 is final": 429, "a 500 is final": 500}.get(mistake)
@@ -84,9 +81,6 @@ def call(method, path, body=None, key=None):
             asked = float(getattr(error, "headers", {}).get("Retry-After", pause))
             time.sleep(0 if mistake == "hurries" else asked)
     return None
-
-
-# -- what was sold
 
 
 def grant(session, only=""):
@@ -124,9 +118,6 @@ def count_a_sale():
         [sold] = data.execute("SELECT sold FROM totals").fetchone()
         time.sleep(GAP)
         data.execute("UPDATE totals SET sold = ?", (sold + 10,))
-
-
-# -- the webhooks
 
 
 def grant_by_memory(event, session):

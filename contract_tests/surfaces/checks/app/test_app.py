@@ -126,9 +126,6 @@ def test_a_case_that_there_is_not_is_a_usage_error(option: str, case: str, messa
     assert (ended.status, message in ended.errors) == (2, True), ended
 
 
-# -- how a command ends
-
-
 @pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PATIENCE", 5.0)
@@ -207,9 +204,6 @@ except OSError:
     assert "Interrupted after 1 of 9 cases." in output
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
-
-
-# -- the state of the application
 
 
 COUNT_REFUNDS = """
@@ -309,9 +303,6 @@ def two_customers(payments: Emulator) -> None:
         customer(payments, name)
 
 
-# -- webhooks
-
-
 def shop(remembers: bool) -> Story:
     """Return the story of a shop that sells one basket, learns by webhook that it is paid, and looks it up at night."""
 
@@ -364,9 +355,6 @@ def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_
     assert "never delivered" not in text
 
 
-# -- requests
-
-
 def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> None:
     """As many payments of as many customers, but two of the same."""
 
@@ -381,9 +369,6 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     assert "#wait-when-you-are-asked-to" in text
 
 
-# -- payments that are answered later, or not at all
-
-
 @pytest.mark.parametrize("looks", [False, True])
 def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator, looks: bool) -> None:
     """It is no problem: the check may be about something else. Who looks at the payment has another state."""
@@ -395,9 +380,6 @@ def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator,
 
     report = payments.test_app(play, only=["refused-later"])
     assert report.unseen.startswith("Your own state is the same whether the buyer pays or not") != looks
-
-
-# -- which cases are tried
 
 
 def test_each_fault_has_its_section_in_the_guide() -> None:
@@ -419,9 +401,6 @@ def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
     assert max(lost) - min(lost) > 14, "the first few are from all over the scenario"
     assert [case.name for case in chosen(tried, ["5:drop-*"])] == ["5:drop-before", "5:drop-after"]
     assert len(chosen(tried, ["*:twice"])) == len(chosen(tried, ["twice"])) == 29
-
-
-# -- where nothing was shown
 
 
 def test_a_story_without_a_request_or_with_two_ends_is_not_examined(payments: Emulator) -> None:
@@ -465,9 +444,6 @@ def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emula
     report = payments.test_app(play, only=["pending", "refused-later"])
     assert [case.name for case in report.unjudged] == ["1:pending"]
     assert "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n" in f"{report.text()}\n"
-
-
-# -- the audit
 
 
 def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2) -> Story:

@@ -25,9 +25,6 @@ def named(text: str) -> str:
     return "\n".join(text.splitlines()[:3])
 
 
-# -- a shop that sells credits
-
-
 NOT_AGAIN = "A request whose outcome is unknown is not sent again"
 TWICE_AT_ONCE = "An event that comes twice at the same moment is handled twice"
 LATE = "An event that comes late undoes a newer state, or is not understood"
@@ -98,9 +95,6 @@ def test_the_sound_shop_that_sells_credits_ends_the_same() -> None:
     assert tried("sound", *{case for case, _ in CREDITS.values()}).output.startswith("No problem in ")
 
 
-# -- the example shop, which is sound
-
-
 @pytest.mark.long
 def test_the_example_shop_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does the audit find anything. It loses no time between attempts."""
@@ -114,9 +108,6 @@ def test_the_example_shop_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
         report = payments.test_app(story.__dict__["story"], only=tried)
     assert (report.runs, report.unreached, report.audit) == (2 + len(tried), [], [])
-
-
-# -- a club: who pays each month has access
 
 
 PAYS, DECLINED = "+24177000000", "+24177000001"

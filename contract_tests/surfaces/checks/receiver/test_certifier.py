@@ -125,9 +125,6 @@ class Receiver:
             await writer.wait_closed()
 
 
-# -- what proves who sent a request
-
-
 def genuine(method: str, request: Request, **leniency: Any) -> bool:
     """Return whether the request proves by this method who sent it. ``leniency`` is for the library of tokens."""
     scheme, _, proof = request.headers.get("authorization", "").partition(" ")
@@ -167,9 +164,6 @@ def well_formed(method: str, given: str) -> bool:
     return re.fullmatch(form, given) is not None
 
 
-# -- ways to make a defect
-
-
 def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
     """Return a receiver that has its own answer to some requests."""
     return lambda receiver, request: status if condition(receiver, request) else None
@@ -192,9 +186,6 @@ def normal(body: bytes) -> bytes:
 
 def rewritten(body: bytes, **options: Any) -> bytes:
     return json.dumps(json.loads(body), separators=(",", ":"), **options).encode()
-
-
-# -- the certifier
 
 
 PATIENCE = 60
@@ -229,9 +220,6 @@ def test_a_good_receiver_passes_every_check(method: str) -> None:
     results = certify(Receiver(method))
     assert [result.check.name for result in results if not result.passed] == []
     assert [result.check for result in results] == checks_of(method)
-
-
-# -- defects, each found by its check and by no other
 
 
 def old(receiver: Receiver, request: Request) -> bool:
@@ -342,9 +330,6 @@ def test_each_check_has_its_defect_and_some_method() -> None:
     assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
 
 
-# -- the report
-
-
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     """It would reject the bad ones too, and look good; one that hangs up on the ping is none."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
@@ -359,9 +344,6 @@ def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
     """This one takes connections and reads nothing; the time is short, since no receiver is to manage it."""
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(certifier.NoReceiver, match="no answer with"):
         asyncio.run(examined(f"http://127.0.0.1:{silent.getsockname()[1]}/", "HMAC_SHA256", 0.05))
-
-
-# -- what is sent
 
 
 def test_events_are_those_of_the_service(service_contract: Contract) -> None:

@@ -104,9 +104,6 @@ def test_of_several_examinations_the_worst_comes_first() -> None:
     assert joined("test all", [CLIENT]).headline == "No problems"
 
 
-# -- test all
-
-
 OWN_SUITE = (sys.executable, str(Path(__file__).parents[1] / "suite/suite.py"), "amount")
 APPLICATION = f"{sys.executable} {Path(__file__).parents[1] / 'app/client.py'} careless"
 NOTHING = (sys.executable, "-c", "")

@@ -77,9 +77,6 @@ async def _fail(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> 
     await send({"type": "http.response.body", "body": b""})
 
 
-# -- what it does otherwise
-
-
 SWITCHES: Mapping[str, tuple[Any, ...]] = {
     "search_nothing_found": ("error",),
     "metadata_values": ("any",),

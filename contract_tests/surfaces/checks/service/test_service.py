@@ -47,9 +47,6 @@ def speaking(server: RunningServer, place: str) -> httpx.Client:
     return http_client(base_url=f"{server.url}/{place}", headers={"Authorization": f"Bearer {KEY}"})
 
 
-# -- the probes, as data
-
-
 def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> None:
     """Together they keep to their budget; their files are read once, while no other request waits."""
     assert collected() is KNOWN
@@ -73,9 +70,6 @@ def test_each_reference_of_a_probe_leads_to_a_step_or_an_object_and_no_step_eras
         assert not steps & KNOWN.objects.keys(), f"{name}: a step has the name of a shared object"
         assert probe.roots() <= {"word", "receiver", "value"} | KNOWN.objects.keys() | steps, name
         assert not any("/reset" in step.do for step in probe.steps), name
-
-
-# -- what is found
 
 
 REMOVED = ("/customers/", "/webhooks/", "/security-profiles/", "/payment-links/", "/products/?active=true")
@@ -146,9 +140,6 @@ def test_a_probe_waits_for_the_buyer(value: str) -> None:
     assert report.verdicts[0].assumptions == {"anonymous_customer": value}
 
 
-# -- the commands
-
-
 def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["compare", *map(str, arguments)], standalone_mode=False)
 
@@ -195,9 +186,6 @@ NOWHERE = ("service", "http://127.0.0.1:1", "--key")
 )
 def test_wrong_usage_is_explained(arguments: tuple[str, ...], message: str) -> None:
     assert message in str(run(*arguments).exception)
-
-
-# -- profiles
 
 
 OLD = Profile(

@@ -55,9 +55,6 @@ def listed(payments: Emulator, kind: str) -> list[Any]:
     return list(payments.api.get(f"/v1/{kind}/")["data"])
 
 
-# -- payments
-
-
 @catches(
     "payment-failed-with-2xx payment-short payment-twice payment-succeeded-never-sent "
     "transaction-other-currency transaction-without-fee transaction-never-sent customer-spent-too-much "
@@ -106,9 +103,6 @@ def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emu
     assert deposit(payments, disputed)["status"] == "disputed"
 
 
-# -- refunds
-
-
 @catches("refund-short refund-never-answered refund-succeeded-never-sent refund-not-counted refund-never-emailed")
 def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
     intent = pay(payments, payments.customer())
@@ -128,9 +122,6 @@ def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
     with payments.expect("refund.failed"):
         payments.clock.advance("7d")
     assert now(payments, refund)["status"] == "failed"
-
-
-# -- checkout and invoices
 
 
 @catches("session-completed-never-sent session-total-too-high session-stays-open session-never-expires")
@@ -164,9 +155,6 @@ def test_an_invoice_falls_overdue_or_is_voided(payments: Emulator) -> None:
     assert invoice(payments, due_date=due)["due_date"] == due
     with payments.expect("invoice.payment_overdue"):
         payments.clock.advance("31d")
-
-
-# -- subscriptions
 
 
 @catches("first-charge-fails renewal-never subscription-too-dear period-ends-late")
@@ -213,9 +201,6 @@ def test_a_charge_that_fails_is_tried_again_until_the_last_time(payments: Emulat
     assert now(payments, made)["status"] == "unpaid"
 
 
-# -- customers
-
-
 @catches("metadata-lost customer-change-lost customer-deleted-never-sent")
 def test_a_customer_is_stored_changed_and_deleted(payments: Emulator) -> None:
     made = payments.customer(metadata={"order": 7})
@@ -224,9 +209,6 @@ def test_a_customer_is_stored_changed_and_deleted(payments: Emulator) -> None:
     assert (stored["metadata"], stored["phone"]) == ({"order": 7}, "+24177123456")
     with payments.expect("customer.deleted"):
         payments.api.delete(f"/v1/customers/{made['id']}/")
-
-
-# -- webhooks
 
 
 @catches("webhook-never-retried")
@@ -252,9 +234,6 @@ def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
     stored.set()
     payments.settle()
     assert welcomed == [True]
-
-
-# -- requests
 
 
 @catches("idempotency-ignored")

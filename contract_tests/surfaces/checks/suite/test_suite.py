@@ -54,9 +54,6 @@ def play(service: WrongService, server: LocalServer) -> Iterator[Play]:
     service.active = []
 
 
-# -- each mutant
-
-
 STORIES = {story.__name__: story for story in CAUGHT_BY.values()}
 
 
@@ -151,9 +148,6 @@ def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_
     assert lines[3].startswith("Left out, because a client must not depend on it (--only '*' tries it): payment-succe")
     everything = mutated(play, happy_path, only=["*"])
     assert (everything.left_out, "asserts nothing" in everything.report().text()) == ([], False)
-
-
-# -- the command
 
 
 SUITE = (sys.executable, str(Path(__file__).with_name("suite.py")))
