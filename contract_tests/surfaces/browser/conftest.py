@@ -28,13 +28,8 @@ NAMES = ("shop.example", "books.example", "evil.example", "rebound.example")
 """Names that lead to this machine, as far as the browser knows."""
 
 ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     f"--host-resolver-rules={', '.join(f'MAP {name} 127.0.0.1' for name in NAMES)}",
 ]
 

@@ -203,16 +203,16 @@ def mark(name: str) -> str:
 FAILED = row("latest_deliveries", "customer.created")
 SENT = row("latest_emails", "INV-")
 UNPAID = "5 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS."
+OF_AWA = (("#find", "Awa Diop"), '#suggestions [role=option]:has-text("unpaid")')
+RECEIVED = (menu("inbox"), '.cover:has-text("shop")')
+MADE_BY = f"{mark('why')} a[href*='/requests/']"
+SHARED = ('a:has-text("Share this world")', 'role=link[name="Export to share before"]')
+HALF = (mark("step-refund"), 'button:has-text("Half")', mark("step-refund-do"))
 TWO_XX = 'label.check:has(input[name="settings.assumptions.webhook_success"][value="2xx"])'
 
 TASKS = [
     Task("Why did this webhook fail?", "", (FAILED,), "Not delivered to Shop: 1 attempt, which got 400."),
-    Task(
-        "Why is this subscription unpaid?",
-        "",
-        (("#find", "Awa Diop"), '#suggestions [role=option]:has-text("unpaid")'),
-        UNPAID,
-    ),
+    Task("Why is this subscription unpaid?", "", OF_AWA, UNPAID),
     Task("What did this request change?", "", (row("latest_requests", "/v1/customers/…"),), 'lastname "Diop" "Ndong"'),
     Task("What happens next, and when?", "", (), "Ada Ndong · Basic · 5,000 XAF / month"),
     Task("What will happen within a month?", "", (menu("schedule"), mark("play-P1M")), "invoice.paid"),
@@ -220,33 +220,16 @@ TASKS = [
     Task("Where is the money?", "", (menu("ledger"),), "Merchant"),
     Task("Which operations are not used yet?", "", (menu("coverage"),), "operations of the service were called"),
     Task("Does my client follow the rules of the service?", "", (menu("audit"),), "requests checked."),
-    Task(
-        "What did the receiver get, and was its signature right?",
-        "",
-        (menu("inbox"), '.cover:has-text("shop")'),
-        "signature valid",
-    ),
+    Task("What did the receiver get, and was its signature right?", "", RECEIVED, "signature valid"),
     Task("look a card number up", "", (menu("magic"),), "4242"),
     Task(
-        "send a failed webhook again", "", (FAILED, mark("step-retry")), "Replayed: failed, the endpoint answered 400."
+        "send a failed webhook again", "", (FAILED, mark("step-retry")), "Replayed: failed, the endpoint answered 400"
     ),
-    Task(
-        "find the request that made it", "active", (f"{mark('why')} a[href*='/requests/']",), "POST /v1/subscriptions/"
-    ),
+    Task("find the request that made it", "active", (MADE_BY,), "POST /v1/subscriptions/"),
     Task("compare two instants", "unpaid", (mark("more"), mark("compare")), "fields differ."),
-    Task(
-        "share a bug",
-        "unpaid",
-        (mark("more"), 'a:has-text("Share this world")', 'role=link[name="Export to share before"]'),
-        "before",
-    ),
+    Task("share a bug", "unpaid", (mark("more"), *SHARED), "before"),
     Task("see an email in French", "", (SENT, 'role=link[name="Français"]'), "Français"),
-    Task(
-        "refund half",
-        "deposit",
-        (mark("step-refund"), 'button:has-text("Half")', mark("step-refund-do")),
-        "Done: Refund.",
-    ),
+    Task("refund half", "deposit", HALF, "Done: Refund."),
     Task("switch an assumption", "assumptions", (TWO_XX, mark("save-assumptions")), "Settings saved."),
     Task("play dunning through", "trial", (mark("step-advance_trial"), mark("step-advance_retries")), "unpaid"),
     Task("pay an invoice", "invoice", (mark("pay"),), "This invoice is paid."),

@@ -79,25 +79,17 @@ def test_a_response_is_read_however_long_it_is_said_to_be(response: bytes, conte
         assert client.exchange(GET).content == content
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
-        b"",
-        b"SSH-2.0-OpenSSH\r\n",
-        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 101,
-        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000,
-        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
-        CHUNKED + b"many\r\n",
-    ],
-    ids=[
-        "none",
-        "another protocol",
-        "endless headers",
-        "an endless header",
-        "less than announced",
-        "no number of bytes",
-    ],
-)
+BROKEN = {
+    "none": b"",
+    "another protocol": b"SSH-2.0-OpenSSH\r\n",
+    "endless headers": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 101,
+    "an endless header": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000,
+    "less than announced": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+    "no number of bytes": CHUNKED + b"many\r\n",
+}
+
+
+@pytest.mark.parametrize("response", BROKEN.values(), ids=BROKEN)
 def test_a_response_that_is_none_is_an_error_of_the_connection(response: bytes) -> None:
     with listening(answering(response)) as (url, _), pytest.raises(ConnectionBroke, match=r"."):
         Connections(url, PATIENCE).exchange(GET)

@@ -271,16 +271,8 @@ def signatures(work: Workshop) -> None:
 def inspector(work: Workshop) -> None:
     """No schema of a tool is one that some clients cannot read, and a tool can be called."""
     server = (*COMMAND, "mcp", "--url", work.url, "--key", "sk_test_inspector")
-    inspect = (
-        work.tools.node / "mcp-inspector",
-        "--cli",
-        "--format",
-        "json",
-        "--quiet",
-        "--connect-timeout",
-        "0",
-        *server,
-    )
+    options = ("--cli", "--format", "json", "--quiet", "--connect-timeout", "0")
+    inspect = (work.tools.node / "mcp-inspector", *options, *server)
     # It stores what it knows of servers in the user's home.
     own = {"HOME": str(work.folder), "MCP_CATALOG_PATH": str(work.folder / "servers.json")}
     arguments = json.dumps({"method": "GET", "path": "/v1/customers/"})
@@ -290,14 +282,7 @@ def inspector(work: Workshop) -> None:
             raise GateError(said)
 
 
-OF_EACH_VERSION: tuple[Step, ...] = (
-    openapi_python_client,
-    datamodel_code_generator,
-    openapi_typescript,
-    orval,
-    workflows,
-)
-"""These read both documents."""
+GENERATORS: tuple[Step, ...] = (openapi_python_client, datamodel_code_generator, openapi_typescript, orval)
 
 
 SIDE_BY_SIDE = 3
@@ -316,7 +301,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--folder", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    steps = [(step, version) for step in OF_EACH_VERSION for version in ("", "-3.1")]
+    steps = [(step, version) for step in (*GENERATORS, workflows) for version in ("", "-3.1")]
     steps += [(signatures, ""), (inspector, "")]
     # The stories use the same keys, so the clients of the 3.1 document speak to a server of their own.
     servers = {"": RunningServer(), "-3.1": RunningServer()}

@@ -424,19 +424,12 @@ def opened(visitor: Visitor, text: str) -> Page:
 
 
 def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
-    words = (
-        "test all Found something",
-        "1 problem; worst",
-        "lost <b>.",
-        "1 -> 2",
-        "Send a key.",
-        "test app",
-        "12 runs.",
-    )
+    words = ("1 problem; worst", "lost <b>.", "1 -> 2", "Send a key.", "test app", "12 runs.")
     with visiting(sandbox) as visitor:
         page = opened(visitor, as_json(REPORT))
         passed = opened(visitor, as_json(Report("test app", "No problem in 4 cases.")))
     assert page.status == 200
+    assert page.said("report").startswith("test all Found something")
     assert [word for word in words if word not in page.said("report")] == []
     assert "<b>" not in page.html
     assert passed.said("report").startswith("test app Passed")
