@@ -19,28 +19,32 @@ ASKS = {"type": "mobile_money", "phone": "+24177000009"}
 """A phone whose owner never answers."""
 
 
+Make = Callable[[Sandbox], Any]
+
+
+def later(make: Callable[..., Any]) -> Callable[..., Make]:
+    """Turn what makes an object into what is told how, and then makes it in a world."""
+    return lambda *how, **fields: lambda sandbox: make(sandbox, *how, **fields)
+
+
+@later
 def subscription(
-    *operations: str, then: str = "0s", phone: str = "+24177000000", **fields: Any
-) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        made = sandbox.subscribe(phone, **fields)
-        for operation in operations:
-            ending = {"cancel_at_period_end": operation == "cancel_later"} if "cancel" in operation else {}
-            sandbox.act(made, operation.partition("_")[0], **ending)
-        sandbox.advance(then)
-        return sandbox.subscription(made["id"])
-
-    return make
+    sandbox: Sandbox, *operations: str, then: str = "0s", phone: str = "+24177000000", **fields: Any
+) -> Any:
+    made = sandbox.subscribe(phone, **fields)
+    for operation in operations:
+        ending = {"cancel_at_period_end": operation == "cancel_later"} if "cancel" in operation else {}
+        sandbox.act(made, operation.partition("_")[0], **ending)
+    sandbox.advance(then)
+    return sandbox.subscription(made["id"])
 
 
-def invoice(*operations: str) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        made = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": LINES})
-        for operation in operations:
-            made = sandbox.api.post(f"/invoices/{made['id']}/{operation}/", {})
-        return made
-
-    return make
+@later
+def invoice(sandbox: Sandbox, *operations: str) -> Any:
+    made = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": LINES})
+    for operation in operations:
+        made = sandbox.api.post(f"/invoices/{made['id']}/{operation}/", {})
+    return made
 
 
 def uncollectible(sandbox: Sandbox) -> Any:
@@ -48,72 +52,54 @@ def uncollectible(sandbox: Sandbox) -> Any:
     return sandbox.api.get("/invoices/", subscription=failed["id"])["data"][0]
 
 
-def intent(status: str) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        if status == "requires_payment_method":
-            return sandbox.intent()
-        if status == "requires_confirmation":
-            return sandbox.intent(sandbox.method())
-        if status == "requires_capture":
-            return sandbox.pay(sandbox.method(), capture_method="manual")
-        if status == "requires_action":
-            return sandbox.pay(sandbox.method(number="4000 0000 0000 3220"))
-        if status == "canceled":
-            return sandbox.pay(sandbox.method(number="4000 0000 0000 0002"))
+@later
+def intent(sandbox: Sandbox, status: str) -> Any:
+    if status == "requires_payment_method":
+        return sandbox.intent()
+    if status == "requires_confirmation":
+        return sandbox.intent(sandbox.method())
+    if status == "requires_capture":
+        return sandbox.pay(sandbox.method(), capture_method="manual")
+    if number := {"requires_action": "4000 0000 0000 3220", "canceled": "4000 0000 0000 0002"}.get(status):
+        return sandbox.pay(sandbox.method(number=number))
+    sandbox.settings(operator_delay=90)
+    made = sandbox.pay()
+    sandbox.advance("90s" if status == "succeeded" else "0s")
+    return sandbox.api.get(f"/payment-intents/{made['id']}/")
+
+
+@later
+def deposit(sandbox: Sandbox, number: str = "4242 4242 4242 4242") -> Any:
+    return sandbox.deposit(sandbox.method(number=number))
+
+
+@later
+def refund(sandbox: Sandbox, status: str) -> Any:
+    timing = "instant" if status == "succeeded" else "documented"
+    sandbox.settings(refund_review=status == "pending", refund_timing=timing)
+    method = sandbox.method(None, **ASKS) if status == "processing" else None
+    made = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit(method)["id"], "amount": 100})
+    sandbox.settle()
+    return sandbox.api.get(f"/refunds/{made['id']}/")
+
+
+@later
+def session(sandbox: Sandbox, status: str) -> Any:
+    made = sandbox.session()
+    if status == "processing":
         sandbox.settings(operator_delay=90)
-        made = sandbox.pay()
-        sandbox.advance("90s" if status == "succeeded" else "0s")
-        return sandbox.api.get(f"/payment-intents/{made['id']}/")
-
-    return make
-
-
-def deposit(number: str = "4242 4242 4242 4242") -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        return sandbox.deposit(sandbox.method(number=number))
-
-    return make
+    if status != "open":
+        phone = FAILING_PHONE if status == "payment_failed" else "+24177000000"
+        sandbox.buy(made, {"type": "mobile_money", "phone": phone})
+    return sandbox.api.get(f"/checkout-sessions/{made['id']}/")
 
 
-def refund(status: str) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        sandbox.settings(
-            refund_review=status == "pending", refund_timing="instant" if status == "succeeded" else "documented"
-        )
-        method = sandbox.method(None, **ASKS) if status == "processing" else None
-        made = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit(method)["id"], "amount": 100})
-        sandbox.settle()
-        return sandbox.api.get(f"/refunds/{made['id']}/")
-
-    return make
-
-
-def session(status: str) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        made = sandbox.session()
-        if status == "processing":
-            sandbox.settings(operator_delay=90)
-        if status != "open":
-            phone = FAILING_PHONE if status == "payment_failed" else "+24177000000"
-            sandbox.buy(made, {"type": "mobile_money", "phone": phone})
-        return sandbox.api.get(f"/checkout-sessions/{made['id']}/")
-
-    return make
-
-
-def link(*operations: str) -> Callable[[Sandbox], Any]:
-    def make(sandbox: Sandbox) -> Any:
-        made = sandbox.link()
-        for operation in operations:
-            sandbox.api.post(f"/payment-links/{made['id']}/{operation}/", {})
-        return made
-
-    return make
-
-
-def archived_product(sandbox: Sandbox) -> Any:
-    made = sandbox.product()
-    return sandbox.api.patch(f"/products/{made['id']}/", {"active": False})
+@later
+def link(sandbox: Sandbox, *operations: str) -> Any:
+    made = sandbox.link()
+    for operation in operations:
+        sandbox.api.post(f"/payment-links/{made['id']}/{operation}/", {})
+    return made
 
 
 def second_method(sandbox: Sandbox) -> Any:
@@ -126,23 +112,13 @@ def endpoint(sandbox: Sandbox) -> Any:
     return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
 
 
-def disabled_endpoint(sandbox: Sandbox) -> Any:
-    return sandbox.api.post(f"/webhooks/{endpoint(sandbox)['id']}/disable/", {})
-
-
-def delivery(status: int) -> Callable[[Sandbox], Any]:
+@later
+def delivery(sandbox: Sandbox, status: int) -> Any:
     """One that the inbox answers with this status: a 4xx is final, a 5xx is tried again."""
-
-    def make(sandbox: Sandbox) -> Any:
-        made = endpoint(sandbox)
-        sandbox.inbox_answers("shop", status=status)
-        sandbox.customer()
-        return sandbox.deliveries(made)[0]
-
-    return make
-
-
-# -- what is offered in each state, and what it leads to
+    made = endpoint(sandbox)
+    sandbox.inbox_answers("shop", status=status)
+    sandbox.customer()
+    return sandbox.deliveries(made)[0]
 
 
 Check = Callable[[Sandbox, Any, Any], bool]
@@ -191,7 +167,7 @@ CANCEL = {"cancel_later": ENDING, "cancel": "canceled"}
 PAY = {"pay": "paid", "mark_paid": "paid"}
 ANSWER = {"answer_succeeded": "succeeded", "answer_failed": "canceled"}
 
-CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] = {
+CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "customer": (lambda sandbox: sandbox.customer(), {"add_card": has_card, "delete": gone}),
     "customer subscribed": (
         lambda sandbox: sandbox.api.get(f"/customers/{sandbox.subscribe()['customer']}/"),
@@ -268,12 +244,18 @@ CASES: Mapping[str, tuple[Callable[[Sandbox], Any], Mapping[str, str | Check]]] 
     "payment_link active": (link(), {"archive": "archived"}),
     "payment_link archived": (link("archive"), {"restore": "active"}),
     "product": (lambda sandbox: sandbox.product(), {"archive": changed("active")}),
-    "product archived": (archived_product, {"restore": changed("active")}),
+    "product archived": (
+        lambda sandbox: sandbox.api.patch(f"/products/{sandbox.product()['id']}/", {"active": False}),
+        {"restore": changed("active")},
+    ),
     "webhook_delivery pending": (delivery(500), {"advance_attempt": TRIED, "clear_response": accepts}),
     "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": accepts}),
     "webhook_delivery succeeded": (delivery(200), {}),
     "webhook_endpoint": (endpoint, {"disable": changed("enabled")}),
-    "webhook_endpoint disabled": (disabled_endpoint, {"enable": changed("enabled")}),
+    "webhook_endpoint disabled": (
+        lambda sandbox: sandbox.api.post(f"/webhooks/{endpoint(sandbox)['id']}/disable/", {}),
+        {"enable": changed("enabled")},
+    ),
 }
 """By kind and state: an object in that state, and each step that is offered, with the status or the change that it leads to."""
 
