@@ -170,8 +170,9 @@ class Engine:
 
     async def _key_of(self, id: str) -> Key | None:
         time_slice = TimeSlice(self._scheduler.pauses)
+        kinds = [kind for kind in PUBLIC_KINDS if id.startswith(kind.prefix)] or PUBLIC_KINDS
         for key, runtime in list(self.runtimes.items()):
-            if any(runtime.world.get(kind, id) for kind in PUBLIC_KINDS):
+            if any(runtime.world.get(kind, id) for kind in kinds):
                 return key
             await time_slice.pause_if_over()
         return next((key for key, away in self._put_away.items() if away and id in away.public_ids), None)

@@ -107,7 +107,7 @@ side_by_side = ContextVar("side_by_side", default=False)
 """Whether the deliveries that a request causes wait for no other one: its client does not wait for them (B-84)."""
 
 GRACE = 0.2
-"""Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 503."""
+"""Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 409."""
 
 TRIES = 30
 """How often an outcome is recorded again, one second (real time) after the other, while the state cannot be stored."""
