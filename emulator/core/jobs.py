@@ -21,7 +21,6 @@ class Job(Record, frozen=True, kw_only=True):
     ``about`` is the id of the object it concerns; jobs due at the same instant run in the order of ``sequence``.
     """
 
-    kind: ClassVar[str] = "job"
     prefix: ClassVar[str] = "job"
     indexes: ClassVar[tuple[str, ...]] = ("about",)
     paged: ClassVar[bool] = False
@@ -36,7 +35,6 @@ class Job(Record, frozen=True, kw_only=True):
 class FailedJob(Record, frozen=True, kw_only=True):
     """A job that raised: its changes were undone, and it does not run again. ``error`` says what it raised."""
 
-    kind: ClassVar[str] = "failed_job"
     prefix: ClassVar[str] = "job"
 
     name: str

@@ -5,6 +5,7 @@ Their names are messages, which are shown in several languages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get_origin, get_type_hints
@@ -53,7 +54,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Subclasses repeat ``frozen=True, kw_only=True`` and say in class variables how their table is organised:
 
-    * ``kind``: the kind of object, as in its field ``object``;
+    * ``kind``: the kind of object, as in its field ``object``: by default the name of the class, ``payment_intent``;
     * ``prefix``: the beginning of its ids;
     * ``names``: what one and several are called in the console, marked for translation; None for what it does not list;
     * ``indexes``: fields by whose value lists are filtered without a search;
@@ -78,6 +79,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     paged: ClassVar[bool] = True
 
     id: str
+
+    def __init_subclass__(cls) -> None:
+        if "kind" not in cls.__dict__:
+            cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def replace(self, **changes: Any) -> Self:
         return msgspec.structs.replace(self, **changes)

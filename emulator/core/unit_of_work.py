@@ -27,7 +27,6 @@ class EventData(msgspec.Struct, frozen=True, gc=False):
 class Event(Record, frozen=True, kw_only=True):
     """Something that happened to an object. ``request`` is the id of the request that caused it; null for a job."""
 
-    kind: ClassVar[str] = "event"
     prefix: ClassVar[str] = "evt"
     names: ClassVar[tuple[str, str] | None] = (N_("Event"), N_("Events"))
     indexes: ClassVar[tuple[str, ...]] = ("type",)

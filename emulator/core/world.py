@@ -66,7 +66,6 @@ this:
     >>> from emulator.core.state_machine import StateMachine
 
     >>> class Coupon(Record, frozen=True, kw_only=True):
-    ...     kind = "coupon"
     ...     prefix = "coup"
     ...     percent_off: int
     ...     status: str

@@ -38,7 +38,6 @@ UNKNOWN = SignatureCheck(valid=None)
 class InboxRequest(Record, frozen=True, kw_only=True):
     """One request that arrived; its secrets are hidden from answers."""
 
-    kind: ClassVar[str] = "inbox_request"
     prefix: ClassVar[str] = "inbox"
     indexes: ClassVar[tuple[str, ...]] = ("inbox",)
 

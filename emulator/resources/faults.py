@@ -95,7 +95,6 @@ class Fault(Record, frozen=True, kw_only=True):
     payment from ``starts_at`` until ``ends_at`` (null: from when it was arranged, until faults are cleared).
     """
 
-    kind: ClassVar[str] = "fault"
     prefix: ClassVar[str] = "flt"
     indexes: ClassVar[tuple[str, ...]] = ("about",)
 

@@ -19,7 +19,6 @@ INSTANTS = [f"2026-01-01T00:00:00.{number:03d}Z" for number in range(5)]
 class Toy(Record, frozen=True, kw_only=True):
     """Indexed by colour and status, unique by label."""
 
-    kind: ClassVar[str] = "toy"
     prefix: ClassVar[str] = "toy"
     indexes: ClassVar[tuple[str, ...]] = ("colour", "status")
     unique: ClassVar[tuple[str, ...]] = ("label",)

@@ -22,7 +22,6 @@ WITHOUT_PROFILES = "starter"
 class SecurityProfile(Record, frozen=True, kw_only=True):
     """An empty list restricts nothing. ``max_amount`` is in minor units per payment; null is no limit."""
 
-    kind: ClassVar[str] = "security_profile"
     prefix: ClassVar[str] = "sp"
     names: ClassVar[tuple[str, str] | None] = (N_("Security profile"), N_("Security profiles"))
 

@@ -152,7 +152,6 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Amounts are in minor units, rates in per cent, ``operator_delay`` and ``confirmation_timeout`` in seconds."""
 
-    kind: ClassVar[str] = "settings"
     prefix: ClassVar[str] = "settings"
 
     id: Literal["settings"] = "settings"

@@ -87,7 +87,6 @@ DAYS_TO_PAY = 30
 class Invoice(Record, frozen=True, kw_only=True):
     """Amounts are minor units. A draft has no URLs; one paid by hand has neither ``payment_intent`` nor ``transaction``."""
 
-    kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"
     names: ClassVar[tuple[str, str] | None] = (N_("Invoice"), N_("Invoices"))
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")

@@ -43,7 +43,6 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True):
 class Subscription(Record, frozen=True, kw_only=True):
     """``unit_amount`` is minor units per period; a period is ``interval_count`` intervals."""
 
-    kind: ClassVar[str] = "subscription"
     prefix: ClassVar[str] = "sub"
     names: ClassVar[tuple[str, str] | None] = (N_("Subscription"), N_("Subscriptions"))
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "plan")

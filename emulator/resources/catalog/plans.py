@@ -22,7 +22,6 @@ from emulator.resources.app import amounts
 class SubscriptionPlan(Record, frozen=True, kw_only=True):
     """``amount`` is in minor units per period. Amount, currency and period never change after creation."""
 
-    kind: ClassVar[str] = "subscription_plan"
     prefix: ClassVar[str] = "plan"
     names: ClassVar[tuple[str, str] | None] = (N_("Plan"), N_("Plans"))
     indexes: ClassVar[tuple[str, ...]] = ("active", "currency", "interval")

@@ -30,7 +30,6 @@ from emulator.resources.app import amounts
 class Product(Record, frozen=True, kw_only=True):
     """``unit_amount`` is in minor units of ``currency``; if the price is free, it is only a suggestion."""
 
-    kind: ClassVar[str] = "product"
     prefix: ClassVar[str] = "prod"
     names: ClassVar[tuple[str, str] | None] = (N_("Product"), N_("Products"))
     indexes: ClassVar[tuple[str, ...]] = ("active", "currency")

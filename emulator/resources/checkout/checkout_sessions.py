@@ -122,7 +122,6 @@ def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
 class CheckoutSession(Record, frozen=True, kw_only=True):
     """Amounts are minor units: ``amount_subtotal`` is the lines' sum, ``amount_total`` what the buyer pays now."""
 
-    kind: ClassVar[str] = "checkout_session"
     prefix: ClassVar[str] = "sess"
     names: ClassVar[tuple[str, str] | None] = (N_("Checkout session"), N_("Checkout sessions"))
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")

@@ -24,7 +24,6 @@ from emulator.resources.app.settings import settings
 
 
 class Address(Record, frozen=True, kw_only=True):
-    kind: ClassVar[str] = "address"
     prefix: ClassVar[str] = "addr"
     names: ClassVar[tuple[str, str] | None] = (N_("Address"), N_("Addresses"))
     indexes: ClassVar[tuple[str, ...]] = ("customer",)
@@ -48,7 +47,6 @@ class Customer(Record, frozen=True, kw_only=True):
     ``address`` is the default one, ``total_spent`` (minor units) the completed deposits less refunds (B-30).
     """
 
-    kind: ClassVar[str] = "customer"
     prefix: ClassVar[str] = "cust"
     names: ClassVar[tuple[str, str] | None] = (N_("Customer"), N_("Customers"))
     indexes: ClassVar[tuple[str, ...]] = ("status",)

@@ -21,7 +21,6 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
     exp_year`` (bank_card), ``bank, last4`` (bank_transfer) or ``email`` (paypal).
     """
 
-    kind: ClassVar[str] = "payment_method"
     prefix: ClassVar[str] = "meth"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment method"), N_("Payment methods"))
     indexes: ClassVar[tuple[str, ...]] = ("customer",)

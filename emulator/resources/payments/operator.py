@@ -38,7 +38,6 @@ class OutcomeMatch(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(Record, frozen=True, kw_only=True):
     """``times``: how often it still applies; after the last time it is removed."""
 
-    kind: ClassVar[str] = "outcome"
     prefix: ClassVar[str] = "outc"
     indexes: ClassVar[tuple[str, ...]] = ("operation",)
 

@@ -44,7 +44,6 @@ class PaymentError(msgspec.Struct, frozen=True):
 class PaymentIntent(Record, frozen=True, kw_only=True):
     """Amounts are minor units. ``next_action`` is what the buyer has to do now, if anything."""
 
-    kind: ClassVar[str] = "payment_intent"
     prefix: ClassVar[str] = "pi"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")

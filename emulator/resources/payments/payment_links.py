@@ -38,7 +38,6 @@ class RedirectUrl(msgspec.Struct, frozen=True, kw_only=True):
 class PaymentLink(Record, frozen=True, kw_only=True):
     """``amount`` is minor units, of a ``custom`` link only. ``usage_count`` counts payments initiated."""
 
-    kind: ClassVar[str] = "payment_link"
     prefix: ClassVar[str] = "link"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment link"), N_("Payment links"))
     indexes: ClassVar[tuple[str, ...]] = ("status", "payment_link_type", "currency")

@@ -24,7 +24,6 @@ from emulator.resources.payments.transactions import Transaction
 class Receipt(Record, frozen=True, kw_only=True):
     """``amount`` is minor units; ``number`` is unique in the App."""
 
-    kind: ClassVar[str] = "receipt"
     prefix: ClassVar[str] = "rcpt"
     names: ClassVar[tuple[str, str] | None] = (N_("Receipt"), N_("Receipts"))
     unique: ClassVar[tuple[str, ...]] = ("transaction",)
@@ -74,7 +73,6 @@ REVIEW_HOURS = 1
 class Refund(Record, frozen=True, kw_only=True):
     """``amount`` is minor units. ``description`` is an internal note of the merchant, ``failure_reason`` a code."""
 
-    kind: ClassVar[str] = "refund"
     prefix: ClassVar[str] = "refd"
     names: ClassVar[tuple[str, str] | None] = (N_("Refund"), N_("Refunds"))
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")

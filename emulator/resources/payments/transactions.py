@@ -33,7 +33,6 @@ from emulator.resources.payments import operator
 class Transaction(Record, frozen=True, kw_only=True):
     """All amounts are minor units; ``net_amount`` is ``amount - fee - commission``. Rates are per cent (B-56)."""
 
-    kind: ClassVar[str] = "transaction"
     prefix: ClassVar[str] = "trans"
     names: ClassVar[tuple[str, str] | None] = (N_("Transaction"), N_("Transactions"))
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")

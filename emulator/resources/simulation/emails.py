@@ -91,7 +91,6 @@ class Email(Record, frozen=True, kw_only=True):
     at the end of a trial.
     """
 
-    kind: ClassVar[str] = "email"
     prefix: ClassVar[str] = "mail"
     indexes: ClassVar[tuple[str, ...]] = ("topic", "to")
 

@@ -176,7 +176,6 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
 class WebhookDelivery(Record, frozen=True, kw_only=True):
     """``next_attempt_at`` is set while it is pending (B-85); after a retry ``by_hand`` there is no automatic one."""
 
-    kind: ClassVar[str] = "webhook_delivery"
     prefix: ClassVar[str] = "whd"
     names: ClassVar[tuple[str, str] | None] = (N_("Delivery"), N_("Deliveries"))
     indexes: ClassVar[tuple[str, ...]] = ("webhook", "event", "status")

@@ -96,7 +96,6 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 class WebhookEndpoint(Record, frozen=True, kw_only=True):
     """``secret`` is in two responses only: to the creation and to roll-secret (B-81)."""
 
-    kind: ClassVar[str] = "webhook_endpoint"
     prefix: ClassVar[str] = "wh"
     names: ClassVar[tuple[str, str] | None] = (N_("Webhook endpoint"), N_("Webhook endpoints"))
     indexes: ClassVar[tuple[str, ...]] = ("enabled",)
