@@ -11,7 +11,7 @@ import asyncio
 import re
 import string
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -220,21 +220,9 @@ class Coverage:
         if spec is None:
             return
         if entry.body:
-            self._note_fields(operation, spec.fields, _parsed(entry.body))
+            _note_fields(self.fields[operation], spec.fields, _parsed(entry.body))
         if entry.query:
-            names = (pair.partition("=")[0] for pair in entry.query.decode("latin-1").split("&"))
-            self.parameters[operation].update(map(unquote_plus, names))
-
-    def _note_fields(self, operation: str, known: Collection[str], sent: Any, before: str = "") -> None:
-        if isinstance(sent, dict):
-            for name in sent:
-                if (path := before + name) in known:
-                    self.fields[operation].add(path)
-                    if isinstance(sent[name], dict | list):
-                        self._note_fields(operation, known, sent[name], f"{path}.")
-        elif isinstance(sent, list):
-            for each in sent:
-                self._note_fields(operation, known, each, before)
+            self.parameters[operation] |= _names(entry.query)
 
     def _note_error(self, entry: LoggedRequest) -> None:
         code = entry.error_code if entry.operation in operation_specs() else None
@@ -247,6 +235,22 @@ class Coverage:
                 self.errors.add(error.code)
             case Refund(failure_reason=str(code)):
                 self.errors.add(code)
+
+
+def _note_fields(noted: set[str], known: Mapping[str, Any], sent: Any, before: str = "") -> None:
+    """Note the known fields of an object, or of each in a list, with those within them."""
+    for each in sent if isinstance(sent, list) else [sent]:
+        if isinstance(each, dict):
+            noted |= known.keys() & ({before + name for name in each} if before else each.keys())
+            for name, value in each.items():
+                if isinstance(value, (dict, list)) and before + name in known:
+                    _note_fields(noted, known, value, f"{before}{name}.")
+
+
+@lru_cache(maxsize=256)
+def _names(query: bytes) -> frozenset[str]:
+    """Return the names in a query; cached, because clients ask for few lists again and again."""
+    return frozenset(unquote_plus(pair.partition("=")[0]) for pair in query.decode("latin-1").split("&"))
 
 
 def _parsed(text: bytes) -> Any:
