@@ -245,6 +245,15 @@ def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
     return world.replace(record, **changes) if changes else record
 
 
+def patch_handler(kind: type[R]) -> Callable[..., R]:
+    """Return the handler of ``PATCH /kind/{id}/`` that changes what is sent; its one rule is the limit of metadata."""
+
+    def update(world: World, id: str, body: Body) -> R:
+        return apply_patch(world, get_or_404(world, kind, id), body)
+
+    return with_rules(update) if "metadata" in kind.__struct_fields__ else update
+
+
 def check_metadata(found: Violations, record: Any, body: Body) -> None:
     """Check that what is sent and what is stored have at most 50 keys together (B-22)."""
     with found:

@@ -5,6 +5,7 @@ Magic values and keys, the countries of addresses, the examples of every error c
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -137,8 +138,20 @@ class NamedAssumption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def numbered_assumptions() -> dict[str, Assumption]:
-    """Return every assumption by its number (``B-58``), in order."""
-    return msgspec.convert(fixture("assumptions"), dict[str, Assumption])
+    """Return every assumption by its number (``B-58``), in order, with the defaults of the settings that it names."""
+    read = msgspec.convert(fixture("assumptions"), dict[str, Assumption])
+    return {
+        number: msgspec.structs.replace(each, decided=_SETTING.sub(_default, each.decided))
+        for number, each in read.items()
+    }
+
+
+_SETTING = re.compile(rf"\{{({'|'.join(Settings.__struct_fields__[1:])})\}}")
+
+
+def _default(name: re.Match[str]) -> str:
+    value = getattr(Settings(), name[1])
+    return f"{', '.join(map(str, value[:-1]))} and {value[-1]}" if isinstance(value, tuple) else str(value)
 
 
 def named_assumptions() -> dict[str, NamedAssumption]:

@@ -18,7 +18,7 @@ from emulator.client.messages import ApiRequest, ApiResponse
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.document.paths import fixture
 from emulator.document.references import filled
-from emulator.document.tree import Document, at, resolve
+from emulator.document.tree import Document, Schema, at, resolve
 
 # -- prerequisites
 
@@ -66,11 +66,15 @@ def documented(document: Document) -> dict[str, Prerequisite]:
             body = resolve(document, paths[path]["post"]["requestBody"])["content"]["application/json"]
             schema = resolve(document, body["schema"])
             fields = {name: resolve(document, schema["properties"][name]) for name in schema.get("required", ())}
-            texts = {name: each.keys() for name, each in fields.items() if each.get("type") == "string"}
             # Each required text that may be any word is one that was never used before.
-            free = [name for name, keywords in texts.items() if keywords.isdisjoint(["enum", "format", "pattern"])]
+            free = [name for name, each in fields.items() if each.get("type") == "string" and _is_free(each)]
             found[word] = Prerequisite("POST", path, body["example"] | dict.fromkeys(free, "{new}"))
     return found
+
+
+def _is_free(text: Schema) -> bool:
+    """Return whether a text can be any word."""
+    return text.get("format") == "not-blank" or not {"enum", "format", "pattern"} & text.keys()
 
 
 # -- the factory

@@ -7,11 +7,10 @@ from typing import ClassVar
 from emulator.core.handlers import (
     Body,
     Violations,
-    apply_patch,
     get_handler,
-    get_or_404,
     list_handler,
     new_record,
+    patch_handler,
     with_rules,
 )
 from emulator.core.records import N_, Metadata, Record
@@ -51,15 +50,9 @@ def create(world: World, body: Body) -> SubscriptionPlan:
     return world.add(new_record(world, SubscriptionPlan, body, trial_period_days=body.get("trial_period_days", 0)))
 
 
-@with_rules
-def update(world: World, id: str, body: Body) -> SubscriptionPlan:
-    """PATCH /subscription-plans/{id}/: name, description and metadata; the document allows no other field."""
-    return apply_patch(world, get_or_404(world, SubscriptionPlan, id), body)
-
-
 OPERATIONS = {
     "createSubscriptionPlan": create,
     "getSubscriptionPlan": get_handler(SubscriptionPlan),
     "listSubscriptionPlans": list_handler(SubscriptionPlan),
-    "updateSubscriptionPlan": update,
+    "updateSubscriptionPlan": patch_handler(SubscriptionPlan),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -10,12 +9,10 @@ import msgspec
 from emulator.core.handlers import (
     Page,
     Query,
-    apply_patch,
     get_handler,
-    get_or_404,
     list_handler,
+    patch_handler,
     sublist_handler,
-    with_rules,
 )
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
@@ -171,12 +168,6 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit
 
 
-@with_rules
-def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
-    """PATCH /transactions/{id}/: ``description`` and ``metadata``, nothing else."""
-    return apply_patch(world, get_or_404(world, Transaction, id), body)
-
-
 def index(world: World, query: Query) -> Slices[Page[Transaction]]:
     """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
     customer = query.get("customer", "")
@@ -196,7 +187,7 @@ of_customer = sublist_handler(Customer, Transaction)
 OPERATIONS = {
     "listTransactions": index,
     "getTransaction": get_handler(Transaction),
-    "updateTransaction": update,
+    "updateTransaction": patch_handler(Transaction),
     "listCustomerTransactions": of_customer,
 }
 JOBS = {"transaction.settle": settle_later, "transaction.dispute": STATE_MACHINE.job("dispute")}
