@@ -73,7 +73,7 @@ CALLED_BY_OTHERS = [
     *("check_config",),  # MkDocs
     *("prec",),  # decimal
     *("pytest_*", "tbstyle", "keywords"),  # hooks and options of pytest, and Babel
-    *("__getattr__", "trace"),  # Python: of a module, and the third argument of __exit__
+    *("__getattr__", "__init_subclass__", "trace"),  # Python: of a module, a class, and the last argument of __exit__
 ]
 
 FOR_TESTS = ["component_name"]
