@@ -12,7 +12,7 @@ import click
 
 from emulator.client.api import PAGE, Api
 from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
-from emulator.client.messages import ApiRequest, ApiResponse, InvalidPath
+from emulator.client.messages import ApiRequest, ApiResponse, InvalidRequest
 
 PATIENCE = Timeouts(connect=5, response=None)
 """A response may take any time: an advance answers when it is complete."""
@@ -63,7 +63,7 @@ class ControlClient(Api):
         with _explained(self.url):
             try:
                 return super().request(method, _at(path), **options)
-            except InvalidPath as error:
+            except InvalidRequest as error:
                 raise click.ClickException(str(error)) from None
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:

@@ -143,9 +143,6 @@ class Api:
 PAYABLE = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoices"}
 """The kinds of object that can be paid, by the prefix of their ids."""
 
-CARD = {"exp_month": 12, "exp_year": 2099, "cvc": "123"}
-"""The fields of a card besides its number."""
-
 
 def pay_path(target: str | Mapping[str, Any]) -> str:
     """Return the path that pays a session, a link or an invoice: an object, its id, or the URL of its page.
@@ -175,9 +172,11 @@ def method(**arguments: Any) -> JSON:
     return {}
 
 
+_CARD = {"type": "bank_card", "exp_month": 12, "exp_year": 2099, "cvc": "123"}
+
 METHODS: dict[str, Callable[[Any], JSON]] = {
     "phone": lambda phone: {"type": "mobile_money", "phone": phone},
-    "card": lambda card: {"type": "bank_card", **CARD, **(card if isinstance(card, Mapping) else {"number": card})},
+    "card": lambda card: {**_CARD, **(card if isinstance(card, Mapping) else {"number": card})},
     "iban": lambda iban: {"type": "bank_transfer", "iban": iban},
     "email": lambda email: {"type": "paypal", "email": email},
 }

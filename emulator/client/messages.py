@@ -5,20 +5,21 @@ from __future__ import annotations
 import json as json_text
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 JSON = dict[str, Any]
 """An object of the service, as its document describes it."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 _TO_QUOTE = re.compile(r"[^!-~]|[\"<>`{}#]|%(?![0-9A-Fa-f]{2})")
 """The characters that a target cannot have; what is quoted already stays as it is."""
 
 
-class InvalidPath(ValueError):
-    """A path that would end the line of the request it stands in."""
+class InvalidRequest(ValueError):
+    """A path or a header that would end the line of the request in which it stands."""
 
 
 class ApiRequest(NamedTuple):
@@ -43,18 +44,18 @@ class ApiRequest(NamedTuple):
         """Return a request whose body is ``json``, or ``content``.
 
         ``query`` is added to the target's own; a list in it is a parameter for each of its values.
-        Raises :class:`InvalidPath` for control characters.
+        Raises :class:`InvalidRequest` for control characters.
         """
-        if _CONTROL.search(target):
-            raise InvalidPath(f"{target!r} is no path: it has control characters")
         sent = {name.lower(): value for name, value in headers.items()}
         if json is not None:
             content = json_text.dumps(json, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
             sent = {"content-type": "application/json", **sent}
+        lines = [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in sent.items()]
+        if unfit := next(filter(_CONTROL.search, [target.encode(errors="surrogateescape"), *chain(*lines)]), None):
+            raise InvalidRequest(f"{unfit.decode(errors='replace')!r} has control characters")
         target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
         if query:
             target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())], doseq=True)
-        lines = [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in sent.items()]
         return cls(method, target, lines, content)
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple, Self
 POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
 
-
 HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
 """Headers of the connection, which are not forwarded."""
 
@@ -50,7 +49,6 @@ class HttpReceiver(ThreadingHTTPServer):
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True)
 
     def start(self) -> None:
-        """Answer requests from now on."""
         self._thread.start()
 
     def close(self) -> None:

@@ -11,9 +11,6 @@ from emulator.client.messages import ApiRequest, ApiResponse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message
 
-CLIENT = ("127.0.0.1", 0)
-"""Whom the application takes for the client."""
-
 
 async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiResponse:
     """Return the response to a request, which the application takes for one to ``base_url``."""
@@ -32,7 +29,7 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
         "root_path": "",
         "headers": [(b"host", base.netloc.encode()), *request.headers, *length],
         "server": (base.hostname, base.port),
-        "client": CLIENT,
+        "client": ("127.0.0.1", 0),
     }
     unread = [request.body]
     sent: list[Message] = []

@@ -114,7 +114,7 @@ def test_wrong_arguments_are_explained(sandbox: Sandbox) -> None:
     async def story(client: Client) -> None:
         for tool, arguments, words in (
             ("call", {"method": "PUT", "path": "/v1/customers/"}, "'GET', 'POST', 'PATCH' or 'DELETE'"),
-            ("call", {"method": "GET", "path": "/v1/\nX: y"}, "'/v1/\\nX: y' is no path"),
+            ("call", {"method": "GET", "path": "/v1/\nX: y"}, "'/v1/\\nX: y' has control characters"),
             ("advance", {"by": "one month"}, "31d"),
         ):
             result = await client.call_tool(tool, arguments)
