@@ -30,7 +30,6 @@ HERE = Path(__file__).parent
 NEEDS = {"surfaces/browser": ["chromium"]}
 """The programs that all tests of a folder need."""
 
-
 FAST = {
     "contract/document": ("bundles", "examples", "schemas"),
     "quality/drift": ("command_line", "document"),

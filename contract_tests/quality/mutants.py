@@ -30,7 +30,6 @@ ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 MANY = 300
 """Tests that are run by their names; beyond them their modules are, for each name that pytest is given takes its time."""
 
-
 TestsOf = Callable[[Path, int], list[list[str]]]
 """The tests that meet a mutant of a module's line, as pytest names them: one list after the other."""
 

@@ -29,7 +29,6 @@ WITHOUT_UVLOOP = tuple(
 )
 """What is run again without uvloop: everything in which an event loop takes part."""
 
-
 PIP = ("-m", "pip", "--quiet", "install")
 UV = ("-m", "uv", "pip", "install", "--quiet")
 

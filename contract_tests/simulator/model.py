@@ -48,7 +48,6 @@ TRANSITIONS = {
 }
 """The transitions of the table of the specification and of the assumptions, which walks have to reach."""
 
-
 ALLOWED = {
     "pause": ("trialing", "active"),
     "resume": ("paused",),

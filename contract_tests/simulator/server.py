@@ -25,7 +25,6 @@ MAX_WORLDS = 5
 
 OPTIONS = Options(clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME)
 
-
 DRAIN_SECONDS = 2.0
 """Seconds that requests under way have to end when the server stops."""
 

@@ -33,7 +33,6 @@ CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "
 START = "2026-01-01T00:00:00.000Z"
 """Where the clock of every test's world stands at first, frozen."""
 
-
 BEYOND = EVENTS.keys() - specification.EVENT_TYPES
 """Events that the specification does not have."""
 

@@ -127,7 +127,6 @@ ERRORS: dict[str, ErrorSpec] = {
     "UPSTREAM_ERROR": ErrorSpec(500, "The payment operator failed."),
 }
 
-
 CODES = tuple(code for code, row in ERRORS.items() if row.public_code is None)
 """The codes of the error model: those that a client can be sent."""
 

@@ -307,8 +307,7 @@ def scan(table: Table[R], query: Query, filters: Filters = NO_FILTERS) -> Slices
     if not rest and ordering == "-created_at" and len(runs) == 1:
         [(slots, start, stop)] = runs
         last = max(start, stop - first)
-        newest = _records([Run(slots, max(start, last - size), last)])
-        return Page([*newest], stop - start, page, size)
+        return Page([*_records([Run(slots, max(start, last - size), last)])], stop - start, page, size)
     if not rest and ordering == "-created_at" and first < STEP:
         newest = _records([Run(run.slots, max(run.start, run.stop - first - size), run.stop) for run in runs])
         return Page([*islice(newest, first, first + size)], sum(map(len, runs)), page, size)

@@ -284,22 +284,18 @@ class Engine:
         """Open the worlds of a store that this process has got, beside requests: their jobs and deliveries go on."""
         time_slice = TimeSlice(self._scheduler.pauses)
         self._put_away = dict.fromkeys(keys)
-        for key in keys[: self._max_worlds]:
-            # One that cannot be read must not hold up the others; a request for it says why.
-            with suppress(ApiError, CorruptStore):
-                await self._opened_at_last(key)
+        unread = keys[: self._max_worlds][::-1]
+        while unread:
+            try:
+                await self.open(unread[-1])
+            except Away:  # the database has not answered for a moment; if it is lost, this is canceled
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            except (ApiError, CorruptStore):
+                pass  # It must not hold up the others; a request for it says why it cannot be read.
+            unread.pop()
             await time_slice.pause_if_over()
         self._knows_all = True
-
-    async def _opened_at_last(self, key: Key) -> None:
-        """Open a world, also where the database has not answered for a moment; if it is lost, this is canceled."""
-        while True:
-            try:
-                await self.open(key)
-            except Away:
-                await asyncio.sleep(TICK_SECONDS)
-            else:
-                return
 
     async def _close_all(self) -> None:
         """Close every world of a store that this process no longer has."""

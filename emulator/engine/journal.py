@@ -42,7 +42,6 @@ MAX_BODY_BYTES = 64 * 1024
 
 _NO_LETTERS = (string.digits + string.punctuation + string.whitespace).encode()
 
-
 WAITING = ("requires_action", "processing")
 """What the status of a payment intent is while the operator has not answered."""
 
@@ -216,8 +215,7 @@ class Coverage:
 
     def _note_sent(self, entry: LoggedRequest) -> None:
         operation = entry.operation or ""
-        spec = operation_specs().get(operation)
-        if spec is None:
+        if (spec := operation_specs().get(operation)) is None:
             return
         if entry.body:
             _note_fields(self.fields[operation], spec.fields, _parsed(entry.body))
@@ -249,7 +247,6 @@ def _note_fields(noted: set[str], known: Mapping[str, Any], sent: Any, before: s
 
 @lru_cache(maxsize=256)
 def _names(query: bytes) -> frozenset[str]:
-    """Return the names in a query; cached, because clients ask for few lists again and again."""
     return frozenset(unquote_plus(pair.partition("=")[0]) for pair in query.decode("latin-1").split("&"))
 
 

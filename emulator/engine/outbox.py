@@ -44,10 +44,8 @@ LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; 
 
 ANSWERED_LATE = HttpResult(status_code=None, error="answered too late, by an arranged fault; not delivered")
 
-
 FORGED = "a forged copy came first, by an arranged fault, and was "
 """How the error of an attempt begins that a forged copy preceded; it ends with ``accepted`` or ``rejected``."""
-
 
 TAMPERED = "tampered with, by an arranged fault"
 """The error of an attempt whose body was changed after it was signed, where the receiver answered."""

@@ -105,7 +105,6 @@ PREFIXES = dict(pair.split(":") for pair in KINDS.split())
 
 ID = re.compile(r"[a-z]+_[0-9A-Za-z]{24}")
 
-
 LATER = ("updated_at", "canceled_at", "processed_at", "refunded_at", "expires_at", "current_period_end", "ends_at")
 """Instants that are not before the creation."""
 

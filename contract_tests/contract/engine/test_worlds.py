@@ -37,7 +37,6 @@ DUES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 6)]
 
 Steps = list[tuple[str, int, dict[str, Any], str | None]]
 
-
 INDEXED = [("colour", "red"), ("colour", "green"), ("colour", "blue"), ("status", "new"), ("status", "used")]
 
 

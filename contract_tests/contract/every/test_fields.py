@@ -82,7 +82,6 @@ VALUES: dict[str, Any] = {
 }
 """Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
 
-
 CASES = {f"{id}.{field}": part for id in SCHEMAS for field, part in fields_of(id).items()}
 for _name in NOT_ALONE:
     del CASES[_name]

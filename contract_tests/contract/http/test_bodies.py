@@ -50,7 +50,6 @@ MALFORMED = {
     "one byte too many": b" " * (MIB + 1 - len(AWA)) + AWA,
 }
 
-
 REASONS = {
     "100 000 brackets": "it is nested too deeply",
     "65 levels": "it is nested too deeply",

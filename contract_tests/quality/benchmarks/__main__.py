@@ -14,6 +14,7 @@ import click
 
 from contract_tests.quality.benchmarks import load, measures
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size
+from contract_tests.quality.benchmarks.several_servers import several_servers
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
@@ -26,6 +27,7 @@ MEASURES: dict[str, Measure] = {
     "clock": measures.clock,
     "worlds": measures.worlds,
     "states": measures.stored,
+    "servers": several_servers,
 }
 
 INSTALLED = ("start", "commands", "memory", "room")

@@ -84,7 +84,6 @@ class Blank(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Iterator[int]:
-    """The port of somebody else's website on this machine."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Blank) as website:
         threading.Thread(target=website.serve_forever, daemon=True).start()
         yield website.server_port
@@ -93,7 +92,6 @@ def elsewhere() -> Iterator[int]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The guide, built as it is for a wheel."""
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 

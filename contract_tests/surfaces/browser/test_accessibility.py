@@ -33,7 +33,6 @@ AXE = """async (tags) => {
         `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 150)).join("  ")}`);
 }"""
 
-
 SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
     done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
     .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""

@@ -135,7 +135,6 @@ def processes() -> Iterator[Begin]:
 
 
 def until(output: IO[str] | None, text: str) -> str:
-    """Read the lines of a process up to the one with this text, and return it."""
     assert output
     line = next((line for line in output if text in line), "")
     assert line, f"it ended before it said {text!r}"
@@ -143,7 +142,6 @@ def until(output: IO[str] | None, text: str) -> str:
 
 
 def ended(process: subprocess.Popen[str], by: signal.Signals | None = None) -> Ended:
-    """Wait for the end of a process, after a signal if one is given."""
     if by is not None:
         process.send_signal(by)
     output, errors = process.communicate(timeout=60)
@@ -156,7 +154,6 @@ def _hear_hang_ups() -> None:
 
 
 def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
-    """End a process for which a test would wait for ever."""
     end = threading.Timer(PATIENCE, process.kill)
     end.daemon = True
     end.start()

@@ -231,7 +231,6 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
 }
 """How each file is read; what is no such file raises an error."""
 
-
 OPERATION = {
     "operationId": "createCustomer",
     "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},

@@ -25,7 +25,6 @@ from emulator.resources.registry import JOBS, REGISTRY
 
 CHARGE = ["payment_intent.succeeded", "transaction.succeeded", "invoice.paid"]
 
-
 ENDPOINTS = {
     "health": "/health",
     "clock": "/clock",

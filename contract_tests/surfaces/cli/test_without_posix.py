@@ -46,7 +46,6 @@ state convert tinydb:before.json tinydb:others.json
 """.strip().splitlines()
 """What is called one after the other in one process, beside a server that is as poor."""
 
-
 ELSEWHERE = {"pay", "record", "compare", "explain", "mcp", "agent"}
 """Commands that are only imported and show their help: what they do is made of the parts of the others."""
 

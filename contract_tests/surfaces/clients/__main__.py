@@ -149,7 +149,6 @@ def _compile(work: Workshop) -> None:
 
 
 def openapi_python_client(work: Workshop) -> None:
-    """It knows of no PDF."""
     config = work.write("config.json", {"content_type_overrides": {"application/pdf": "application/octet-stream"}})
     options = ("--path", work.document, "--output-path", work.folder / "client", "--config", config)
     work.generate(work.tools.bin / "openapi-python-client", "generate", *options, made="client/*/api/*/*.py")
@@ -283,7 +282,6 @@ def inspector(work: Workshop) -> None:
 
 
 GENERATORS: tuple[Step, ...] = (openapi_python_client, datamodel_code_generator, openapi_typescript, orval)
-
 
 SIDE_BY_SIDE = 3
 """Steps at a time: one more than CI has cores, since each waits now and then for an answer or a file."""

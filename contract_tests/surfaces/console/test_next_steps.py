@@ -18,7 +18,6 @@ LINES = [{"description": "Mat", "unit_amount": 900}]
 ASKS = {"type": "mobile_money", "phone": "+24177000009"}
 """A phone whose owner never answers."""
 
-
 Make = Callable[[Sandbox], Any]
 
 

@@ -23,7 +23,6 @@ from emulator.core.world import World
 
 OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
 
-
 NEVER = frozenset({Point("field answered", "NextAction.url")})
 """Never answered so far: no step of the emulator's has a page of its own. This should stay empty."""
 

@@ -17,7 +17,6 @@ from emulator.web.root_app import RootApp
 UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
 """What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
 
-
 PAGES = ("/checkout/", "/pay/", "/invoice/", "/receipt/")
 """The addresses of the buyer's pages, whose JSON form is documented."""
 

@@ -39,7 +39,6 @@ SUITES: dict[str, tuple[str, ...]] = {
 
 
 def prepare(root: Path) -> None:
-    """Copy the examples and the package, so that they can import it."""
     shutil.copytree(EXAMPLES, root, dirs_exist_ok=True)
     shutil.copytree(EXAMPLES / "payments-emulator", root / "node_modules" / "payments-emulator")
 
@@ -72,7 +71,6 @@ def passes(root: Path, name: str, command: tuple[str, ...], node: str) -> bool:
 
 
 def main(tarball: Path | None = None) -> int:
-    """Run every suite under every Node; the exit status is the number of runs that failed."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         install(root, tarball or pack(root))

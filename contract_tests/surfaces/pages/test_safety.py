@@ -28,7 +28,6 @@ NASTY = [
     "é" * 2000,
 ]
 
-
 BOUGHT = ("customer.created", "payment_intent.succeeded", "transaction.succeeded")
 
 

@@ -24,7 +24,6 @@ def others(payments: Emulator) -> None:
 
 
 def past_due(payments: Emulator) -> str:
-    """Play the story; the id of its subscription."""
     api = payments.api
     others(payments)
     body = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000", "metadata": {"shop": "Bo's {1}"}}
@@ -45,7 +44,6 @@ def past_due(payments: Emulator) -> str:
 
 @pytest.fixture(scope="session")
 def played(local_server: LocalServer) -> Iterator[Emulator]:
-    """The world after the story: tests only read it."""
     with Emulator(key="sk_test_played", clock=START, seed=7, server=local_server) as payments:
         past_due(payments)
         yield payments

@@ -136,7 +136,6 @@ class AppReport(NamedTuple):
 
     @property
     def _progress(self) -> str:
-        """The number of cases that were tried, and of how many where some remain."""
         every = counted(len(self.tried) + self.remaining, "case")
         return f"{len(self.tried)} of {every}" if self.remaining else every
 

@@ -239,7 +239,6 @@ class Suite:
                     self._fail(recorder.cases[id].value, check.name, info.failure, response, info.code_sample)
 
     def _fail(self, case: Any, check: str, failure: Failure, response: Any, curl: str) -> None:
-        """Report the failure of a check, unless one with the same message is there."""
         status, text = (None, "no answer") if response is None else (response.status_code, response.text[:500])
         failing = Failing(check, f"{failure.title}: {failure.message}", status, text, curl)
         self.report.count_of(case.operation.label).failures.setdefault((check, failing.message), failing)

@@ -127,7 +127,6 @@ A pipeline would be as quick. But between two of its statements no time limit of
 which is frozen just then would keep the lock.
 """
 
-
 PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
 """What most units of work are: a single statement takes half of the time of a transaction."""
 

@@ -41,7 +41,6 @@ StoredTables = dict[str, Any]
 Rows = Mapping[str, Iterable[tuple[int, Any]]]
 """By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
 
-
 QUOTED = re.compile(r"""(['"]).*\1|(?<=unknown field )`.*`(?= - at |$)""", re.DOTALL)
 """Data in a message: values are quoted, names of fields that are not ours stand in backticks."""
 

@@ -30,7 +30,6 @@ from emulator.server.sandbox import Sandbox as Parts
 
 DAY = 24 * 3600
 
-
 IN_DATABASE = pytest.param(
     "database", marks=[pytest.mark.long, pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document]
 )

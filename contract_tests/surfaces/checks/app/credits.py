@@ -46,7 +46,6 @@ def database():
 
 
 def fact(name, make):
-    """Something that is found out once, whatever happens."""
     with database() as data:
         row = data.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         if row is None:
@@ -89,7 +88,6 @@ def grant(session, only=""):
 
 
 def grant_once(session):
-    """Ten credits for a session that has none yet, in one statement."""
     grant(session, " AND grants = 0")
 
 
@@ -195,7 +193,6 @@ NEVER_ASKS = ("never asks", "works afterwards", "marks before work", "undoes")
 
 
 def reconcile(session):
-    """Every night: look up what no webhook has settled."""
     if mistake not in NEVER_ASKS and not is_granted(session) and is_complete(session):
         grant_once(session)
 

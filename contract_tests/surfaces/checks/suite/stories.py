@@ -28,7 +28,6 @@ def catches(names: str) -> Callable[[Story], Story]:
 
 
 def pay(payments: Emulator, buyer: Any, method: dict[str, Any] = CARD, **fields: Any) -> Any:
-    """Return a confirmed payment of 5,000 XAF, as the service shows it afterwards."""
     saved = payments.api.post("/v1/payment-methods/", {"customer": buyer["id"], **method})
     body = {"amount": 5000, "currency": "XAF", "payment_method": saved["id"], **fields}
     intent = payments.api.post("/v1/payment-intents/", body)

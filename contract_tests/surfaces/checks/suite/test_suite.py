@@ -216,7 +216,6 @@ def test_without_a_world():
     ran("other")
 """
 
-
 ALL = "loaded refund customer other "
 
 
