@@ -158,12 +158,10 @@ class Engine:
 
         Raises ``StorageError`` while a stored world that is not known yet may have the object.
         """
+        for named in (Key(app, livemode=False), Key(app, livemode=True)) if app else ():
+            if named in self._put_away and self._put_away[named] is None:
+                await self.open(named)
         key = await self._key_of(id)
-        if key is None and app is not None:
-            for named in (Key(app, livemode=False), Key(app, livemode=True)):
-                if named in self._put_away and self._put_away[named] is None:
-                    await self.open(named)
-            key = await self._key_of(id)
         if key is None and self.store and not self._knows_all:
             raise Away(self.store.name)
         return None if key is None else await self.open(key)
