@@ -42,7 +42,7 @@ def several_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     for what in ("list", "create"):
         rates = {count: _rates(count, what, size) for count in (1, 2, 3)}
         for count in (2, 3):
-            yield beside(f"PostgreSQL and nginx, {count} servers beside one: {what}", "/s", rates[1], rates[count])
+            yield beside(f"{count} servers beside one: {what}", "/s", rates[1], rates[count])
 
 
 def _rates(count: int, what: str, size: Size) -> list[float]:
