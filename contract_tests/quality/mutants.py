@@ -125,7 +125,8 @@ def _try_rest(session: Path, tests_of: TestsOf) -> None:
             for tests in tests_of(mutation.module_path, mutation.start_pos[0]):
                 arguments.write_text("\n".join(tests))
                 # Without a test to run, pytest would run all there are; a mutant that none executes survives.
-                command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long' @{arguments}"
+                options = "-x -q -p no:cacheprovider -m 'not long' -o faulthandler_timeout=60"
+                command = f"{sys.executable} -m pytest {options} @{arguments}"
                 result = mutate_and_test(item.mutations, command if tests else "true", config["timeout"])
                 if result.is_killed:
                     break

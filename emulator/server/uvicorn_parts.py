@@ -1,8 +1,7 @@
 """What the emulator extends of uvicorn, and whether the installed release has it.
 
-Uvicorn documents how a server is configured and run, not what a subclass may override. It is installed beside the
-applications of our users, so its releases are not bounded: one that lacks a part serves by its own classes
-(:class:`PlainUvicorn`).
+Uvicorn documents how a server is configured and run, not what a subclass may override. It is installed beside our users'
+applications, so its releases are not bounded: one that lacks a part serves by its own classes (:class:`PlainUvicorn`).
 """
 
 from __future__ import annotations
@@ -64,13 +63,16 @@ SERVER = Part(
 )
 """Extended by :class:`emulator.server.server.Uvicorn`."""
 
-CYCLE = ("keep_alive", "more_body", "response_complete", "response_started")
+CYCLE = (
+    *("default_headers", "disconnected", "flow", "keep_alive", "message_event", "more_body", "on_response"),
+    *("response_complete", "response_started", "scope", "transport", "waiting_for_100_continue"),
+)
 
 PARTS = (
     PROTOCOL,
     SERVER,
     Part("uvicorn.server", "ServerState", ("connections", "tasks")),
-    Part("uvicorn.protocols.http.flow_control", "FlowControl", ("read_paused",)),
+    Part("uvicorn.protocols.http.flow_control", "FlowControl", ("read_paused", "write_paused")),
     Part(PROTOCOL.module, "RequestResponseCycle", CYCLE),
 )
 
@@ -91,8 +93,7 @@ def _installed(part: Part) -> Any:
 class PlainUvicorn:
     """A server by uvicorn's documented interface alone, with the attributes of our own that are used.
 
-    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and the end takes a little
-    longer.
+    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and it ends a little later.
     """
 
     def __init__(self, root_app: RootApp, ready: Callable[[], None], **options: Any) -> None:

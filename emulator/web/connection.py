@@ -7,13 +7,14 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
+from http.client import responses
 from typing import Any, cast
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from emulator.core import limits
-from emulator.web.context import CONNECTION_KEY, PIECE
+from emulator.web.context import CONNECTION_KEY, PIECE, Response
 from emulator.web.root_app import RootApp
 
 # -- what is written within one iteration of the event loop leaves in one system call
@@ -110,6 +111,9 @@ class Refused(Exception):
     """A request exceeds one of its limits or lacks what each has; raised through the parser, which stops."""
 
 
+STATUS_LINES = {each: f"HTTP/1.1 {each} {responses.get(each, '')}\r\n".encode() for each in range(100, 600)}
+
+
 class StreamingConnection:
     """A connection as its requests control it. ``is_ended`` once the client has closed its side and only reads."""
 
@@ -119,6 +123,29 @@ class StreamingConnection:
         self.is_ended = False
         self._close = transport.close
         self._limit_waiting = transport.set_write_buffer_limits
+
+    def takes_whole(self, send: Any) -> bool:
+        """Return whether ``send`` is of a cycle of uvicorn that would write at once."""
+        cycle = getattr(send, "__self__", None)
+        return type(cycle) is RequestResponseCycle and not (
+            cycle.disconnected or cycle.default_headers or cycle.flow.write_paused or cycle.waiting_for_100_continue
+        )
+
+    def send_whole(self, send: Any, response: Response, request_id: str) -> None:
+        """Write a response as uvicorn does, but its head with its body."""
+        cycle, status, body = send.__self__, response.status, response.body
+        cycle.response_started = cycle.response_complete = True
+        head = STATUS_LINES[status] if cycle.keep_alive else STATUS_LINES[status] + b"connection: close\r\n"
+        if body:
+            head += b"content-length: %d\r\ncontent-type: %b\r\n" % (len(body), response.media_type)
+        elif status != HTTPStatus.NO_CONTENT:
+            head += b"content-length: 0\r\n"
+        head += b"request-id: %b\r\n\r\n" % request_id.encode()
+        cycle.transport.write(head if cycle.scope["method"] == "HEAD" else head + body)
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
 
     def begin_stream(self) -> None:
         """From now on, close it once the client has closed its side.

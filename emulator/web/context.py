@@ -38,6 +38,10 @@ class Response(msgspec.Struct, frozen=True):
 
 
 async def send_response(response: Response, send: Send) -> None:
+    # Where nothing stands between, the request's log sends it in one piece.
+    send_whole = getattr(getattr(send, "__self__", None), "send_whole", None)
+    if send_whole is not None and send_whole(response):
+        return
     body = response.body
     headers = [(b"content-length", b"%d" % len(body))]
     if body:
@@ -91,6 +95,12 @@ class ClientConnection(Protocol):
 
     def abort(self) -> None:
         """Cut the connection."""
+
+    def takes_whole(self, send: Send) -> bool:
+        """Return whether :meth:`send_whole` can do now what ``send`` does, which the server gave for a request."""
+
+    def send_whole(self, send: Send, response: Response, request_id: str) -> None:
+        """Send a response without headers of its own, in one write."""
 
     def begin_stream(self) -> None:
         """From now on, close it once the client has closed its side, which a client that waits for an answer may do."""

@@ -18,7 +18,7 @@ from emulator.core.errors import ApiError
 from emulator.core.world import World
 from emulator.engine.journal import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_path
 from emulator.engine.runtime import Runtime
-from emulator.web.context import SCOPE_KEY, RequestContext, send_response
+from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
 
 # -- applications that are built on their first request
 
@@ -90,14 +90,23 @@ class RequestLog:
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"request-id", self._context.request_id.encode())]
         else:
-            self._add(message)
+            self._add(message.get("body", b""), is_last=not message.get("more_body"))
         return self._send(message)
 
-    def _add(self, message: Message) -> None:
-        is_last = not message.get("more_body")
+    def send_whole(self, response: Response) -> bool:
+        """Send a response that has no headers of its own in one piece, if its connection can; else nothing is sent."""
+        context = self._context
+        if response.headers or context.connection is None or not context.connection.takes_whole(self._send):
+            return False
+        self.status = response.status
+        self._add(response.body, is_last=True)
+        context.connection.send_whole(self._send, response, context.request_id)
+        return True
+
+    def _add(self, body: bytes, *, is_last: bool) -> None:
         runtime = self._context.runtime
         if runtime is not None and self._is_recorded:
-            self._response = (self._response + message.get("body", b""))[:MAX_BODY_BYTES]
+            self._response = (self._response + body)[:MAX_BODY_BYTES]
             if is_last:
                 self._record(runtime)
         if is_last and self._report is not None:

@@ -10,13 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from contract_tests.contract.document.reader import (
-    Document,
-    examples,
-    operations,
-    parts,
-    responses,
-)
+from contract_tests.contract.document.reader import Document, examples, operations, parts, responses
 from contract_tests.support.contract import contract
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.document import bundles

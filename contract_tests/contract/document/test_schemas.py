@@ -26,10 +26,7 @@ from contract_tests.support.sandbox import Sandbox
 from emulator.document.bundle import BOUNDED, FINITE
 from emulator.document.tree import fragment
 
-VARYING = {
-    "NextAction": "its keys depend on its type",
-    "PaymentMethodDetails": "its keys depend on the method's type",
-}
+VARYING = {"NextAction": "its keys depend on its type", "PaymentMethodDetails": "its keys depend on the method's type"}
 """Answered schemas of which only some fields are there at a time; this should stay short."""
 
 

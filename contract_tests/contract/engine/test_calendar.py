@@ -66,9 +66,7 @@ def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval
 
 AMOUNTS = st.integers(0, 10**15)
 RATES = st.one_of(
-    st.decimals(0, 100, places=4).map(float),
-    st.floats(0, 100),
-    st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100]),
+    st.decimals(0, 100, places=4).map(float), st.floats(0, 100), st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100])
 )
 
 

@@ -61,11 +61,7 @@ def test_an_advance_waits_for_what_is_under_way(
 
 
 def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
-    sandbox: Sandbox,
-    other_world: Sandbox,
-    receiver: Receiver,
-    pool: ThreadPoolExecutor,
-    unanswered: threading.Event,
+    sandbox: Sandbox, other_world: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor, unanswered: threading.Event
 ) -> None:
     """Nor what is made in threads, such as PDFs, and not even another delivery of the same world."""
     invoice = other_world.invoice()["id"]

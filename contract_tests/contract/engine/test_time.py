@@ -168,10 +168,7 @@ def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None
 @pytest.fixture
 def running() -> Iterator[Sandbox]:
     """A world of a server whose clocks run with real time."""
-    with (
-        RunningServer(clock_mode="running", clock_at=None) as server,
-        server.world("running") as sandbox,
-    ):
+    with RunningServer(clock_mode="running", clock_at=None) as server, server.world("running") as sandbox:
         yield sandbox
 
 

@@ -42,6 +42,7 @@ INDEXED = [("colour", "red"), ("colour", "green"), ("colour", "blue"), ("status"
 
 def image(world: World) -> bytes:
     """Return everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
+    assert all(len(world.table(kind)) == len(list(world.table(kind))) for kind in world.kinds)
     records = {kind.kind: [msgspec.structs.asdict(record) for record in world.table(kind)] for kind in world.kinds}
     table = world.table(Toy)
     found = (
@@ -87,9 +88,10 @@ def take_and_raise(world: World, steps: Steps) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_parts() -> Iterator[None]:
-    """Every table has several parts, as otherwise only very large ones have."""
+    """Every table has several parts, and is gone through in several steps, as otherwise only very large ones are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "PART", 2)
+        patch.setattr(slices, "STEP", 1)
         yield
 
 
@@ -117,18 +119,16 @@ def test_a_copy_made_in_slices_is_of_the_world_as_it_was(before: Steps, meanwhil
     with world.unit_of_work():
         take(world, before)
     expected, later = completed(Copying(world).slices()), iter(meanwhile)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "STEP", 1)
-        copying = Copying(world)
-        made, copied = copying.slices(), None
-        while copied is None:
-            try:
-                next(made)
-            except StopIteration as end:
-                copied = end.value
-            with world.unit_of_work() as unit:
-                take(world, [*islice(later, 1)])
-            copying.note(unit)
+    copying = Copying(world)
+    made, copied = copying.slices(), None
+    while copied is None:
+        try:
+            next(made)
+        except StopIteration as end:
+            copied = end.value
+        with world.unit_of_work() as unit:
+            take(world, [*islice(later, 1)])
+        copying.note(unit)
     assert image(copied) == image(expected)
     while (job := expected.jobs.next()) is not None:
         assert copied.jobs.next() == job

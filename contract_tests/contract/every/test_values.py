@@ -30,10 +30,7 @@ from emulator.checks.document.object_factory import ObjectFactory
 from emulator.client.messages import ApiResponse
 from emulator.document import bundles
 
-ENTRIES = {
-    "line_items": {"description": "Basket", "unit_amount": 700},
-    "events": "invoice.paid",
-}
+ENTRIES = {"line_items": {"description": "Basket", "unit_amount": 700}, "events": "invoice.paid"}
 """Valid entries of lists whose schema does not say all of them."""
 
 Body = dict[str, Any]

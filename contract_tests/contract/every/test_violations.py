@@ -70,12 +70,7 @@ RULED: Mapping[str, Case] = {
         {"customer": "{anonymous}", "plan": "{plan}"},
     ),
     "updateSubscription": Case(
-        {
-            "payment_method": "{method of another}",
-            "plan": "{yearly}",
-            "collection_method": "x",
-            "unit_amount": 1,
-        }
+        {"payment_method": "{method of another}", "plan": "{yearly}", "collection_method": "x", "unit_amount": 1}
     ),
     "createInvoice": Case(
         {
@@ -220,6 +215,7 @@ def test_any_two_violations_are_reported_together(sandbox: Sandbox, factory: Obj
         body = case.body(one, two)
         answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=body)
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
+        assert answer["message"] == f"Invalid fields: {', '.join(answer['errors'])}."
 
 
 def test_each_check_has_its_case() -> None:

@@ -251,6 +251,7 @@ LOGOS = {
     "palette with transparency": uri(picture(40, 20, 3, b"PLTE" + bytes(6), b"tRNS" + bytes([0, 255]))),
     "jpeg": uri(JPEG, "jpeg"),
     "jpeg with a long comment": uri(JPEG[:2] + LONG_COMMENT + JPEG[2:], "jpeg"),
+    "tall jpeg": uri((JPEG[:2] + LONG_COMMENT + JPEG[2:]).replace(b"\x08\0\1\0\1\1", b"\x08\1\1\0\1\1"), "jpeg"),
 }
 
 
@@ -268,6 +269,7 @@ def test_it_shows_the_merchants_logo(sandbox: Sandbox, name: str) -> None:
     image = logo_on_it(sandbox, LOGOS[name])
     assert len(image.get_data()) >= image["/Width"] * image["/Height"]
     assert ("/SMask" in image) == name.endswith("with transparency")
+    assert (image["/Height"] == 257) == name.startswith("tall")
 
 
 FORMS = "must begin with data:image/png;base64, or data:image/jpeg;base64,"
@@ -282,6 +284,7 @@ def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox) -> None:
         (uri(b"GI" + JPEG[2:], "jpeg"), READABLE),
         (uri(b"\x80" + picture(9, 9, 2)[1:]), READABLE),
         (uri(b"\x90" + picture(9, 9, 2)[1:]), READABLE),
+        (uri(picture(9, 9, 2)[:24] + b"\x10" + picture(9, 9, 2)[25:]), READABLE),
         (uri(picture(9, 9, 2)[:60]), "logo"),
         (uri(picture(600, 600, 0)), "logo"),
         ("data:,", "logo"),

@@ -83,9 +83,11 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     sandbox.advance_to("2026-03-01")
     assert sandbox.status(method) == "expired"
     card = {"customer": method["customer"], "type": "bank_card", **CARD, "exp_month": 2, "exp_year": 2026}
+    renewing = {"customer": method["customer"], "unit_amount": 500, "interval": "month", "payment_method": method["id"]}
     for path, body, param in (
         (f"/payment-intents/{waiting['id']}/confirm/", {}, "payment_method"),
         ("/payment-intents/", {"amount": 5, "currency": "EUR", "payment_method": method["id"]}, "payment_method"),
+        ("/subscriptions/", renewing, "payment_method"),
         ("/payment-methods/", card, "exp_month"),
     ):
         assert sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=body)["param"] == param

@@ -215,6 +215,23 @@ def test_a_deleted_card_gives_way_to_the_default_and_an_expired_one_fails(sandbo
     assert (paid["customer"], paid["payment_method_type"]) == (other["customer"], "mobile_money")
 
 
+def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: Sandbox) -> None:
+    """B-45: it is made when that payment ended without success; later days stand."""
+    sandbox.settings(renewal_retry_days=[1, 2, 6])
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    sandbox.control.post("/faults", {"then": {"outage": "silent"}, "ends_at": "55h"})
+    sandbox.buy(sandbox.api.get("/invoices/")["data"][0], {"type": "mobile_money", "phone": FAILING_PHONE})
+    for span, events, status in (
+        ("54h", (), "past_due"),
+        ("2h", ("payment_intent.failed", *FAILED), "past_due"),
+        ("4d", FAILED, "unpaid"),
+    ):
+        with sandbox.expect(*events):
+            sandbox.advance(span)
+        assert sandbox.status(subscription) == status
+
+
 def test_after_a_change_to_send_invoice_every_retry_emails_the_invoice(sandbox: Sandbox) -> None:
     """B-45: the stored card is charged no more; a retry that only emails counts as one that did not help, so the next
     one follows, until none is left.

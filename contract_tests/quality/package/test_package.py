@@ -26,11 +26,7 @@ from emulator.core.vendored import library
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
-GROUPS = {
-    "dependencies": PROJECT["dependencies"],
-    **PROJECT["optional-dependencies"],
-    **PYPROJECT["dependency-groups"],
-}
+GROUPS = {"dependencies": PROJECT["dependencies"], **PROJECT["optional-dependencies"], **PYPROJECT["dependency-groups"]}
 
 PINS = [
     Requirement(line) for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")

@@ -171,8 +171,7 @@ HEAVY = ("Imported snapshot", "Values in a body")
 
 
 @pytest.mark.parametrize(
-    "row",
-    [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in HEAVY else []) for row in ROWS],
+    "row", [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in HEAVY else []) for row in ROWS]
 )
 def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     most = row.limit.most

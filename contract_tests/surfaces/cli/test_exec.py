@@ -87,8 +87,7 @@ def test_a_script_finds_its_sandbox_and_its_state_is_left(begin: Begin, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("by", "expected"),
-    [(signal.SIGINT, 8), pytest.param(signal.SIGHUP, 128 + signal.SIGHUP, marks=pytest.mark.long)],
+    ("by", "expected"), [(signal.SIGINT, 8), pytest.param(signal.SIGHUP, 128 + signal.SIGHUP, marks=pytest.mark.long)]
 )
 def test_a_signal_ends_both(begin: Begin, by: signal.Signals, expected: int) -> None:
     """The command receives the signal, may clean up, and its status is passed on; then the port is closed."""

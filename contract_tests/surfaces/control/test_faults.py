@@ -215,7 +215,7 @@ def test_who_waits_in_vain_keeps_nobody_else_waiting(sandbox: Sandbox) -> None:
 
 def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
     """What a client meets that asks again before its first request is answered (B-16)."""
-    arrange(sandbox, {"hold_ms": 1500}, match={"method": "POST"})
+    arrange(sandbox, {"hold_ms": 3000}, match={"method": "POST"})
     with ThreadPoolExecutor() as pool:
         first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=KEY)
         while arranged(sandbox):

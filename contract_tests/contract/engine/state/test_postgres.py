@@ -37,10 +37,7 @@ def place(database: str) -> str:
 @pytest.fixture
 def alone(place: str) -> Iterator[Sandbox]:
     """A server of its own, in a schema of its own."""
-    with (
-        RunningServer(state=f"{place}?schema=worlds_1") as server,
-        closing(Sandbox(server.url, KEY)) as sandbox,
-    ):
+    with RunningServer(state=f"{place}?schema=worlds_1") as server, closing(Sandbox(server.url, KEY)) as sandbox:
         yield sandbox
 
 

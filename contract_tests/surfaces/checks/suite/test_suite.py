@@ -222,10 +222,7 @@ ALL = "loaded refund customer other "
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("variables", "ran"),
-    [
-        ({}, f"{ALL}loaded refund refund refund "),
-        ({"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}"),
-    ],
+    [({}, f"{ALL}loaded refund refund refund "), ({"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}")],
     ids=["forked", "no fork beside a thread"],
 )
 def test_a_mutant_runs_the_tests_that_reached_its_place(
