@@ -58,6 +58,7 @@ def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval
         assert calendar.step("2026-01-01T00:00:00.000Z", interval, count) == calendar.LAST
         assert calendar.plus("2026-01-01T00:00:00.000Z", days=float(count)) == calendar.LAST
     assert calendar.step("9999-11-30T00:00:00.000Z", "month", 1) == "9999-12-30T00:00:00.000Z"
+    assert calendar.day_plus("9999-12-30T08:00:00.000Z", 2) == "9999-12-31"
     assert calendar.END < calendar.LAST
 
 

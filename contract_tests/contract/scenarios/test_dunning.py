@@ -232,6 +232,19 @@ def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: San
         assert sandbox.status(subscription) == status
 
 
+@pytest.mark.parametrize(("stop", "go_on"), [("pause", "resume"), ("cancel", "reactivate")])
+def test_what_is_open_is_tried_again_at_once_when_it_goes_on(sandbox: Sandbox, stop: str, go_on: str) -> None:
+    """B-45, B-48: the charge failed meanwhile."""
+    sandbox.settings(operator_delay=60)
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.act(subscription, stop)
+    sandbox.advance("2m")
+    with sandbox.expect(*FAILED):
+        sandbox.act(subscription, go_on)
+        sandbox.advance("2m")
+    assert sandbox.status(subscription) == "past_due"
+
+
 def test_after_a_change_to_send_invoice_every_retry_emails_the_invoice(sandbox: Sandbox) -> None:
     """B-45: the stored card is charged no more; a retry that only emails counts as one that did not help, so the next
     one follows, until none is left.

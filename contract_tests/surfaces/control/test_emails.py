@@ -10,6 +10,8 @@ from typing import Any
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.rendering import pdfs
 
+PICTURE = "https://pictures.example.com/basket.png"
+
 
 def outbox(sandbox: Sandbox, **query: Any) -> list[Any]:
     return list(sandbox.control.pages("/emails", page_size=100, **query))[::-1]
@@ -81,9 +83,8 @@ def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
     """B-44: a receipt, and no invoice, where it is charged; B-41: the invoice, by ``send_invoice`` and without a usable
     method. B-67: with plan and product.
     """
-    picture = "https://pictures.example.com/basket.png"
     terms = {"plan": sandbox.plan(name="Gold")["id"]}
-    terms["product"] = sandbox.product(name="Rice", images=[picture])["id"]
+    terms["product"] = sandbox.product(name="Rice", images=[PICTURE])["id"]
     sandbox.subscribe(**terms)
     sandbox.subscribe(collection_method="send_invoice", **terms)
     sandbox.subscribe(None, **terms)
@@ -100,7 +101,7 @@ def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
     for email in emails.values():
         assert "Gold" in text(sandbox, email)
         assert "Rice" in text(sandbox, email)
-        assert f'src="{picture}"' in html(sandbox, email)
+        assert f'src="{PICTURE}"' in html(sandbox, email)
 
 
 def test_each_failed_attempt_is_reported_with_the_day_of_the_next(sandbox: Sandbox) -> None:
@@ -132,9 +133,11 @@ def test_the_end_of_a_trial_is_announced_and_a_cancellation_reported_when_it_hap
     """
     sandbox.settings(tax_rate=18)
     trial = {"plan": sandbox.plan(name="Premium", interval_count=3)["id"], "trial_period_days": 14}
+    trial["product"] = sandbox.product(images=[PICTURE])["id"]
     subscription = sandbox.subscribe(**trial)
     sandbox.advance("11d")
     email = only_email(sandbox, "trial_ending")
+    assert f'src="{PICTURE}"' in html(sandbox, email)
     assert email["created_at"] == "2026-01-12T00:00:00.000Z"
     assert email["subject"].endswith("ends on January 15, 2026")
     for expected in ("Premium", "5,000 XAF / 3 months", "Your first payment of 5,900 XAF is due on that day."):
