@@ -111,7 +111,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, NoReturn, Self, cast
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -240,10 +239,10 @@ class World:
             raise KeyError(id)
         return slot.record
 
-    def link(self, path: str, **query: str) -> str:
+    def link(self, path: str, token: str | None = None) -> str:
         """Return the URL of a public page; where several servers share the worlds, it names the App."""
-        named = query | {"app": self.name} if self.names_app else query
-        return f"{self.base_url}{path}{'?' if named else ''}{urlencode(named)}"
+        query = ([f"token={token}"] if token else []) + ([f"app={self.name}"] if self.names_app else [])
+        return f"{self.base_url}{path}{'?' if query else ''}{'&'.join(query)}"
 
     # -- changing, inside a unit of work
 

@@ -239,10 +239,11 @@ def _note_fields(noted: set[str], known: Mapping[str, Any], sent: Any, before: s
     """Note the known fields of an object, or of each in a list, with those within them."""
     for each in sent if isinstance(sent, list) else [sent]:
         if isinstance(each, dict):
-            noted |= known.keys() & ({before + name for name in each} if before else each.keys())
             for name, value in each.items():
-                if isinstance(value, (dict, list)) and before + name in known:
-                    _note_fields(noted, known, value, f"{before}{name}.")
+                if (path := before + name) in known:
+                    noted.add(path)
+                    if isinstance(value, (dict, list)):
+                        _note_fields(noted, known, value, f"{path}.")
 
 
 @lru_cache(maxsize=256)

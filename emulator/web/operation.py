@@ -165,6 +165,8 @@ class OperationHandler:
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
         self.status: int = next(int(status) for status in definition["responses"] if status.startswith("2"))
         self._content = definition["responses"][str(self.status)].get("content", {})
+        # Who polls sends the same query each time.
+        self._query = lru_cache(maxsize=8)(self._read_query)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
@@ -178,9 +180,10 @@ class OperationHandler:
             is_large = len(raw) > BODY.most
             body = await asyncio.to_thread(validation.parse, raw) if is_large else validation.parse(raw)
         if self._parameters or context.query_string:
-            query = self._query(context.query_string, violations)
+            query, broken = self._query(context.query_string)
+            violations += broken
             if self._parameters:
-                arguments["query"] = query
+                arguments["query"] = query.copy()
         if self._body_schema:
             body = self._validated(self._without_nulls(body, context.raw), self._body_schema, context, violations)
             if self._body:
@@ -198,8 +201,9 @@ class OperationHandler:
         values = {name: ", ".join(context.header_values(name.lower().encode())) for name in self.header_names}
         return {name: value for name, value in values.items() if value}
 
-    def _query(self, raw: bytes, violations: list[Violation]) -> dict[str, Any]:
+    def _read_query(self, raw: bytes) -> tuple[dict[str, Any], list[Violation]]:
         given: dict[str, Any] = {}
+        violations: list[Violation] = []
         for name, texts in grouped(fields(raw)).items():
             schema = self._parameters.get(name)
             if schema is None:
@@ -216,7 +220,7 @@ class OperationHandler:
                     hint = "; a + in a URL is written %2B" if is_unencoded else ""
                     violations.extend(_bad(name, each.message + hint) for each in schema.violations(value))
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
-        return {**self._defaults, **given}
+        return {**self._defaults, **given}, violations
 
     def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
         """Return the body without nulls that mean the same as no field: those that the response can show (B-12).
