@@ -42,9 +42,9 @@ def test_a_new_link_is_active_and_has_a_page(sandbox: Sandbox) -> None:
 
 def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
     """ "Defaults to the first product's name for type product"; the stored name stays (B-59)."""
-    basket, hat = sandbox.product(), sandbox.product(name="Hat")
-    link = link_of(sandbox, hat, basket, hat)
-    assert (link["name"], link["products"], link["amount"]) == ("Hat", [hat["id"], basket["id"]], None)
+    hat, gift = sandbox.product(name="Hat"), sandbox.product(price_type="free", unit_amount=0)
+    link = link_of(sandbox, hat, gift, hat)
+    assert (link["name"], link["products"], link["amount"]) == ("Hat", [hat["id"], gift["id"]], None)
     sandbox.api.patch(f"/products/{hat['id']}/", {"name": "Cap"})
     assert sandbox.shown(link)["name"] == "Hat"
 
