@@ -144,18 +144,19 @@ async def _store(engine: Engine, request: Request) -> Response:
         message = f"The body is larger than {INBOX_BODY.most} bytes."
         raise ApiError("VALIDATION_ERROR", http_status=400, message=message)
     runtime = await world_of_sender(engine, context_of(request.scope), app_id(raw))
-    rule = msgspec.structs.replace(runtime.inbox.response_rule(name), **_numbers(request))
-    runtime.inbox.add(
-        runtime.world,
-        dict(request.headers),
-        raw,
-        inbox=name,
-        method=request.method,
-        url=str(request.url),
-        answered=rule.status,
-        created_at=runtime.now(),
-    )
-    await asyncio.sleep(rule.delay_ms / 1000)
+    with runtime.in_use():
+        rule = msgspec.structs.replace(runtime.inbox.response_rule(name), **_numbers(request))
+        runtime.inbox.add(
+            runtime.world,
+            dict(request.headers),
+            raw,
+            inbox=name,
+            method=request.method,
+            url=str(request.url),
+            answered=rule.status,
+            created_at=runtime.now(),
+        )
+        await asyncio.sleep(rule.delay_ms / 1000)
     return _response(rule)
 
 

@@ -91,6 +91,8 @@ def test_the_worlds_that_were_not_used_for_the_longest_time_are_dropped(
     assert "more than 2 worlds are open: 1 were dropped, with all they held: second" in caplog.text
     assert count(first) == 1
     assert count(second) == 0
+    HTTP.post(f"{server.url}/_emulator/inbox/shop?app=fourth", json={}).raise_for_status()
+    wait_until_open(server, "second", "fourth")
 
 
 def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worlds, tmp_path: Path) -> None:
