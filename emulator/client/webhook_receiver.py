@@ -93,6 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Close the connection. What could not be written is tried once more here."""
         with suppress(OSError):
             super().finish()
+        self.rfile.close()  # which the library does not reach where writing fails
 
     def log_message(self, format: str, *args: object) -> None:
         """Do nothing: the output belongs to the command or the test that receives."""

@@ -44,7 +44,8 @@ def alone(place: str) -> Iterator[Sandbox]:
 # -- who holds a schema
 
 
-HTTP, BUYER = http_client(headers=HEADERS), http_client()
+UNKEPT = httpx.Limits(max_keepalive_connections=0)
+HTTP, BUYER = http_client(headers=HEADERS, limits=UNKEPT), http_client(limits=UNKEPT)
 
 
 def create(emulator: ServerProcess, number: int, **headers: str) -> httpx.Response:
