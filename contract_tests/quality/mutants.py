@@ -38,13 +38,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=300, help="how many mutants are tried (300)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
-    parser.add_argument("--revision", default="HEAD", help="the commit (HEAD)")
     parser.add_argument("--session", type=Path, help="where results are kept; a session that is there goes on")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         clone = Path(temporary, "clone")
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(clone)], check=True)
-        subprocess.run(["git", "checkout", "--quiet", chosen.revision], cwd=clone, check=True)
         session = (chosen.session or Path(temporary, "session.sqlite")).absolute()
         tests_of = _run_tests(clone)
         if not session.exists():

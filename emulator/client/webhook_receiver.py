@@ -75,8 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(400, "Content-Length is not a number")
             return
         body = self.rfile.read(int(length))
-        reply = self.server.answer(ReceivedRequest(self.path, self.headers, body))
-        if reply is None:
+        if (reply := self.server.answer(ReceivedRequest(self.path, self.headers, body))) is None:
             return
         self.send_response(reply.status)
         for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():

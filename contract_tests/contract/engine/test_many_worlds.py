@@ -16,8 +16,8 @@ import httpx
 import msgspec
 import pytest
 
-from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.servers import CLIENT as HTTP
 from emulator.core.world import World
 from emulator.resources.app.clients import Key
 from emulator.resources.customers.customer_records import Customer
@@ -30,8 +30,6 @@ ORIGIN = "https://shop.example"
 PREFLIGHT = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
 
 CART = {"currency": "XAF", "line_items": [{"description": "Tea", "unit_amount": 500, "quantity": 1}]}
-
-HTTP = http_client(limits=httpx.Limits(max_keepalive_connections=0))
 
 Worlds = Callable[..., tuple[RunningServer, Callable[[str], Sandbox]]]
 

@@ -18,7 +18,7 @@ from contract_tests.support import postgres
 from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
-from contract_tests.support.servers import ServerProcess
+from contract_tests.support.servers import CLIENT, ServerProcess
 from emulator.engine.storage.store import CorruptStore
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
@@ -44,8 +44,7 @@ def alone(place: str) -> Iterator[Sandbox]:
 # -- who holds a schema
 
 
-UNKEPT = httpx.Limits(max_keepalive_connections=0)
-HTTP, BUYER = http_client(headers=HEADERS, limits=UNKEPT), http_client(limits=UNKEPT)
+HTTP = http_client(headers=HEADERS, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def create(emulator: ServerProcess, number: int, **headers: str) -> httpx.Response:
@@ -128,9 +127,9 @@ def test_hosted_pages_name_the_app(alone: Sandbox) -> None:
     """A proxy finds the server of a page by it: in links of objects, in those of the page, and after its form."""
     invoice = alone.invoice()
     assert invoice["payment_url"].endswith(f"/invoice/{invoice['id']}?app=shared")
-    assert BUYER.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
+    assert CLIENT.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
     assert "&app=shared" in invoice["pdf_url"]
-    page = BUYER.get(invoice["payment_url"]).text
+    page = CLIENT.get(invoice["payment_url"]).text
     assert f'action="/invoice/{invoice["id"]}?app=shared"' in page
     for made in (alone.session(), alone.link()):
         assert made["url"].endswith("?app=shared")
@@ -184,10 +183,10 @@ def test_a_buyer_is_asked_for_patience_while_the_database_is_away(alone: Sandbox
     url = alone.link()["url"]
     with postgres.frozen(place):
         until(attempt(alone, "a"), 503)
-        page = BUYER.get(url, headers={"Accept-Language": "fr"})
+        page = CLIENT.get(url, headers={"Accept-Language": "fr"})
         assert (page.status_code, page.headers["retry-after"]) == (503, "1")
         assert "rien n’est débité deux fois" in page.text
-        read = BUYER.get(url, headers={"Accept": "application/json"})
+        read = CLIENT.get(url, headers={"Accept": "application/json"})
         assert (read.status_code, read.json()["code"]) == (503, "DATABASE_ERROR")
 
 
