@@ -8,9 +8,10 @@ from contextlib import ExitStack, closing
 import pytest
 
 from contract_tests.contract.http.line import Answer, Line
-from contract_tests.support.client import Client, http_client
+from contract_tests.support.client import Client
 from contract_tests.support.contract import Contract, contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.servers import CLIENT
 
 
 def ask(server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/") -> Answer:
@@ -138,12 +139,11 @@ def test_some_names_cannot_be_used_for_anything_or_have_no_live_side(calling: Ca
 
 
 def test_without_payments_nothing_that_makes_or_takes_one_works(server: RunningServer, calling: Calling) -> None:
-    client = calling("sk_test_paymentsoff7")
+    client = calling("sk_test_paymentsoff140")
     for path in PAYMENTS:
         client.rejected("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
     client.post("/customers/", {"email": "a@example.com", "name": "A"})
-    with http_client(base_url=server.url, headers=client.http.headers) as http:
-        journal = http.get("/_emulator/requests").json()["data"]
+    journal = CLIENT.get(f"{server.url}/_emulator/requests", headers=client.http.headers).json()["data"]
     assert (journal[-1]["operation"], journal[-1]["status"]) == ("createCheckoutSession", 403)
 
 

@@ -18,8 +18,8 @@ from contract_tests.contract.document import specification
 from contract_tests.contract.document.reader import Part, operations, parameters, properties, request_schema, resolved
 from contract_tests.quality.docs.pages import PAGES
 from contract_tests.quality.drift.constraints import constraints, declared, source_table
-from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
+from contract_tests.support.servers import CLIENT
 from contract_tests.support.settings import SHOWN
 from emulator import resources
 from emulator.checks.document.exceptions import RULES
@@ -252,8 +252,7 @@ def test_readers_see_the_assumptions(server: RunningServer) -> None:
     """Descriptions link to their page: Swagger UI and generated clients do not show ``x-assumption``."""
     described = [part for part in parts(bundles.load("service")) if isinstance(part.get("description"), str)]
     assert [part for part in described if "x-assumption" in part and not part["description"].endswith("))")] == []
-    with http_client(base_url=server.url) as client:
-        text = client.get("/docs/assumptions").text
+    text = CLIENT.get(f"{server.url}/docs/assumptions").text
     assert [number for number in ASSUMPTIONS if f'id="{number}"' not in text] == []
 
 
