@@ -113,17 +113,13 @@ def pipelined(target: Target, amount: int) -> str:
 
 def connections(target: Target, amount: int) -> str:
     """With that of ``target`` as many as the limit allows stay open; the server closes the further ones."""
-    for _ in range(100):
-        with ExitStack() as stack:
-            lines = [stack.enter_context(target.line()) for _ in range(min(amount, limits.CONNECTIONS.most) - 1)]
-            further = [stack.enter_context(target.line()) for _ in range(amount - limits.CONNECTIONS.most)]
-            if further:
-                return " ".join(set(map(_said, further)))
-            lines[-1].request(LIST)
-            if (said := _said(lines[-1])) != "503":
-                break
-        time.sleep(0.05)  # those of earlier clients are not gone yet
-    return said
+    with ExitStack() as stack:
+        lines = [stack.enter_context(target.line()) for _ in range(min(amount, limits.CONNECTIONS.most) - 1)]
+        further = [stack.enter_context(target.line()) for _ in range(amount - limits.CONNECTIONS.most)]
+        if further:
+            return " ".join(set(map(_said, further)))
+        lines[-1].request(LIST)
+        return _said(lines[-1])
 
 
 def _slow(target: Target, start: bytes, rest: bytes, *, ever: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 
 import pytest
 
@@ -179,7 +179,9 @@ def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytes
         if getattr(limits, name) is row.limit:
             most = shorter
             monkeypatch.setattr(limits, name, row.limit._replace(most=shorter))
-    with closing(Target(server.url, f"sk_test_budget{ROWS.index(row)}")) as target:
+    # Clients of other tests keep connections open, so these are counted on a server of their own.
+    own = RunningServer(strict=False) if row.name == "Open connections" else nullcontext(server)
+    with own as played, closing(Target(played.url, f"sk_test_budget{ROWS.index(row)}")) as target:
         for times, expected in ((1, row.within), (2, row.beyond)):
             assert row.play(target, times * most).split(",")[0] == expected
             assert target.http.get("/_emulator/health").status_code == 200
