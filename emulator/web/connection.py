@@ -316,18 +316,18 @@ class Connection(HttpToolsProtocol):
         self._unset_deadline()
         self._drop_incomplete()
         request_id, body = self._root_app.malformed(message, status)
-        head = (
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+        fields = (
             "content-type: application/json\r\n"
             f"content-length: {len(body)}\r\n"
             f"request-id: {request_id}\r\n"
             "connection: close\r\n\r\n"
         )
+        answer = STATUS_LINES[status] + fields.encode() + body
         if self._reading_head and self.cycle is not None and not self.cycle.response_complete:
-            self._last_answer = head.encode() + body
+            self._last_answer = answer
             return
         if self._reading_head or not self.cycle.response_started:
-            self.transport.write(head.encode() + body)
+            self.transport.write(answer)
         self.transport.close()
 
     def _drop_incomplete(self) -> None:
