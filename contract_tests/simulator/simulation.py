@@ -90,11 +90,11 @@ class Place:
 
     @property
     def runtime(self) -> Runtime:
-        """The world itself, opened if it is not."""
-        return self.simulation.server.engine.open_at_once(self._key)
+        """The world itself, which is open."""
+        return self.simulation.server.engine.runtimes[self.secret]
 
     @property
-    def _key(self) -> Key:
+    def secret(self) -> Key:
         return read_key(f"Bearer {self.key}")
 
     def forget(self) -> None:
@@ -129,7 +129,7 @@ class Place:
         repeatable = method == "POST" and path.startswith("/v1/") and path != "/v1/reset/"
         key = f"{self.name}-{next(self.simulation.numbers)}"
         headers = {"idempotency-key": key} if repeatable else {}
-        sent_at = self.runtime.now()
+        sent_at = (await self.simulation.server.engine.open(self.secret)).now()
         answer = await self.simulation.send(method, path, body, key=self.key, headers=headers, **options)
         if repeatable and answer.status < 300:
             self.given.append(Given(path, body, key, answer, sent_at))
@@ -169,7 +169,7 @@ class Simulation:
         self.invariants.closed(self.server, runtime)
         if self.disk.kind == "memory":
             for place in self.places.values():
-                if place._key == Key(runtime.world.name, runtime.world.livemode):
+                if place.secret == Key(runtime.world.name, runtime.world.livemode):
                     place.lost()
 
     async def _call_back(self, url: str) -> None:
@@ -239,9 +239,11 @@ class Simulation:
         details = {name: value for name, value in step.items() if name not in ("do", "key")}
         about: Any = self.places[step["key"]] if "key" in step else self
         try:
-            if isinstance(about, Place) and not about.is_open:
-                about.is_open = True
-                await ACTIONS["open"](about)
+            if isinstance(about, Place):
+                await self.server.engine.open(about.secret)
+                if not about.is_open:
+                    about.is_open = True
+                    await ACTIONS["open"](about)
             await ACTIONS[step["do"]](about, **details)
         except (Rejected, StorageError):  # a world cannot be opened while the disk fails
             pass

@@ -169,7 +169,7 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
         )
     async with runtime.history.changing:
         try:
-            snapshot = serialization.imported(body, runtime.world)
+            snapshot = await runtime.in_slices(serialization.imported(body, runtime.world))
             # In a thread, so that no other request waits for it: this world is not served yet.
             await asyncio.to_thread(validate, snapshot.world)
         except InvalidState as error:

@@ -40,13 +40,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
@@ -54,6 +55,8 @@ from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
 
 logger = logging.getLogger("emulator")
+
+T = TypeVar("T")
 
 # -- the clock of one world: running with real time (at a rate, with an offset) or frozen; it never goes back (B-91)
 
@@ -203,6 +206,18 @@ class TimeSlice:
                 for _ in range(LOOPS_PER_PAUSE):
                     await asyncio.sleep(0)
             self._since = self._elapsed()
+
+
+async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
+    """Return the result of work that grows with the world; other tasks run between its slices."""
+    time_slice = TimeSlice(pauses)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await time_slice.pause_if_over()
 
 
 async def let_go(world: World, pauses: asyncio.Lock) -> None:

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from heapq import nsmallest
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
+from emulator.core.slices import Slices, completed
 from emulator.core.world import World
-from emulator.engine.clock import Clock, Scheduler, TimeSlice
+from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
@@ -27,8 +29,8 @@ from emulator.engine.journal import Coverage
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage import serialization
-from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
-from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store
+from emulator.engine.storage.serialization import InvalidState
+from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store, WorldPersistence
 from emulator.resources.app.clients import Key, domain
 from emulator.resources.app.security_profiles import open_domains
 from emulator.resources.billing.invoices import Invoice
@@ -61,7 +63,7 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
         or not runtime.inbox.is_unused
     ):
         return False
-    new, its_clock = build(Key.of(world))
+    new, its_clock = completed(build(Key.of(world)))
     apart = calendar.seconds_between(its_clock.now(), clock.now())
     same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(apart) < SAME_SECONDS
     own, fresh = ([record for table in each.tables() for record in table] for each in (world, new))
@@ -88,7 +90,7 @@ class PutAway(NamedTuple):
     domains: frozenset[str] | None
 
 
-Build = Callable[..., tuple[World, Clock]]
+Build = Callable[..., Slices[tuple[World, Clock]]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
 
 
@@ -121,7 +123,7 @@ class Engine:
         self._max_worlds = max_worlds
         self._last_sweep = 0.0
         self._scheduler = Scheduler()
-        self._reading = asyncio.Lock()
+        self._opening: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
         self._follower: asyncio.Task[None] | None = None
         self._knows_all = store is None or not store.is_remote
         # Stored worlds that are not open; None where it is not known yet what they hold.
@@ -133,18 +135,39 @@ class Engine:
         """Return the runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
         runtime = self.runtimes.get(key)
         if runtime is None:
-            async with self._reading:
-                runtime = self.runtimes.get(key)
-                if runtime is None:
-                    runtime = self._opened(key, await self.store.read(key) if self.store else NOTHING)
+            async with self._opening.setdefault(key, asyncio.Lock()):
+                runtime = self.runtimes.get(key) or await self._opened(key)
         return runtime
 
-    def open_at_once(self, key: Key) -> Runtime:
-        """Do the same where no store has to be waited for."""
-        return self.runtimes.get(key) or self._opened(key, self.store.load(key) if self.store else NOTHING)
+    async def _opened(self, key: Key) -> Runtime:
+        time_slice = TimeSlice(self._scheduler.pauses)
+        stored = self.store.persistence(key) if self.store else None
+        with self._reading(key):
+            loaded = await self.store.read(key, time_slice.pause_if_over) if self.store else NOTHING
+            runtime = await in_slices(self._made(key, loaded, stored), self._scheduler.pauses)
+        if stored and loaded.world is None:
+            await runtime.history.store()
+        runtime.require_store()
+        return self._begun(key, runtime)
 
-    def _opened(self, key: Key, loaded: Loaded) -> Runtime:
-        runtime = self.runtimes[key] = self._runtime(key, loaded)
+    @contextmanager
+    def _reading(self, key: Key) -> Iterator[None]:
+        try:
+            yield
+        except InvalidState as error:
+            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
+
+    def _made(self, key: Key, loaded: Loaded, stored: WorldPersistence | None) -> Slices[Runtime]:
+        world, clock = yield from self._build(key, saved=loaded.world)
+        runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
+        for name, saved in loaded.snapshots.items():
+            runtime.history.snapshots[name] = yield from serialization.loaded(saved, world)
+        if stored:
+            stored.editions |= loaded.editions
+        return runtime
+
+    def _begun(self, key: Key, runtime: Runtime) -> Runtime:
+        self.runtimes[key] = runtime
         self._put_away.pop(key, None)
         self._scheduler.plan(runtime)
         if self._ticker:
@@ -191,30 +214,21 @@ class Engine:
 
     def open_persisted(self) -> None:
         """Open the stored worlds, as many as may be open. Raises ``CorruptStore``."""
-        for key in self.store.stored()[: self._max_worlds] if self.store and not self.store.is_remote else ():
+        if (store := self.store) is None or store.is_remote:
+            return
+        for key in store.stored()[: self._max_worlds]:
             try:
-                self.open_at_once(key)
+                with self._reading(key):
+                    runtime = completed(self._made(key, store.load(key), store.persistence(key)))
+                self._begun(key, runtime)
             except StorageError:
                 raise
             except ApiError as error:
                 logger.info("the world %s stays closed: %s", key.name, error)
 
-    def _runtime(self, key: Key, loaded: Loaded) -> Runtime:
-        stored = self.store.persistence(key) if self.store else None
-        try:
-            world, clock = self._build(key) if loaded.world is None else self._build(key, saved=loaded.world)
-            snapshots = {name: serialization.loaded(each, world) for name, each in loaded.snapshots.items()}
-        except InvalidState as error:
-            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
-        runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
-        runtime.history.snapshots |= snapshots
-        if stored and loaded.world is None:
-            stored.replace(serialization.saved(WorldSnapshot(world, clock.header(world))))
-        return runtime
-
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
-        world, clock = self._build(Key.of(runtime.world), start)
+        world, clock = await runtime.in_slices(self._build(Key.of(runtime.world), start))
         self._end(runtime)
         runtime.inbox = Inbox()
         await runtime.history.replace(world, clock, "reset")
@@ -224,9 +238,8 @@ class Engine:
         """Delete a key's world; the next use of the key opens a new one."""
         if (runtime := self.runtimes.get(key)) is None:
             return
-        if self.store and runtime.persistence:
-            self.store.remove(key)
-            runtime.persistence.end()
+        if runtime.persistence:
+            runtime.persistence.remove()
         self._end(runtime)
         await self.release(key)
         self._put_away.pop(key, None)
@@ -309,6 +322,8 @@ class Engine:
             self._scheduler.look()
             # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
             self._scheduler.store_unsaved()
+            if self.store:
+                self.store.tidy()
             await self._close_idle()
 
     async def _close_idle(self) -> None:

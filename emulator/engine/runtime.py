@@ -15,13 +15,23 @@ from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import Copying, World
 from emulator.engine.advances import Advances
-from emulator.engine.clock import PATIENCE, Clock, ClockMode, Command, Scheduler, TimeSlice, UnitRunner, let_go
+from emulator.engine.clock import (
+    PATIENCE,
+    Clock,
+    ClockMode,
+    Command,
+    Scheduler,
+    TimeSlice,
+    UnitRunner,
+    in_slices,
+    let_go,
+)
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.storage.serialization import WorldSnapshot, saved
-from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
+from emulator.engine.storage.store import WORLD, Edition, StorageError, WorldClosed, WorldPersistence
 from emulator.resources.app.settings import RateLimit, Settings
 
 # -- limits on the requests of one key (B-25)
@@ -139,14 +149,7 @@ class Runtime(UnitRunner):
 
     async def in_slices(self, steps: Slices[T]) -> T:
         """Return the result of work that grows with the world; other tasks run between its slices."""
-        time_slice = TimeSlice(self.scheduler.pauses)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            await time_slice.pause_if_over()
+        return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run one command as a unit of work, then the jobs it made due at once, and return its result.
@@ -338,10 +341,11 @@ class History:
         """Put an unrelated world in the place of this one; it has no history. ``StorageError`` leaves the present one."""
         runtime = self._runtime
         async with self.changing:
+            edition = await self._prepared(WorldSnapshot(world, clock.header(world)))
             await self._cancel()
             try:
-                if runtime.persistence:
-                    runtime.persistence.replace(saved(WorldSnapshot(world, clock.header(world))))
+                if runtime.persistence and edition:
+                    runtime.persistence.put(WORLD, edition, clock.header(world))
                 replaced = [runtime.world]
                 runtime.world = world
                 runtime.journal.clear()
@@ -350,15 +354,30 @@ class History:
                 runtime.outbox.resume()
         await let_go(replaced.pop(), runtime.scheduler.pauses)
 
+    async def store(self) -> None:
+        """Store the world for the first time. Raises ``StorageError``."""
+        now = WorldSnapshot(self._runtime.world, self._runtime.clock.header(self._runtime.world))
+        if self._runtime.persistence:
+            self._runtime.persistence.put(WORLD, await self._prepared(now), now.head)
+
     async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
         if self._runtime.persistence:
-            self._runtime.persistence.put_snapshot(name, snapshot and saved(snapshot))
+            edition = snapshot and await self._prepared(snapshot)
+            self._runtime.persistence.put(name, edition, snapshot and snapshot.head)
         replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
         if snapshot is not None:
             self.snapshots[name] = snapshot
         if replaced:
             await let_go(replaced.pop(), self._runtime.scheduler.pauses)
+
+    async def _prepared(self, snapshot: WorldSnapshot) -> Edition | None:
+        """Store all of a world but what is stored as it is put in its place. Without a store: None."""
+        runtime = self._runtime
+        if runtime.persistence is None:
+            return None
+        pause = TimeSlice(runtime.scheduler.pauses).pause_if_over
+        return await runtime.persistence.prepare(await runtime.in_slices(saved(snapshot)), pause)
 
     async def _cancel(self) -> None:
         await self._runtime.advances.close()

@@ -18,6 +18,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
 from emulator.core.limits import WORLDS
+from emulator.core.slices import Slices
 from emulator.core.world import World
 from emulator.document.profile import Profile
 from emulator.engine.clock import RUNNING, Clock, ClockMode
@@ -114,7 +115,7 @@ class Sandbox:
 
     def build_world(
         self, key: Key, start: Start | None = None, saved: StoredWorld | None = None
-    ) -> tuple[World, Clock]:
+    ) -> Slices[tuple[World, Clock]]:
         """Return the world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
 
         Without a ``start`` it is that of the options.
@@ -141,7 +142,7 @@ class Sandbox:
             with world.unit_of_work():
                 world.add(own_settings)
             return world, clock
-        fill(world, saved)
+        yield from fill(world, saved)
         if start.clock is None:
             clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.resume_from(world.now, saved.head.since)

@@ -14,6 +14,7 @@ from emulator.control.trigger import trigger_event
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.records import to_wire
+from emulator.core.slices import completed
 from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.resources.app.clients import Key
@@ -59,7 +60,7 @@ class ServiceWorld:
         self._elsewhere = elsewhere
         self.is_readable: bool = elsewhere is not None
         """Whether there is a service from which the objects of the events can be read."""
-        self._world, self._clock = Sandbox().build_world(app)
+        self._world, self._clock = completed(Sandbox().build_world(app))
         with self._world.unit_of_work():
             fields = {"secret": secret, "security_profile": method, "ssl_verification": ssl_verification}
             self.endpoint: WebhookEndpoint = self._world.add(_endpoint(self._world, url, webhook, fields))

@@ -6,44 +6,66 @@ SQLite and PostgreSQL take the same statements, with ``?`` where a value goes.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from emulator.engine.storage import serialization
-from emulator.engine.storage.serialization import Content, InvalidState, RowChange, StoredWorld, WorldHeader
-from emulator.engine.storage.store import Loaded, Store
+from emulator.engine.storage.serialization import (
+    ROWS,
+    Content,
+    InvalidState,
+    RowChange,
+    StoredWorld,
+    WorldHeader,
+)
+from emulator.engine.storage.store import WORLD, Edition, Loaded, Pause, Store
 from emulator.resources.app.clients import Key
+
+FORMAT = 3
+"""The format of the tables that is written and read."""
 
 CREATE = (
     "CREATE TABLE emulator_format (format INTEGER NOT NULL)",
-    # Clock, counters and seed, in JSON.
-    "CREATE TABLE emulator_worlds (key VARCHAR(80) PRIMARY KEY, head TEXT NOT NULL)",
+    # Clock, counters and seed, in JSON, and which records are the world's.
+    "CREATE TABLE emulator_worlds (key VARCHAR(80) PRIMARY KEY, edition BIGINT NOT NULL, head TEXT NOT NULL)",
     # Records are text because a JSON column may change the order of the keys of metadata.
-    "CREATE TABLE emulator_records (world VARCHAR(80) NOT NULL, kind VARCHAR(40) NOT NULL, id VARCHAR(255) NOT NULL,"
-    " number BIGINT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (world, kind, id))",
-    # Named snapshots, each as it would be exported.
+    "CREATE TABLE emulator_records (edition BIGINT NOT NULL, kind VARCHAR(40) NOT NULL, number BIGINT NOT NULL,"
+    " data TEXT NOT NULL, PRIMARY KEY (edition, kind, number))",
     "CREATE TABLE emulator_snapshots (number INTEGER PRIMARY KEY, world VARCHAR(80) NOT NULL, name VARCHAR(64) NOT NULL,"
-    " data TEXT NOT NULL, UNIQUE (world, name))",
+    " edition BIGINT NOT NULL, head TEXT NOT NULL, UNIQUE (world, name))",
 )
 
-PUT_WORLD = "INSERT INTO emulator_worlds (key, head) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET head = excluded.head"
+PUT_WORLD = """INSERT INTO emulator_worlds (key, edition, head) VALUES (?, ?, ?)
+ ON CONFLICT (key) DO UPDATE SET edition = excluded.edition, head = excluded.head"""
 
-PUT_RECORD = """INSERT INTO emulator_records (world, kind, id, number, data) VALUES (?, ?, ?, ?, ?)
- ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data"""
+PUT_RECORD = """INSERT INTO emulator_records (edition, kind, number, data) VALUES (?, ?, ?, ?)
+ ON CONFLICT (edition, kind, number) DO UPDATE SET data = excluded.data"""
 
-REMOVE_RECORD = "DELETE FROM emulator_records WHERE world = ? AND kind = ? AND id = ?"
+REMOVE_RECORD = "DELETE FROM emulator_records WHERE edition = ? AND kind = ? AND number = ?"
 
-REMOVE_WORLD = (
-    "DELETE FROM emulator_records WHERE world = ?",
-    "DELETE FROM emulator_snapshots WHERE world = ?",
-    "DELETE FROM emulator_worlds WHERE key = ?",
-)
+REMOVE_WORLD = "DELETE FROM emulator_worlds WHERE key = ?"
 
-ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, data)
- SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM emulator_snapshots"""
+REMOVE_SNAPSHOTS = "DELETE FROM emulator_snapshots WHERE world = ?"
+
+ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, edition, head)
+ SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM emulator_snapshots"""
+
+# From one edition to the next one in the index, for there are many records.
+DEAD = """WITH RECURSIVE found(edition) AS (SELECT min(edition) FROM emulator_records UNION ALL
+ SELECT (SELECT min(edition) FROM emulator_records WHERE edition > found.edition) FROM found WHERE edition IS NOT NULL)
+ SELECT edition FROM found WHERE edition IS NOT NULL
+ AND edition NOT IN (SELECT edition FROM emulator_worlds UNION SELECT edition FROM emulator_snapshots)"""
+
+REMOVE_SOME = """DELETE FROM emulator_records WHERE {0} IN
+ (SELECT {0} FROM emulator_records WHERE edition IN ({1}) LIMIT ?) RETURNING 1"""
+
+PART = """SELECT kind, number, data FROM emulator_records WHERE edition = ? AND (kind, number) > (?, ?)
+ ORDER BY kind, number LIMIT ?"""
 
 DAMAGE = (ValueError, RecursionError, KeyError)
 """What reading damaged rows raises, beside the errors of the database: also for text that is no UTF-8."""
@@ -64,15 +86,26 @@ class Statement(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
+Ask = Callable[[str, Sequence[Any]], Awaitable[list[Any]]]
+"""Returns the rows that a statement finds with some values."""
+
+
 def create() -> list[Statement]:
-    made = Statement("INSERT INTO emulator_format (format) VALUES (?)", [(serialization.FORMAT,)])
+    made = Statement("INSERT INTO emulator_format (format) VALUES (?)", [(FORMAT,)])
     return [*(Statement(text, [()]) for text in CREATE), made]
 
 
 class DatabaseStore(Store):
+    dead: list[int]
+    """Editions that count no more."""
+
     @abstractmethod
     def query(self, read: Callable[[Readable], T]) -> T:
         """Return what is read, at once. Raises :class:`CorruptStore`."""
+
+    async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """Return the rows found; the event loop waits for no other process. Raises :class:`Away`, too."""
+        return self.query(lambda connection: list(connection.execute(statement, values)))
 
     @abstractmethod
     def execute(self, key: Key, statements: list[Statement]) -> None:
@@ -82,30 +115,63 @@ class DatabaseStore(Store):
         return self.query(keys)
 
     def load(self, key: Key) -> Loaded:
-        return self.query(partial(load, key=key))
+        return self.query(partial(load_at_once, key=key))
 
-    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
+    async def read(self, key: Key, pause: Pause) -> Loaded:
+        return await load(key, self.ask, pause)
+
+    def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
         gone, put = [], []
-        for row in rows:
-            if row.record is None:
-                gone.append((str(key), row.kind, row.id))
+        for kind, number, record in rows:
+            if record is None:
+                gone.append((edition, kind, number))
             else:
-                put.append((str(key), row.kind, row.id, row.number, _json(row.record)))
-        former = [Statement(REMOVE_WORLD[0], [(str(key),)])] if anew else []
-        changes = [Statement(REMOVE_RECORD, gone), Statement(PUT_RECORD, put)]
-        self.execute(key, [*former, *changes, Statement(PUT_WORLD, [(str(key), _json(head))])])
+                put.append((edition, kind, number, _json(record)))
+        world = Statement(PUT_WORLD, [(str(key), edition, _json(head))])
+        self.execute(key, [Statement(REMOVE_RECORD, gone), Statement(PUT_RECORD, put), world])
+
+    def store_part(self, key: Key, edition: Edition) -> bool:
+        part = [*islice(edition.rows, ROWS)]
+        if is_last := len(part) < ROWS:
+            edition.rows = iter(part)
+        else:
+            self.execute(key, [_put_records(edition.number, part)])
+        return not is_last
+
+    def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
+        statements = []
+        if name != WORLD:
+            statements.append(Statement(f"{REMOVE_SNAPSHOTS} AND name = ?", [(str(key), name)]))
+        if edition is not None:
+            text, place = (PUT_WORLD, (str(key),)) if name == WORLD else (ADD_SNAPSHOT, (str(key), name))
+            statements.append(_put_records(edition.number, edition.rows))
+            statements.append(Statement(text, [(*place, edition.number, _json(head))]))
+        self.execute(key, statements)
 
     def remove(self, key: Key) -> None:
-        self.execute(key, [Statement(text, [(str(key),)]) for text in REMOVE_WORLD])
+        self.execute(key, [Statement(text, [(str(key),)]) for text in (REMOVE_SNAPSHOTS, REMOVE_WORLD)])
 
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        former = Statement("DELETE FROM emulator_snapshots WHERE world = ? AND name = ?", [(str(key), name)])
-        made = [] if saved is None else [(str(key), name, _json(serialization.tables([saved])))]
-        self.execute(key, [former, Statement(ADD_SNAPSHOT, made)])
+    def free(self, editions: Iterable[int]) -> None:
+        self.dead.extend(editions)
+
+
+def _put_records(edition: int, rows: Iterable[RowChange]) -> Statement:
+    return Statement(PUT_RECORD, [(edition, kind, number, _json(record)) for kind, number, record in rows])
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def remove_some(connection: Readable, dead: list[int], row: str) -> None:
+    """Remove some records of the first of these editions, and from the list those that have none left.
+
+    ``row`` is that by which the database finds a row that it has found before.
+    """
+    some = dead[:100]
+    text = REMOVE_SOME.format(row, ", ".join("?" * len(some)))
+    if len(list(connection.execute(text, (*some, ROWS)))) < ROWS:
+        del dead[: len(some)]
 
 
 # -- what is read; each raises :class:`InvalidState` for what is not as the emulator writes it
@@ -115,44 +181,68 @@ def check_format(connection: Readable) -> None:
     numbers = [number for (number,) in connection.execute("SELECT format FROM emulator_format")]
     if len(numbers) != 1:
         raise InvalidState("it does not say the version of its format")
-    serialization.check_format(numbers[0])
+    serialization.check_format(numbers[0], FORMAT)
 
 
 def keys(connection: Readable) -> list[Key]:
     return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
 
 
-def load(connection: Readable, key: Key) -> Loaded:
-    """Return what is stored of a key, records as JSON."""
-    chosen = "SELECT name, data FROM emulator_snapshots WHERE world = ? ORDER BY number"
-    snapshots = {name: serialization.only_world(_plain(data)) for name, data in connection.execute(chosen, (str(key),))}
-    return Loaded(_world(connection, key), snapshots)
+def dead(connection: Readable) -> list[int]:
+    """Return the editions of which a process that ended stored some records, or did not remove all."""
+    return [edition for (edition,) in connection.execute(DEAD)]
 
 
-def _world(connection: Readable, key: Key) -> StoredWorld | None:
-    heads = list(connection.execute("SELECT head FROM emulator_worlds WHERE key = ?", (str(key),)))
-    if not heads:
-        return None
-    rows: dict[str, list[tuple[int, msgspec.Raw]]] = {}
-    chosen = "SELECT kind, number, data FROM emulator_records WHERE world = ? ORDER BY number"
-    for kind, number, data in connection.execute(chosen, (str(key),)):
-        rows.setdefault(kind, []).append((number, msgspec.Raw(data)))
+async def load(key: Key, ask: Ask, pause: Pause) -> Loaded:
+    """Return what is stored of a key, records as JSON, read in parts."""
+    heads = await ask("SELECT '', edition, head FROM emulator_worlds WHERE key = ?", (str(key),))
+    chosen = "SELECT name, edition, head FROM emulator_snapshots WHERE world = ? ORDER BY number"
+    heads += await ask(chosen, (str(key),))
+    found, editions = {}, {}
+    for name, edition, head in heads:
+        try:
+            header = msgspec.json.decode(head, type=WorldHeader)
+        except msgspec.MsgspecError as error:
+            raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
+        rows: dict[str, deque[tuple[int, msgspec.Raw]]] = {}
+        kind, number, is_more = "", -1, True
+        while is_more:
+            part = await ask(PART, (edition, kind, number, ROWS))
+            for kind, number, data in part:  # the next part goes on from there
+                rows.setdefault(kind, deque()).append((number, msgspec.Raw(data)))
+            is_more = len(part) == ROWS
+            await pause()
+        found[name], editions[name] = (
+            StoredWorld(key, header, {kind: _once(each) for kind, each in rows.items()}),
+            edition,
+        )
+    return Loaded(found.pop(WORLD, None), found, editions)
+
+
+def _once(rows: deque[T]) -> Iterator[T]:
+    """Yield rows that are gone through once, and let go of each: to free all of them at once takes long."""
+    while rows:
+        yield rows.popleft()
+
+
+def load_at_once(connection: Readable, key: Key) -> Loaded:
+    async def ask(statement: str, values: Sequence[Any]) -> list[Any]:
+        return list(connection.execute(statement, values))
+
+    async def pause() -> None:
+        pass
+
     try:
-        return StoredWorld(key, msgspec.json.decode(heads[0][0], type=WorldHeader), rows)
-    except msgspec.MsgspecError as error:
-        raise InvalidState(f"the world {key}: {serialization.reason(error)}") from None
+        load(key, ask, pause).send(None)
+    except StopIteration as end:
+        loaded: Loaded = end.value
+        return loaded
+    raise RuntimeError("nothing here waits")
 
 
 def content(connection: Readable) -> Content:
-    found = {key: load(connection, key) for key in keys(connection)}
+    found = {key: load_at_once(connection, key) for key in keys(connection)}
     return Content(
         {key: each.world for key, each in found.items() if each.world},
         {(key, name): saved for key, each in found.items() for name, saved in each.snapshots.items()},
     )
-
-
-def _plain(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise InvalidState(f"it holds what is not JSON: {error}") from None

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 
 from emulator.engine.storage import database_tables, state_file
@@ -28,7 +27,7 @@ from emulator.engine.storage.postgres_session import (
     describe,
     now,
 )
-from emulator.engine.storage.store import Away, CorruptStore, Loaded, Unknown, WorldPersistence
+from emulator.engine.storage.store import Away, CorruptStore, Unknown, WorldPersistence
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -49,6 +48,7 @@ class PostgresStore(DatabaseStore):
         self._place = address(url)
         self.name = self._place.name
         self.pending: dict[Key, Future[Any]] = {}
+        self._tidied: Future[Any] | None = None
         self._session = Session(self._place)
         try:
             is_free = self._session.tried.result(PATIENCE + LOOK)
@@ -88,16 +88,16 @@ class PostgresStore(DatabaseStore):
 
     # -- reading and changing
 
-    async def read(self, key: Key) -> Loaded:
+    async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
         session = self._session
         if not session.is_fresh:
             raise Away(self.name)
-        outcome = session.put(Task(read=partial(database_tables.load, key=key)))
+        outcome = session.put(Task(read=lambda connection: list(connection.execute(statement, values))))
         await _done(outcome)
         if session.ended.done():
             raise Away(self.name)
-        loaded: Loaded = self._result(outcome)
-        return loaded
+        rows: list[Any] = self._result(outcome)
+        return rows
 
     def query(self, read: Callable[[Readable], T]) -> T:
         """Return what is read; only for those who have no event loop."""
@@ -120,6 +120,17 @@ class PostgresStore(DatabaseStore):
         if task.is_vital:
             self.pending[key] = outcome
 
+    @property
+    def dead(self) -> list[int]:  # type: ignore[override]  # those that this process knows of by its present session
+        return self._session.dead
+
+    def tidy(self) -> None:
+        if self.dead and self._session.is_fresh and (self._tidied is None or self._tidied.done()):
+            self._tidied = self._session.put(Task(read=self._remove_some))
+
+    def _remove_some(self, connection: Readable) -> None:
+        database_tables.remove_some(connection, self.dead, "ctid")
+
     def unknown(self, session: Session) -> Unknown:
         """Return the error for who relied on a session."""
         return Unknown(f"{self.name}: {describe(session.ended.exception()) if session.ended.done() else SILENT}")
@@ -128,6 +139,8 @@ class PostgresStore(DatabaseStore):
         self.query(lambda connection: None)
 
     def compact(self) -> None:
+        while self.dead:
+            self.query(self._remove_some)
         self.query(_vacuum)
 
     def close(self) -> None:

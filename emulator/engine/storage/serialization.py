@@ -19,6 +19,7 @@ from msgspec import Meta
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
+from emulator.core.slices import Slices, completed
 from emulator.core.unit_of_work import Change, Event
 from emulator.core.world import World
 from emulator.engine.redaction import Scrubber
@@ -81,10 +82,9 @@ class StoredWorld(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """A record after some changes, as it is or as plain values; ``record`` is None if it was removed."""
+    """A record after some changes, as it is, as plain values or as JSON; ``record`` is None if it was removed."""
 
     kind: str
-    id: str
     number: int
     record: Any
 
@@ -101,9 +101,9 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
     for (kind, id), former in numbers.items():
         slot = world.table(kind).slots[id]
         for number in former - ({slot.number} if slot else set()):
-            yield RowChange(kind.kind, id, number, None)
+            yield RowChange(kind.kind, number, None)
         if slot is not None:
-            yield RowChange(kind.kind, id, slot.number, row_of(slot.record))
+            yield RowChange(kind.kind, slot.number, row_of(slot.record))
 
 
 def row_of(record: Any) -> Any:
@@ -116,20 +116,27 @@ def rows_of(saved: StoredWorld) -> Iterator[RowChange]:
     for kind, rows in saved.rows.items():
         for number, row in rows:
             plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
-            yield RowChange(kind, plain["id"] if isinstance(plain, dict) else plain.id, number, row_of(plain))
+            yield RowChange(kind, number, row_of(plain))
 
 
-def fill(world: World, saved: StoredWorld) -> None:
+ROWS = 250
+"""Records that are read, encoded or stored at a time, which takes some milliseconds at most."""
+
+
+def fill(world: World, saved: StoredWorld) -> Slices[None]:
     """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
     known = {kind.kind: kind for kind in world.kinds}
     try:
-        with world.unit_of_work():
-            world.arrange()
-            for kind, rows in saved.rows.items():
-                if kind not in known:
-                    raise InvalidState("it holds records of an unknown kind")
-                for number, row in rows:
-                    world.add(restored(known[kind], row), number)
+        for kind, rows in saved.rows.items():
+            if kind not in known:
+                raise InvalidState("it holds records of an unknown kind")
+            left = iter(rows)
+            while part := [*islice(left, ROWS)]:
+                with world.unit_of_work():
+                    world.arrange()
+                    for number, row in part:
+                        world.add(restored(known[kind], row), number)
+                yield
         world.now = calendar.normalise(saved.head.now)
         settings(world)
     except KeyError:
@@ -144,7 +151,7 @@ def readable(saved: StoredWorld) -> World:
     (name, livemode), now = saved.key, saved.head.now
     world = World(name=name, livemode=livemode, registry=REGISTRY, reference_data=None, seed="", now=now, base_url="")
     try:
-        fill(world, saved)
+        completed(fill(world, saved))
     except InvalidState as error:
         raise InvalidState(f"the world {saved.key}: {error}") from None
     return world
@@ -171,11 +178,6 @@ def tables(worlds: Iterable[StoredWorld]) -> StoredTables:
 
 def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
     return {"key": str(key), **msgspec.structs.asdict(head)}
-
-
-def row_of_snapshot(key: Key, name: str, saved: StoredWorld) -> dict[str, Any]:
-    """Return the document of a snapshot in the table ``snapshots``: a file within the file."""
-    return {"key": str(key), "name": name, "tables": tables([saved])}
 
 
 def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
@@ -253,10 +255,6 @@ class WorldSnapshot(NamedTuple):
     head: WorldHeader
 
 
-ROWS = 250
-"""Records that are encoded at a time, which takes about a millisecond."""
-
-
 def exported(snapshot: WorldSnapshot) -> Iterator[bytes | None]:
     """Yield the snapshot as JSON, the content of a TinyDB file with this one world; None is a pause."""
     world = snapshot.world
@@ -270,7 +268,7 @@ def exported(snapshot: WorldSnapshot) -> Iterator[bytes | None]:
 
 def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
     """Return the same, scrubbed; it takes long and is for a thread."""
-    found = tables([saved(snapshot)])
+    found = tables([completed(saved(snapshot))])
     plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in found.items()}
     whole = Scrubber(snapshot.world).tables(plain)
     head = {name: whole.pop(name) for name in ("emulator", "worlds")}
@@ -287,41 +285,39 @@ def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
     yield b"}"
 
 
-def saved(snapshot: WorldSnapshot) -> StoredWorld:
-    """Return the snapshot as it is stored."""
-    world = snapshot.world
-    rows = {
-        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
-        for table in world.tables()
-        if len(table)
-    }
-    return StoredWorld(Key.of(world), snapshot.head, rows)
+def saved(snapshot: WorldSnapshot) -> Slices[StoredWorld]:
+    """Return the snapshot as it is stored. Its records can be gone through once, before the world changes."""
+    rows = {}
+    for table in snapshot.world.tables():
+        if order := (yield from table.ordered()):
+            rows[table.kind.kind] = ((slot.number, row_of(slot.record)) for slot in order)
+    return StoredWorld(Key.of(snapshot.world), snapshot.head, rows)
 
 
-def imported(value: Any, into: World) -> WorldSnapshot:
+def imported(value: Any, into: World) -> Slices[WorldSnapshot]:
     """Return exported values as a world like ``into``; of several worlds, that of its App. Raises :class:`InvalidState`."""
     worlds: Mapping[Key, StoredWorld] = content(value).worlds
     own = worlds.get(Key.of(into))
     if own is None and len(worlds) != 1:
         raise InvalidState(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
-    return loaded(own or next(iter(worlds.values())), into)
+    return (yield from loaded(own or next(iter(worlds.values())), into))
 
 
-def loaded(stored: StoredWorld, into: World) -> WorldSnapshot:
+def loaded(stored: StoredWorld, into: World) -> Slices[WorldSnapshot]:
     """Return a stored world as a world like ``into``. Raises :class:`InvalidState`."""
     world = into.emptied()
-    fill(world, stored)
+    yield from fill(world, stored)
     return WorldSnapshot(world, msgspec.structs.replace(stored.head, now=world.now, since=None, seed=world.seed))
 
 
 # -- versions
 
 
-def check_format(number: object) -> None:
+def check_format(number: object, known: int = FORMAT) -> None:
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidState("it is no file that the emulator wrote: it does not say the version of its format")
-    if number != FORMAT:
-        raise InvalidState(f"its format is {number}; this version of the emulator reads format {FORMAT}")
+    if number != known:
+        raise InvalidState(f"its format is {number}; this version of the emulator reads format {known}")
 
 
 def checked(found: Any) -> StoredTables:

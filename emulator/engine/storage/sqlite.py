@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,7 +30,7 @@ SETTINGS = (
     # file; FULL would not lose them and takes four times as long.
     "PRAGMA synchronous = NORMAL",
     # A commit waits while the log is copied into the file: every 40 MB instead of every 4 MB halves its cost.
-    "PRAGMA wal_autocheckpoint = 10000",
+    "PRAGMA wal_autocheckpoint = 1000",
 )
 
 
@@ -47,6 +48,7 @@ class SqliteStore(DatabaseStore):
                     self._connection.execute(setting)
                 if _is_new(self._connection):
                     self._execute(database_tables.create())
+                self.dead = database_tables.dead(self._connection)
         except BaseException:
             self._connection.close()
             raise
@@ -75,8 +77,15 @@ class SqliteStore(DatabaseStore):
     def unsaved(self) -> str | None:
         return None if state_file.identity(self._file) == self._identity else f"{self.name}: {state_file.REPLACED}"
 
+    def tidy(self) -> None:
+        if self.dead and self.unsaved() is None:
+            with suppress(StorageError):  # it is tried again with the next change
+                self.query(partial(database_tables.remove_some, dead=self.dead, row="rowid"))
+
     def compact(self) -> None:
         with _opening(self._path):
+            while self.dead:
+                database_tables.remove_some(self._connection, self.dead, "rowid")
             self._connection.execute("VACUUM")
 
     def close(self) -> None:

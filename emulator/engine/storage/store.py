@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
@@ -50,14 +52,33 @@ class Unknown(StorageError):
         super().__init__(why, said)
 
 
+WORLD = ""
+"""What stands for the world itself among the names of its snapshots."""
+
+
 class Loaded(NamedTuple):
-    """What is stored of a key: its world, or None, and its named snapshots, the oldest first."""
+    """What is stored of a key: its world, or None, its named snapshots, the oldest first, and the editions of all."""
 
     world: StoredWorld | None
     snapshots: Mapping[str, StoredWorld]
+    editions: Mapping[str, int] = {}
 
 
 NOTHING = Loaded(None, {})
+
+Pause = Callable[[], Awaitable[None]]
+"""Called between two parts of what grows with a world: it lets others run."""
+
+
+@dataclass
+class Edition:
+    """All records of a world or a snapshot, stored in parts; they count once the whole is put in its place.
+
+    Its ``number`` is drawn at random, so that nobody has to know those there are. ``rows`` are not stored yet.
+    """
+
+    rows: Iterator[RowChange]
+    number: int = field(default_factory=lambda: secrets.randbits(53))
 
 
 class Store(Protocol):
@@ -79,10 +100,10 @@ class Store(Protocol):
 
     @abstractmethod
     def load(self, key: Key) -> Loaded:
-        """Return what is stored of a key. Raises :class:`CorruptStore`."""
+        """Return what is stored of a key, at once. Raises :class:`CorruptStore`."""
 
-    async def read(self, key: Key) -> Loaded:
-        """Return the same; the event loop does not wait for another process. Raises :class:`Away`, too."""
+    async def read(self, key: Key, pause: Pause) -> Loaded:
+        """Return the same in parts; the event loop waits for no other process. Raises :class:`Away`, too."""
         return self.load(key)
 
     async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
@@ -90,16 +111,31 @@ class Store(Protocol):
         return
 
     @abstractmethod
-    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
-        """Store what changed in a world; ``anew``: in place of all its records that are stored."""
+    def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
+        """Store what changed in a world."""
+
+    def store_part(self, key: Key, edition: Edition) -> bool:
+        """Store some rows of an edition that is not put yet; False if all that are left go with it."""
+        return False
+
+    @abstractmethod
+    def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
+        """Put an edition, with its rows that are left, in the place of the world or snapshot of this name.
+
+        A snapshot is the newest then; None deletes the one that there is.
+        """
 
     @abstractmethod
     def remove(self, key: Key) -> None:
         """Delete a world and its snapshots."""
 
-    @abstractmethod
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        """Store a snapshot as the newest; None deletes the one of this name."""
+    def free(self, editions: Iterable[int]) -> None:
+        """Note that editions count no more: :meth:`tidy` removes their records."""
+        return
+
+    def tidy(self) -> None:
+        """Remove some records that count no more; called twenty times a second."""
+        return
 
     def persistence(self, key: Key) -> WorldPersistence:
         """Return the persistence of the world of a key, which is opened now."""
@@ -129,6 +165,7 @@ class WorldPersistence:
     """
 
     def __init__(self, store: Store, key: Key) -> None:
+        self.editions: dict[str, int] = {}
         self._store = store
         self._key = key
         self._ended = False
@@ -148,15 +185,30 @@ class WorldPersistence:
             raise
 
     def write(self, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        self._open_store.write(self._key, serialization.row_changes(world, changes), head)
+        rows = serialization.row_changes(world, changes)
+        self._open_store.write(self._key, self.editions[WORLD], rows, head)
 
-    def replace(self, saved: StoredWorld) -> None:
-        """Store another world in place of all that was stored."""
-        self._open_store.write(self._key, serialization.rows_of(saved), saved.head, anew=True)
+    async def prepare(self, saved: StoredWorld, pause: Pause) -> Edition:
+        """Store what is needed to put another world, or a snapshot, at once."""
+        edition = Edition(serialization.rows_of(saved))
+        while self._open_store.store_part(self._key, edition):
+            await self.wait()
+            await pause()
+        return edition
 
-    def put_snapshot(self, name: str, saved: StoredWorld | None) -> None:
-        """Store a snapshot as the newest; None deletes the one of this name."""
-        self._open_store.put_snapshot(self._key, name, saved)
+    def put(self, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
+        """Store another world, or a snapshot, in place of that of the name; None deletes a snapshot."""
+        self._open_store.put(self._key, name, edition, head)
+        former = self.editions.pop(name, None)
+        self._store.free([] if former is None else [former])
+        if edition is not None:
+            self.editions[name] = edition.number
+
+    def remove(self) -> None:
+        """Delete the world and its snapshots, and store nothing more."""
+        self._open_store.remove(self._key)
+        self._store.free(self.editions.values())
+        self.end()
 
     def end(self) -> None:
         """Store nothing more: the world may be read again from now on, here or by another process."""

@@ -28,7 +28,7 @@ from tinydb.table import Document, Table
 
 from emulator.engine.storage import serialization, state_file
 from emulator.engine.storage.serialization import Content, RowChange, StoredWorld, WorldHeader
-from emulator.engine.storage.store import NOTHING, CorruptStore, Loaded, StorageError, Store
+from emulator.engine.storage.store import NOTHING, WORLD, CorruptStore, Edition, Loaded, StorageError, Store
 from emulator.resources.app.clients import Key
 
 # -- the file
@@ -195,17 +195,35 @@ class TinyDBStore(Store):
             return Loaded(
                 serialization.world_of_row(head, rows),
                 {row["name"]: serialization.only_world(row["tables"]) for row in snapshots},
+                {WORLD: 0},  # no number is needed: its tables have its key in their names
             )
 
-    def write(self, key: Key, rows: Iterable[RowChange], head: WorldHeader, *, anew: bool = False) -> None:
-        # Removals come first, for the number of a record that is gone may be that of another one now.
-        changes = sorted(rows, key=lambda each: each.record is not None)
+    def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
         with self._changing() as waiting:
-            if anew:
+            waiting.extend(self._changes(key, rows, head))
+
+    def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
+        with self._changing() as waiting:
+            if name == WORLD and edition and head:
                 self._numbers.setdefault(key, _next(self._numbers))
                 waiting.append(TableChange(str(key)))
-            waiting += [TableChange(f"{key}/{each.kind}", each.number, each.record) for each in changes]
-            waiting.append(TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head)))
+                waiting.extend(self._changes(key, edition.rows, head))
+                return
+            if (former := self._snapshots.pop((key, name), None)) is not None:
+                waiting.append(TableChange("snapshots", former))
+            if edition and head:
+                rows: dict[str, list[tuple[int, Any]]] = {}
+                for kind, place, record in edition.rows:
+                    rows.setdefault(kind, []).append((place, record))
+                tables = serialization.tables([StoredWorld(key, head, rows)])
+                number = self._snapshots[key, name] = _next(self._snapshots)
+                waiting.append(TableChange("snapshots", number, {"key": str(key), "name": name, "tables": tables}))
+
+    def _changes(self, key: Key, rows: Iterable[RowChange], head: WorldHeader) -> Iterator[TableChange]:
+        # Removals come first, for the number of a record that is gone may be that of another one now.
+        for kind, number, record in sorted(rows, key=lambda each: each.record is not None):
+            yield TableChange(f"{key}/{kind}", number, record)
+        yield TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
 
     def remove(self, key: Key) -> None:
         with self._changing() as waiting:
@@ -214,14 +232,6 @@ class TinyDBStore(Store):
                 for owner, name in [*self._snapshots]:
                     if owner == key:
                         waiting.append(TableChange("snapshots", self._snapshots.pop((owner, name))))
-
-    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        with self._changing() as waiting:
-            if (former := self._snapshots.pop((key, name), None)) is not None:
-                waiting.append(TableChange("snapshots", former))
-            if saved is not None:
-                number = self._snapshots[key, name] = _next(self._snapshots)
-                waiting.append(TableChange("snapshots", number, serialization.row_of_snapshot(key, name, saved)))
 
     def compact(self) -> None:
         # A file that was just written is as small as it can be.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from emulator.core.jobs import Job
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
-from emulator.engine.storage.store import CorruptStore, Store
+from emulator.engine.storage.store import WORLD, CorruptStore, Edition, Store
 from emulator.resources.app.clients import Key
 from emulator.version import extra_command
 
@@ -109,9 +109,9 @@ def convert(source: str, target: str) -> list[CheckedWorld]:
         if store.stored():
             raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
         for saved in found.worlds.values():
-            store.write(saved.key, serialization.rows_of(saved), saved.head, anew=True)
+            store.put(saved.key, WORLD, Edition(serialization.rows_of(saved)), saved.head)
         for (key, name), saved in found.snapshots.items():
-            store.put_snapshot(key, name, saved)
+            store.put(key, name, Edition(serialization.rows_of(saved)), saved.head)
         store.wait()
     return findings
 

@@ -22,7 +22,7 @@ from emulator.client.api import Api
 from emulator.engine.engine import TICK_SECONDS, Engine
 from emulator.engine.storage import urls
 from emulator.engine.storage.sqlite import SqliteStore
-from emulator.engine.storage.store import Away, Loaded, WorldClosed
+from emulator.engine.storage.store import Away, Loaded, Pause, WorldClosed
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
@@ -205,7 +205,7 @@ class Distant(SqliteStore):
     is_remote = True
     answers_about = "near"
 
-    async def read(self, key: Key) -> Loaded:
+    async def read(self, key: Key, pause: Pause) -> Loaded:
         if self.answers_about not in (key.name, "all"):
             raise Away(self.name)
         return self.load(key)
